@@ -334,6 +334,9 @@ enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, s
     }
     enum err e = d->type->build(b, d, out, em);
     b->depth--;
+    if (e == ERR_OK && (*out)->kind == Q_MATCH_NONE && (*out)->field != NULL && d->type->none != NULL) {
+        (*out)->none.reason = STR("User requested \"match_none\" query.");
+    }
     if (e == ERR_OK && (*out)->kind != Q_MATCH_NONE) {
         e = qnode_boost(b, out, d->boost, em);
     }

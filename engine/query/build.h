@@ -84,6 +84,9 @@ enum err field_term_text(struct builder *b, const struct field *f, struct str te
                          struct errmsg *em);
 enum err field_term_nocase(struct builder *b, const struct field *f, const struct json *v, struct query **out,
                            struct errmsg *em);
+/* On a field with one value for the whole index: all documents, or none. */
+enum err field_constant(struct builder *b, const struct field *f, bool match, struct query **out,
+                        struct errmsg *em);
 enum err field_terms(struct builder *b, const struct field *f, const struct json *const *v, uint32_t n,
                      struct query **out, struct errmsg *em);
 
@@ -134,7 +137,7 @@ enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, 
 enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em);
 /* The same where nothing may come of it: p == NULL is fine. */
 enum err check_rewrite(struct str rewrite, struct errmsg *em);
-/* Concrete fields of a list of patterns with their boosts, as QueryParserHelper resolves them. */
+/* Mapped fields of a list of names and patterns with their boosts, as QueryParserHelper resolves them. */
 enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix,
                         struct field_boosts *out, struct errmsg *em);
 /* index.query.default_field as patterns. */

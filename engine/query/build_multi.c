@@ -59,9 +59,6 @@ static enum err groups_of(const struct text_run *r, const struct field_boosts *f
     for (size_t i = 0; i < fields->n; i++) {
         const struct field *f = build_field(r->b, fields->v[i].pattern);
         uint32_t g = 0;
-        if (f == NULL) {
-            continue;
-        }
         if (field_text_support(f) == TEXT_NONE) {
             return err_set(r->em, ERR_UNSUPPORTED, "Field [%.*s] of type [%s] does not support match queries",
                            STR_ARG(f->path), field_shown_type(f));
@@ -140,9 +137,6 @@ static enum err field_queries(struct builder *b, const struct field_boosts *fiel
     to.kind = kinds[o->type];
     for (size_t i = 0; i < fields->n; i++) {
         struct query *q = NULL;
-        if (build_field(b, fields->v[i].pattern) == NULL) {
-            continue;
-        }
         enum err e = build_text(b, fields->v[i].pattern, text, &to, &q, em);
         if (e == ERR_OK) {
             e = apply_min_should(b, &q, o->min_should, em);
@@ -168,16 +162,8 @@ static enum err field_queries(struct builder *b, const struct field_boosts *fiel
 enum err build_multi(struct builder *b, const struct field_boosts *fields, struct str text,
                      const struct multi_opts *o, struct query **out, struct errmsg *em)
 {
-    bool mapped = false;
-    for (size_t i = 0; i < fields->n; i++) {
-        mapped = mapped || build_field(b, fields->v[i].pattern) != NULL;
-    }
-    if (!mapped) {
-        struct str names = fields->n > 0 ? fields->v[0].pattern : STR("");
-        for (size_t i = 1; i < fields->n && names.p != NULL; i++) {
-            names = arena_printf(b->arena, "%.*s, %.*s", STR_ARG(names), STR_ARG(fields->v[i].pattern));
-        }
-        return qnode_none(b, out, em, "unmapped fields [%.*s]", STR_ARG(names));
+    if (fields->n == 0) {
+        return qnode_none(b, out, em, "unmapped fields []");
     }
     float tie = o->has_tie_breaker                                      ? o->tie_breaker
                 : o->type == MULTI_MOST || o->type == MULTI_BOOL_PREFIX ? 1

@@ -364,18 +364,36 @@ static enum err unescape(struct parser *p, struct str s, struct str *out)
     return lex_unescape(s, p->r.b->arena, out, p->r.em);
 }
 
-static enum err each(struct parser *p, struct str field, string_field_fn make, const void *arg,
-                     struct query **out)
+/* No field of that name, or of the list, is mapped: `what` is what the clause was about. */
+static enum err unmapped(struct parser *p, struct str what, struct query **out)
+{
+    return qnode_none(p->r.b, out, p->r.em, "unmapped fields [%.*s]",
+                      STR_ARG(what.p != NULL ? what : STR("null")));
+}
+
+/* A clause over fields; `what` is told where there are none. */
+static enum err each_as(struct parser *p, struct str field, string_field_fn make, const void *arg,
+                        struct str what, struct query **out)
 {
     struct field_boosts fields;
     enum err e = string_fields(&p->r, field, false, &fields);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (fields.n == 0) {
-        return qnode_none(p->r.b, out, p->r.em, "unmapped fields [%.*s]", STR_ARG(field));
+    if (e != ERR_OK || fields.n == 0) {
+        return e != ERR_OK ? e : unmapped(p, what, out);
     }
     return string_each(&p->r, &fields, string_tie_breaker(&p->r), make, arg, out);
+}
+
+static enum err each(struct parser *p, struct str field, string_field_fn make, const void *arg,
+                     struct query **out)
+{
+    return each_as(p, field, make, arg, field, out);
+}
+
+/* Prefixes, wildcards and expressions tell their text. */
+static enum err each_pattern(struct parser *p, struct str field, string_field_fn make, const struct str *text,
+                             struct query **out)
+{
+    return each_as(p, field, make, text, *text, out);
 }
 
 /* "age:>=10": a bound before the text. */
@@ -419,7 +437,7 @@ static enum err field_text(struct parser *p, struct str field, struct str text, 
         return e;
     }
     if (fields.n == 0) {
-        return qnode_none(p->r.b, out, p->r.em, "unmapped fields [%.*s]", STR_ARG(field));
+        return unmapped(p, field, out);
     }
     return string_text(&p->r, &fields, text, p->r.q->type, false, p->r.q->phrase_slop, out);
 }
@@ -436,7 +454,7 @@ static enum err field_phrase(struct parser *p, struct str field, struct str text
         return e;
     }
     if (fields.n == 0) {
-        return qnode_none(p->r.b, out, p->r.em, "unmapped fields [%.*s]", STR_ARG(field));
+        return unmapped(p, field, out);
     }
     return string_text(&p->r, &fields, text, MULTI_PHRASE, true, slop, out);
 }
@@ -452,12 +470,7 @@ static enum err make_exists(struct string_run *r, const struct field *f, struct 
 static enum err wildcard(struct parser *p, struct str field, struct str text, struct query **out)
 {
     if (str_is(text, "*") && field.p == NULL && p->r.q->fields.n > 0) {
-        bool any = false;
-        for (size_t i = 0; i < p->r.fields.n; i++) {
-            any = any || build_field(p->r.b, p->r.fields.v[i].pattern) != NULL;
-        }
-        return any ? each(p, field, make_exists, NULL, out)
-                   : qnode_none(p->r.b, out, p->r.em, "unmapped fields [*]");
+        return p->r.fields.n > 0 ? each(p, field, make_exists, NULL, out) : unmapped(p, text, out);
     }
     if (str_is(text, "*")) {
         if (field.p == NULL || str_is(field, "*")) {
@@ -469,13 +482,13 @@ static enum err wildcard(struct parser *p, struct str field, struct str text, st
         return err_set(p->r.em, ERR_QUERY_SYNTAX,
                        "'*' or '?' not allowed as first character in WildcardQuery");
     }
-    return each(p, field, make_wildcard, &text, out);
+    return each_pattern(p, field, make_wildcard, &text, out);
 }
 
 static enum err regexp(struct parser *p, struct str field, struct str text, struct query **out)
 {
     enum err e = build_regex_length(p->r.b, text, "[query_string]", p->r.em);
-    return e == ERR_OK ? each(p, field, make_regexp, &text, out) : e;
+    return e == ERR_OK ? each_pattern(p, field, make_regexp, &text, out) : e;
 }
 
 /* What stands behind "~": nothing (the request's fuzziness), AUTO, or a number, whose fraction is dropped. */
@@ -514,7 +527,7 @@ static enum err bare_token(struct parser *p, struct str field, struct lex_token 
         return wildcard(p, field, text, out);
     case LEX_PREFIX:
         e = unescape(p, str_slice(text, 0, text.n - 1), &text);
-        return e == ERR_OK ? each(p, field, make_prefix, &text, out) : e;
+        return e == ERR_OK ? each_pattern(p, field, make_prefix, &text, out) : e;
     case LEX_REGEXP:
         return regexp(p, field, str_slice(text, 1, text.n - 1), out);
     default:

@@ -355,10 +355,21 @@ static enum err parse_exists(struct json_pull *p, struct arena *arena, struct ds
     return q->field.n > 0 ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "field name is null or empty");
 }
 
+static bool exists_none(struct builder *b, const struct dsl *d)
+{
+    const struct field **fields;
+    size_t n;
+    struct str name = ((const struct dsl_exists_query *)(const void *)d)->field;
+    return mapping_field(b->cx->mapping, name) == NULL
+           && mapping_match(b->cx->mapping, name, b->arena, &fields, &n) && n == 0;
+}
+
 static enum err build_exists_query(struct builder *b, const struct dsl *d, struct query **out,
                                    struct errmsg *em)
 {
-    return build_exists(b, ((const struct dsl_exists_query *)(const void *)d)->field, out, em);
+    return exists_none(b, d)
+               ? qnode_none(b, out, em, "User requested \"match_none\" query.")
+               : build_exists(b, ((const struct dsl_exists_query *)(const void *)d)->field, out, em);
 }
 
 /* ---- ids ---- */
@@ -514,15 +525,6 @@ static bool terms_none(struct builder *b, const struct dsl *d)
     const struct dsl_terms_query *q = (const struct dsl_terms_query *)(const void *)d;
     return build_field(b, q->field) == NULL
            || (q->lookup == NULL && (q->n == 0 || leaf_is_none(b, d, q->field)));
-}
-
-static bool exists_none(struct builder *b, const struct dsl *d)
-{
-    const struct field **fields;
-    size_t n;
-    struct str name = ((const struct dsl_exists_query *)(const void *)d)->field;
-    return mapping_field(b->cx->mapping, name) == NULL
-           && mapping_match(b->cx->mapping, name, b->arena, &fields, &n) && n == 0;
 }
 
 static bool ids_none(struct builder *b, const struct dsl *d)

@@ -128,8 +128,7 @@ static enum err constant_pattern(struct builder *b, const struct field *f, enum 
     if (e != ERR_OK) {
         return e;
     }
-    return match && fixed.p != NULL ? qnode_all(b, out, em)
-                                    : qnode_none(b, out, em, "User requested \"match_none\" query.");
+    return field_constant(b, f, match && fixed.p != NULL, out, em);
 }
 
 enum err field_pattern(struct builder *b, const struct field *f, enum query_kind kind, struct str value,
@@ -321,7 +320,7 @@ enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct
         } else {
             struct str name;
             e = with_suffix(b, in->v[i].pattern, suffix, &name, em);
-            if (e == ERR_OK) {
+            if (e == ERR_OK && build_field(b, name) != NULL) {
                 e = put_field(b, out, name, in->v[i].boost, em);
             }
         }

@@ -83,9 +83,14 @@ bool index_named(const struct query_context *cx, struct str pattern)
     return named;
 }
 
-static enum err constant_match(struct builder *b, bool match, struct query **out, struct errmsg *em)
+enum err field_constant(struct builder *b, const struct field *f, bool match, struct query **out,
+                        struct errmsg *em)
 {
-    return match ? qnode_all(b, out, em) : qnode_none(b, out, em, "User requested \"match_none\" query.");
+    enum err e = match ? qnode_all(b, out, em) : qnode_none(b, out, em, "%s", "");
+    if (e == ERR_OK && !match) {
+        (*out)->field = f; /* build_dsl() asks whether the whole query is known to be none */
+    }
+    return e;
 }
 
 static enum err must_be_indexed(const struct field *f, struct errmsg *em)
@@ -372,9 +377,10 @@ enum err field_term(struct builder *b, const struct field *f, const struct json 
 {
     struct str text = json_text(v), term;
     if (constant_value(b, f, &term)) {
-        return constant_match(
-            b, term.p != NULL && (f->type == FT_META_INDEX ? index_named(b->cx, text) : str_eq(text, term)),
-            out, em);
+        return field_constant(
+            b, f,
+            term.p != NULL && (f->type == FT_META_INDEX ? index_named(b->cx, text) : str_eq(text, term)), out,
+            em);
     }
     enum err e = must_be_indexed(f, em);
     if (e != ERR_OK) {
@@ -420,7 +426,7 @@ enum err field_term_nocase(struct builder *b, const struct field *f, const struc
 {
     struct str text = json_text(v), term;
     if (constant_value(b, f, &term)) {
-        return constant_match(b, term.p != NULL && str_eq_nocase(text, term), out, em);
+        return field_constant(b, f, term.p != NULL && str_eq_nocase(text, term), out, em);
     }
     if (!is_term_type(f->type)) {
         return err_query_shard(
@@ -531,7 +537,7 @@ enum err field_terms(struct builder *b, const struct field *f, const struct json
                         && (f->type == FT_META_INDEX ? index_named(b->cx, json_text(v[i]))
                                                      : str_eq(json_text(v[i]), value)));
         }
-        return constant_match(b, match, out, em);
+        return field_constant(b, f, match, out, em);
     }
     enum err e = must_be_indexed(f, em);
     if (e != ERR_OK) {
@@ -853,6 +859,17 @@ static enum err text_range(struct builder *b, const struct field *f, const struc
     return e == ERR_OK ? term_range(b, f, lo, hi, r->from_inclusive, r->to_inclusive, out, em) : e;
 }
 
+/* The one type that there is lies within the bounds, or nothing does. */
+static enum err type_range(struct builder *b, const struct field *f, const struct range_bounds *r,
+                           struct query **out, struct errmsg *em)
+{
+    int low = r->from != NULL ? str_cmp(STR("_doc"), json_text(r->from)) : 1;
+    int high = r->to != NULL ? str_cmp(STR("_doc"), json_text(r->to)) : -1;
+    bool within =
+        (low > 0 || (low == 0 && r->from_inclusive)) && (high < 0 || (high == 0 && r->to_inclusive));
+    return field_constant(b, f, within, out, em);
+}
+
 enum err field_range(struct builder *b, const struct field *f, const struct range_bounds *r,
                      struct query **out, struct errmsg *em)
 {
@@ -862,6 +879,9 @@ enum err field_range(struct builder *b, const struct field *f, const struct rang
     *out = NULL;
     if (is_date(f) && !f->index) { /* no points: nothing can lie within, and that is where it ends */
         return qnode_none(b, out, em, "%s", "");
+    }
+    if (f->type == FT_META_TYPE) {
+        return type_range(b, f, r, out, em);
     }
     e = must_be_indexed(f, em);
     if (e != ERR_OK) {
@@ -911,7 +931,7 @@ static enum err exists_node(struct builder *b, const struct field *f, struct que
         return qnode_all(b, out, em);
     }
     if (f->type == FT_CONSTANT_KEYWORD) {
-        return constant_match(b, f->const_value.p != NULL, out, em);
+        return field_constant(b, f, f->const_value.p != NULL, out, em);
     }
     /* These have terms and nothing else: any term will do. */
     bool terms_alone = f->type == FT_META_IGNORED || f->type == FT_META_ROUTING;
@@ -961,7 +981,7 @@ enum err build_exists(struct builder *b, struct str pattern, struct query **out,
         return err_no_memory(em);
     }
     if (n == 0) {
-        return qnode_none(b, out, em, "User requested \"match_none\" query.");
+        return qnode_none(b, out, em, "unmapped field:%.*s", STR_ARG(pattern));
     }
     fields_order(fields, n);
     struct bool_build bb = {0};

@@ -3,18 +3,6 @@
 #include "common/base/num.h"
 #include "common/base/settings.h"
 
-/* Of the fields that were named, those that there are. */
-static void drop_unmapped(struct string_run *r)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < r->fields.n; i++) {
-        if (build_field(r->b, r->fields.v[i].pattern) != NULL) {
-            r->fields.v[n++] = r->fields.v[i];
-        }
-    }
-    r->fields.n = n > 0 ? n : r->fields.n;
-}
-
 enum err string_run_init(struct string_run *r, struct builder *b, const struct string_query *q,
                          const char *query, struct errmsg *em)
 {
@@ -43,9 +31,6 @@ enum err string_run_init(struct string_run *r, struct builder *b, const struct s
         e = resolve_fields(b, &wanted, STR_NULL, &r->fields, em);
     }
     r->any_field = all && !given;
-    if (given) {
-        drop_unmapped(r);
-    }
     if (all && !q->lenient_given) {
         r->lenient = true;
     }
@@ -137,8 +122,7 @@ enum err string_each(struct string_run *r, const struct field_boosts *fields, fl
         struct str name = fields->v[i].pattern;
         const struct field *f = build_field(r->b, name);
         struct query *one = NULL;
-        enum err e = f == NULL ? qnode_none(r->b, &one, r->em, "unmapped fields [%.*s]", STR_ARG(name))
-                               : make(r, f, name, arg, &one);
+        enum err e = make(r, f, name, arg, &one);
         if (e != ERR_OK && e != ERR_NO_MEMORY && r->lenient) {
             e = r->simple ? failed(r, &one) : qnode_failed(r->b, name, &one, r->em);
         }
@@ -152,7 +136,7 @@ enum err string_each(struct string_run *r, const struct field_boosts *fields, fl
             v[n++] = one;
         }
     }
-    return n == 0 ? ERR_OK : build_dis_max(r->b, v, n, tie_breaker, out, r->em);
+    return n == 0 && fields->n > 0 ? ERR_OK : build_dis_max(r->b, v, n, tie_breaker, out, r->em);
 }
 
 enum err string_normalise(struct string_run *r, const struct field *f, struct str text, struct str *out)
