@@ -29,7 +29,7 @@ struct field_group {
 static struct str analyzer_name(const struct text_run *r, const struct field *f)
 {
     const struct analyzer *an = text_search_analyzer(r, f);
-    return an != NULL ? an->name : STR("keyword");
+    return an != NULL ? an->name : STR("_keyword");
 }
 
 /* The groups as Java's map has them, whose keys are named analyzers. */
