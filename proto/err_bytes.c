@@ -64,6 +64,9 @@ void errmsg_encode(const struct errmsg *em, struct buf *out)
     put_varint(out, a->script_start);
     put_varint(out, a->script_end);
     put_zigzag(out, a->limit);
+    put_zigzag(out, a->refused.bytes_wanted);
+    put_zigzag(out, a->refused.bytes_limit);
+    put_bool(out, a->refused.lasting);
     put_zigzag(out, a->status_set ? a->http_status : 0);
 }
 
@@ -96,6 +99,9 @@ void errmsg_decode(struct errmsg *em, struct bytes_in *in)
     a->script_start = get_place(in);
     a->script_end = get_place(in);
     a->limit = get_zigzag(in);
+    a->refused.bytes_wanted = get_zigzag(in);
+    a->refused.bytes_limit = get_zigzag(in);
+    a->refused.lasting = get_bool(in);
     int64_t status = get_zigzag(in);
     in->bad |= shard < -1 || shard > INT32_MAX || status < 0 || status > 599;
     if (in->bad) {

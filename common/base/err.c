@@ -168,10 +168,14 @@ enum err err_prefix(struct errmsg *em, enum err e, const char *fmt, ...)
 enum err err_no_memory(struct errmsg *em)
 {
     char why[ERR_REASON_BYTES];
-    return err_set(em, ERR_NO_MEMORY, "%s",
-                   memory_refusal(why, sizeof(why))
-                       ? why
-                       : "[parent] Data too large: the request needs more memory than its limit");
+    struct err_refused refused = {0};
+    bool told = memory_refusal(why, sizeof(why), &refused);
+    err_set(em, ERR_NO_MEMORY, "%s",
+            told ? why : "[parent] Data too large: the request needs more memory than its limit");
+    if (em != NULL) {
+        em->about.refused = refused;
+    }
+    return ERR_NO_MEMORY;
 }
 
 enum err err_errno(struct errmsg *em, int errnum, const char *what)

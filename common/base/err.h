@@ -143,6 +143,12 @@ struct err_frame {
     char reason[ERR_REASON_BYTES]; /* bounded: cut at a character's boundary */
 };
 
+/* What a circuit_breaking_exception says beside its reason. */
+struct err_refused {
+    int64_t bytes_wanted, bytes_limit;
+    bool lasting; /* what is in the way is kept for later requests, and does not go with those that run */
+};
+
 /* What an error is about; shown beside the frames that name it. */
 struct err_about {
     char index[ERR_NAME_BYTES];
@@ -155,8 +161,9 @@ struct err_about {
     char lang[16];
     bool script_placed;
     uint32_t script_at, script_start, script_end;
-    int64_t limit;   /* too_many_buckets_exception only: `max_buckets` */
-    bool status_set; /* http_status replaces the table's */
+    int64_t limit;              /* too_many_buckets_exception only: `max_buckets` */
+    struct err_refused refused; /* circuit_breaking_exception only */
+    bool status_set;            /* http_status replaces the table's */
     int http_status;
 };
 

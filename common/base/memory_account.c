@@ -250,28 +250,21 @@ void memory_print_bytes(struct buf *b, uint64_t v)
     buf_z(b, units[i]);
 }
 
-/* The number behind `words` in a text; 0: there is none. */
-static int64_t number_behind(const char *text, const char *words)
+/* Whether what is in the way stays until it is thrown away: what requests have goes by itself. */
+static bool is_lasting(enum memory_part part)
 {
-    const char *at = strstr(text, words);
-    return at != NULL ? strtoll(at + strlen(words), NULL, 10) : 0;
-}
-
-/* Whether what is in the way goes by itself: requests do, what is kept for later ones does not. */
-static bool is_transient(const char *reason)
-{
-    if (strncmp(reason, "[parent]", 8) == 0) {
-        return number_behind(reason, "request=") + number_behind(reason, "in_flight_requests=")
-               >= number_behind(reason, "fielddata=") + number_behind(reason, "accounting=");
+    if (part == MEMORY_PARENT) {
+        return LOAD(all.part[MEMORY_REQUEST].used) + LOAD(all.part[MEMORY_IN_FLIGHT].used)
+               < LOAD(all.part[MEMORY_FIELDDATA].used) + LOAD(all.part[MEMORY_ACCOUNTING].used);
     }
-    return strncmp(reason, "[fielddata]", 11) != 0 && strncmp(reason, "[accounting]", 12) != 0;
+    return part == MEMORY_FIELDDATA || part == MEMORY_ACCOUNTING;
 }
 
-void memory_write_refusal(struct jsonw *w, const char *reason)
+void memory_write_refusal(struct jsonw *w, const struct err_refused *r)
 {
-    jw_ki64(w, "bytes_wanted", number_behind(reason, "would be ["));
-    jw_ki64(w, "bytes_limit", number_behind(reason, "limit of ["));
-    jw_kz(w, "durability", is_transient(reason) ? "TRANSIENT" : "PERMANENT");
+    jw_ki64(w, "bytes_wanted", r->bytes_wanted);
+    jw_ki64(w, "bytes_limit", r->bytes_limit);
+    jw_kz(w, "durability", r->lasting ? "PERMANENT" : "TRANSIENT");
 }
 
 /* "1073741824/1gb" */
@@ -296,12 +289,14 @@ static void print_parent(struct buf *b)
     buf_char(b, ']');
 }
 
-bool memory_refusal(char *out, size_t n)
+bool memory_refusal(char *out, size_t n, struct err_refused *refused)
 {
     if (!refusal.is) {
         return false;
     }
     refusal.is = false;
+    *refused =
+        (struct err_refused){(int64_t)refusal.wanted, (int64_t)refusal.limit, is_lasting(refusal.part)};
     bool was = memory_guard(false);
     struct buf b;
     buf_init(&b, NULL, KIB);

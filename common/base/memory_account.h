@@ -63,12 +63,12 @@ bool memory_guard(bool on);
 /* What the default allocator asks for each block. */
 bool memory_guard_allows(size_t n);
 
-/* The reason for the thread's last refusal, as Elasticsearch words it, and forgets it. false: there was none. */
-bool memory_refusal(char *out, size_t n);
-/* The members of a circuit_breaking_exception behind its reason: bytes_wanted, bytes_limit, durability. They are read from the reason,
- * which comes from other nodes too. */
+/* The reason for the thread's last refusal, as Elasticsearch words it, and what goes with it; forgets it. false: there was none. */
+struct err_refused;
+bool memory_refusal(char *out, size_t n, struct err_refused *refused);
+/* The members of a circuit_breaking_exception behind its reason: bytes_wanted, bytes_limit, durability. */
 struct jsonw;
-void memory_write_refusal(struct jsonw *w, const char *reason);
+void memory_write_refusal(struct jsonw *w, const struct err_refused *r);
 /* The error for what failed when there is no memory to keep why: always at hand, never to be written to. What has failed must not
  * pass for done because its error found no room. */
 struct errmsg;

@@ -49,6 +49,7 @@ struct request {
     size_t counted; /* bytes of the body in server.inflight_bytes */
     enum err unpack_failed;
     const char *unpack_reason;
+    struct err_refused unpack_refused;
     /* the handler's */
     void (*aborted)(void *arg);
     void (*released)(void *arg);
@@ -84,6 +85,7 @@ struct http_conn {
     enum err fail;
     int fail_status;
     char fail_reason[ERR_REASON_BYTES];
+    struct err_refused fail_refused;
     int64_t idle_ms;     /* since when nothing was asked */
     int64_t deadline_ms; /* of the phase; INT64_MAX: none */
     const char *piece,
@@ -154,7 +156,9 @@ void conn_parse(struct http_conn *c);
 bool conn_must_pause(const struct http_conn *c);
 void request_free(struct request *r);
 /* Queues an answer of the server's own for the request being read, and reads no more. */
-void conn_refuse(struct http_conn *c, enum err e, int status, const char *reason);
+/* `refused` is of a circuit_breaking_exception; NULL: it is another error. */
+void conn_refuse(struct http_conn *c, enum err e, int status, const char *reason,
+                 const struct err_refused *refused);
 
 /* http_unpack.c */
 bool request_is_packed(const struct request *r);
@@ -170,7 +174,8 @@ void server_unlisten(struct http_server *s);
 /* http_respond.c: fills in r's answer. */
 void request_answer(struct request *r, int status, const char *content_type,
                     const struct http_header *headers, size_t headers_n, struct buf *body);
-void http_error_body(struct buf *b, int status, const char *type, const char *reason);
+void http_error_body(struct buf *b, int status, const char *type, const char *reason,
+                     const struct err_refused *refused);
 
 static inline int64_t server_now_ms(const struct http_server *s)
 {

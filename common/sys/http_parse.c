@@ -23,6 +23,7 @@ static int no_memory(struct http_conn *c)
 {
     struct errmsg em = {0};
     err_no_memory(&em);
+    c->fail_refused = em.about.refused;
     return refuse(c, ERR_NO_MEMORY, 429, em.frame[0].reason);
 }
 
@@ -289,6 +290,7 @@ static int refuse_in_flight(struct http_conn *c, uint64_t wanted, uint64_t limit
     memory_print_bytes(&reason, limit);
     buf_z(&reason, "]");
     buf_char(&reason, '\0');
+    c->fail_refused = (struct err_refused){(int64_t)wanted, (int64_t)limit, false};
     int refused = refuse(c, ERR_NO_MEMORY, 429, reason.failed ? "" : reason.p);
     buf_fini(&reason);
     return refused;
@@ -320,6 +322,7 @@ static int unpack(struct http_conn *c)
 {
     struct errmsg em = {0};
     enum err e = request_unpack(c->cur, &em);
+    c->fail_refused = em.about.refused;
     return e == ERR_OK ? 0 : refuse(c, e, e == ERR_TOO_LONG_FRAME ? 413 : err_status(e), em.frame[0].reason);
 }
 
@@ -391,7 +394,8 @@ void conn_parser_init(struct http_conn *c)
     c->parser.data = c;
 }
 
-void conn_refuse(struct http_conn *c, enum err e, int status, const char *reason)
+void conn_refuse(struct http_conn *c, enum err e, int status, const char *reason,
+                 const struct err_refused *refused)
 {
     atomic_fetch_add_explicit(&c->worker->server->refused, 1, memory_order_relaxed);
     c->phase = PHASE_CLOSED;
@@ -409,7 +413,7 @@ void conn_refuse(struct http_conn *c, enum err e, int status, const char *reason
     struct buf body;
     buf_init(&body, NULL, BUF_UNLIMITED);
     if (status != 413 && status != 417) { /* Elasticsearch leaves those to its HTTP layer: no body */
-        http_error_body(&body, status, e != ERR_OK ? err_type(e) : NULL, reason);
+        http_error_body(&body, status, e != ERR_OK ? err_type(e) : NULL, reason, refused);
     }
     request_answer(r, status, body.n > 0 ? "application/json; charset=UTF-8" : NULL, NULL, 0, &body);
     buf_fini(&body);
@@ -420,13 +424,14 @@ static void refuse_malformed(struct http_conn *c)
 {
     enum http_errno code = HTTP_PARSER_ERRNO(&c->parser);
     if (c->fail_status != 0) {
-        conn_refuse(c, c->fail, c->fail_status, c->fail_reason);
+        conn_refuse(c, c->fail, c->fail_status, c->fail_reason,
+                    c->fail == ERR_NO_MEMORY ? &c->fail_refused : NULL);
     } else if (code == HPE_INVALID_METHOD) {
-        conn_refuse(c, ERR_OK, 405, "Unexpected http method");
+        conn_refuse(c, ERR_OK, 405, "Unexpected http method", NULL);
     } else if (code == HPE_HEADER_OVERFLOW) {
-        conn_refuse(c, ERR_TOO_LONG_FRAME, 400, "HTTP header is too large");
+        conn_refuse(c, ERR_TOO_LONG_FRAME, 400, "HTTP header is too large", NULL);
     } else {
-        conn_refuse(c, ERR_ILLEGAL_ARGUMENT, 400, http_errno_description(code));
+        conn_refuse(c, ERR_ILLEGAL_ARGUMENT, 400, http_errno_description(code), NULL);
     }
 }
 

@@ -70,7 +70,8 @@ static const char *say_why(struct buf *body)
     bool guarded = memory_guard(false);
     buf_fini(body);
     buf_init(body, NULL, BUF_UNLIMITED);
-    http_error_body(body, 429, err_type(ERR_NO_MEMORY), memory_error()->frame[0].reason);
+    const struct errmsg *em = memory_error();
+    http_error_body(body, 429, err_type(ERR_NO_MEMORY), em->frame[0].reason, &em->about.refused);
     memory_guard(guarded);
     return "application/json; charset=UTF-8";
 }
@@ -145,7 +146,7 @@ void http_respond(struct http_request *req, int status, const char *content_type
         enum err e = err_no_memory(&em);
         status = err_status(e);
         content_type = "application/json; charset=UTF-8";
-        http_error_body(&error, status, err_type(e), em.frame[0].reason);
+        http_error_body(&error, status, err_type(e), em.frame[0].reason, &em.about.refused);
         body = &error;
     }
     request_answer(r, status, content_type, headers, headers_n, body);
@@ -189,16 +190,18 @@ bool http_aborted(const struct http_request *req)
     return atomic_load_explicit(&((const struct request *)req)->gone, memory_order_relaxed);
 }
 
-static void write_error(struct jsonw *w, const char *type, const char *reason)
+static void write_error(struct jsonw *w, const char *type, const char *reason,
+                        const struct err_refused *refused)
 {
     jw_kz(w, "type", type);
     jw_kz(w, "reason", reason);
-    if (strcmp(type, err_type(ERR_NO_MEMORY)) == 0) {
-        memory_write_refusal(w, reason);
+    if (refused != NULL) {
+        memory_write_refusal(w, refused);
     }
 }
 
-void http_error_body(struct buf *b, int status, const char *type, const char *reason)
+void http_error_body(struct buf *b, int status, const char *type, const char *reason,
+                     const struct err_refused *refused)
 {
     struct jsonw w;
     jsonw_init(&w, b, false);
@@ -211,10 +214,10 @@ void http_error_body(struct buf *b, int status, const char *type, const char *re
         jw_k(&w, "root_cause");
         jw_arr(&w);
         jw_obj(&w);
-        write_error(&w, type, reason);
+        write_error(&w, type, reason, refused);
         jw_obj_end(&w);
         jw_arr_end(&w);
-        write_error(&w, type, reason);
+        write_error(&w, type, reason, refused);
         jw_obj_end(&w);
     }
     jw_ki64(&w, "status", status);

@@ -27,7 +27,8 @@ static void refuse_body(struct request *r)
     c->linger = r->close = true;
     atomic_fetch_add_explicit(&c->worker->server->refused, 1, memory_order_relaxed);
     if (status != 413) { /* Elasticsearch leaves that to its HTTP layer: no body */
-        http_error_body(&body, status, err_type(r->unpack_failed), r->unpack_reason);
+        http_error_body(&body, status, err_type(r->unpack_failed), r->unpack_reason,
+                        r->unpack_failed == ERR_NO_MEMORY ? &r->unpack_refused : NULL);
     }
     http_respond(&r->pub, status, body.n > 0 ? "application/json; charset=UTF-8" : NULL, NULL, 0, &body);
     buf_fini(&body);
@@ -58,6 +59,7 @@ static void unpack_there(void *arg)
     bool guarded = memory_guard(true);
     r->unpack_failed = http_aborted(&r->pub) ? ERR_CANCELLED : request_unpack(r, &em);
     memory_guard(guarded);
+    r->unpack_refused = em.about.refused;
     struct str reason = arena_str(&r->arena, str_of(em.frame[0].reason));
     r->unpack_reason = reason.p != NULL ? reason.p : "";
     r->task.run = unpacked;

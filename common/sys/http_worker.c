@@ -30,7 +30,7 @@ static void check_deadlines(struct http_conn *c, int64_t now_ms)
         conn_drop(c);
     } else if (now_ms >= c->deadline_ms && !(reading && c->paused)) {
         if (reading) {
-            conn_refuse(c, ERR_TIMEOUT, 408, "the request took too long to arrive");
+            conn_refuse(c, ERR_TIMEOUT, 408, "the request took too long to arrive", NULL);
             conn_run(c);
         } else if (c->phase != PHASE_IDLE || c->first == NULL) {
             conn_close(c);

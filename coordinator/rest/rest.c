@@ -161,7 +161,7 @@ static void write_frame(struct jsonw *w, const struct errmsg *em, unsigned at)
         jw_ki64(w, "col", f->col);
     }
     if (f->code == ERR_NO_MEMORY) {
-        memory_write_refusal(w, f->reason);
+        memory_write_refusal(w, &em->about.refused);
     }
     write_about(w, em, at);
 }

@@ -79,12 +79,15 @@ START_TEST(errors)
     em.about.script_at = 300;
     em.about.script_start = 7;
     em.about.script_end = 70000;
+    em.about.refused = (struct err_refused){7, 5, true};
     errmsg_encode(&em, &b);
     struct bytes_in in = bytes_in(buf_view(&b));
     errmsg_decode(&out, &in);
     ck_assert(!in.bad && bytes_left(&in) == 0 && out.n == 2 && out.about.shard == 4);
     ck_assert(out.about.script_placed && out.about.script_at == 300 && out.about.script_start == 7
               && out.about.script_end == 70000);
+    ck_assert(out.about.refused.bytes_wanted == 7 && out.about.refused.bytes_limit == 5
+              && out.about.refused.lasting);
     ck_assert_str_eq(out.frame[1].reason, "inner");
     ck_assert_uint_eq(out.frame[1].line, 3);
     ck_assert_int_eq(err_http_status(&out), err_http_status(&em));

@@ -137,36 +137,45 @@ START_TEST(refuses_by_what_the_process_holds)
 }
 END_TEST
 
-/* What stands behind a reason: numbers as it has them; what goes by itself, and what stays until it is thrown away. */
+static bool lasts(enum memory_part part)
+{
+    struct errmsg em;
+    ck_assert(!memory_take(part, 65 * MIB));
+    err_no_memory(&em);
+    ck_assert_int_eq(em.about.refused.bytes_limit, 64 * MIB);
+    ck_assert_int_ge(em.about.refused.bytes_wanted, 65 * MIB);
+    return em.about.refused.lasting;
+}
+
+/* What goes with a reason, whatever its words are: what was wanted, the limit, whether what is in the way goes by itself. */
 START_TEST(says_how_long_it_lasts)
 {
-    static const struct {
-        const char *reason, *want;
-    } cases[] = {
-        {"[request] Data too large, data for [x] would be [7/7b], which is larger than the limit of [5/5b]",
-         "{\"bytes_wanted\":7,\"bytes_limit\":5,\"durability\":\"TRANSIENT\"}"},
-        {"[fielddata] Data too large, data for [f] would be [7/7b], which is larger than the limit of [5/5b]",
-         "{\"bytes_wanted\":7,\"bytes_limit\":5,\"durability\":\"PERMANENT\"}"},
-        {"[parent] Data too large, data for [x] would be [9/9b], which is larger than the limit of [8/8b], "
-         "usages "
-         "[request=1/1b, fielddata=3/3b, in_flight_requests=2/2b, accounting=0/0b]",
-         "{\"bytes_wanted\":9,\"bytes_limit\":8,\"durability\":\"TRANSIENT\"}"},
-        {"[parent] Data too large, data for [x] would be [9/9b], which is larger than the limit of [8/8b], "
-         "usages "
-         "[request=1/1b, fielddata=3/3b, in_flight_requests=2/2b, accounting=1/1b]",
-         "{\"bytes_wanted\":9,\"bytes_limit\":8,\"durability\":\"PERMANENT\"}"},
-        {"", "{\"bytes_wanted\":0,\"bytes_limit\":0,\"durability\":\"TRANSIENT\"}"}};
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct buf b;
-        struct jsonw w;
-        buf_init(&b, NULL, BUF_UNLIMITED);
-        jsonw_init(&w, &b, false);
-        jw_obj(&w);
-        memory_write_refusal(&w, cases[i].reason);
-        jw_obj_end(&w);
-        ck_assert_msg(str_is(buf_view(&b), cases[i].want), "%zu: %.*s", i, STR_ARG(buf_view(&b)));
-        buf_fini(&b);
-    }
+    set(100 * MIB, 64 * MIB, 0);
+    ck_assert(!lasts(MEMORY_REQUEST));
+    ck_assert(!lasts(MEMORY_IN_FLIGHT));
+    ck_assert(lasts(MEMORY_FIELDDATA));
+    ck_assert(lasts(MEMORY_ACCOUNTING));
+    set(64 * MIB, 100 * MIB, 0);
+    memory_add(MEMORY_ACCOUNTING, 2);
+    ck_assert(lasts(MEMORY_REQUEST));
+    memory_add(MEMORY_REQUEST, 3);
+    ck_assert(!lasts(MEMORY_REQUEST));
+    memory_give(MEMORY_REQUEST, 3);
+    memory_give(MEMORY_ACCOUNTING, 2);
+}
+END_TEST
+
+START_TEST(writes_what_goes_with_a_refusal)
+{
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    memory_write_refusal(&w, &(struct err_refused){7, 5, true});
+    jw_obj_end(&w);
+    ck_assert(str_is(buf_view(&b), "{\"bytes_wanted\":7,\"bytes_limit\":5,\"durability\":\"PERMANENT\"}"));
+    buf_fini(&b);
 }
 END_TEST
 
@@ -232,6 +241,7 @@ int main(void)
     tcase_add_test(t, refuses_a_request_over_its_ceiling);
     tcase_add_test(t, refuses_by_what_the_process_holds);
     tcase_add_test(t, says_how_long_it_lasts);
+    tcase_add_test(t, writes_what_goes_with_a_refusal);
     tcase_add_test(t, guards_the_default_allocator);
     tcase_add_test(t, many_threads);
     suite_add_tcase(s, t);
