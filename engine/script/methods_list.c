@@ -63,8 +63,8 @@ METHOD(get)
 METHOD(contains)
 {
     (void)n;
-    *out = sv_bool(sv_list_find(self.list, a[0]) != UINT32_MAX);
-    return vm_spend(m, self.list->n / 4);
+    *out = sv_bool(sv_list_find(self.list, a[0], &m->steps) != UINT32_MAX);
+    return vm_spend(m, 0);
 }
 
 METHOD(contains_all)
@@ -74,8 +74,8 @@ METHOD(contains_all)
     enum err e = vm_arg_list(m, a[0], &other);
     bool all = true;
     for (uint32_t i = 0; e == ERR_OK && i < other->n && all; i++) {
-        all = sv_list_find(self.list, other->v[i]) != UINT32_MAX;
-        e = vm_spend(m, 1 + self.list->n / 4);
+        all = sv_list_find(self.list, other->v[i], &m->steps) != UINT32_MAX;
+        e = vm_spend(m, 1);
     }
     *out = sv_bool(all);
     return e;
@@ -84,20 +84,20 @@ METHOD(contains_all)
 METHOD(index_of)
 {
     (void)n;
-    uint32_t at = sv_list_find(self.list, a[0]);
+    uint32_t at = sv_list_find(self.list, a[0], &m->steps);
     *out = sv_int(at == UINT32_MAX ? -1 : (int32_t)at);
-    return vm_spend(m, self.list->n / 4);
+    return vm_spend(m, 0);
 }
 
 METHOD(last_index_of)
 {
     (void)n;
     int32_t at = (int32_t)self.list->n - 1;
-    while (at >= 0 && !sv_equals(self.list->v[at], a[0])) {
+    while (at >= 0 && !sv_equals(self.list->v[at], a[0], &m->steps)) {
         at--;
     }
     *out = sv_int(at);
-    return vm_spend(m, self.list->n / 4);
+    return vm_spend(m, 0);
 }
 
 METHOD(iterator)
@@ -150,8 +150,8 @@ METHOD(to_list)
 
 static enum err add_one(struct script_run *m, struct sv_list *l, struct sv v, bool *added)
 {
-    *added = l->form != LIST_SET || sv_list_find(l, v) == UINT32_MAX;
-    enum err e = l->form == LIST_SET ? vm_spend(m, l->n / 4) : ERR_OK;
+    *added = l->form != LIST_SET || sv_list_find(l, v, &m->steps) == UINT32_MAX;
+    enum err e = vm_spend(m, 0);
     if (e != ERR_OK || !*added || !l->sorted) {
         return e == ERR_OK && *added ? vm_push(m, l, v) : e;
     }
@@ -225,12 +225,12 @@ METHOD(remove_one)
         return err_set(m->em, ERR_WRONG_METHOD_TYPE,
                        "cannot convert MethodHandle(List,int)Object to (Object,%s)Object", sv_class(a[0]));
     }
-    uint32_t at = sv_list_find(self.list, a[0]);
+    uint32_t at = sv_list_find(self.list, a[0], &m->steps);
     *out = sv_bool(at != UINT32_MAX);
     if (at != UINT32_MAX) {
         sv_list_remove(self.list, at);
     }
-    return vm_spend(m, self.list->n / 4);
+    return vm_spend(m, 0);
 }
 
 METHOD(set)
@@ -268,11 +268,11 @@ static enum err keep(struct script_run *m, struct sv_list *l, struct sv by, bool
     for (uint32_t i = 0; i < all && e == ERR_OK; i++) {
         bool is = false;
         struct sv v = l->v[i];
-        e = set == NULL ? test(m, by, v, &is) : vm_spend(m, 1 + set->n / 4);
+        e = set == NULL ? test(m, by, v, &is) : vm_spend(m, 1);
         if (e == ERR_OK && l->n != all) { /* the function itself changed the list */
             return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "%s", "");
         }
-        is = set != NULL ? sv_list_find(set, v) != UINT32_MAX : is;
+        is = set != NULL ? sv_list_find(set, v, &m->steps) != UINT32_MAX : is;
         if (is == matching) {
             l->v[kept++] = v;
         }
@@ -546,8 +546,8 @@ METHOD(distinct)
     enum err e = vm_list(m, LIST_STREAM, out);
     (void)a, (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
-        e = vm_spend(m, 1 + out->list->n / 4);
-        if (e == ERR_OK && sv_list_find(out->list, self.list->v[i]) == UINT32_MAX) {
+        e = vm_spend(m, 1);
+        if (e == ERR_OK && sv_list_find(out->list, self.list->v[i], &m->steps) == UINT32_MAX) {
             e = vm_push(m, out->list, self.list->v[i]);
         }
     }

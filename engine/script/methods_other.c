@@ -312,9 +312,9 @@ METHOD(formatter_format)
 
 METHOD(equals)
 {
-    (void)n, (void)m;
-    *out = sv_bool(sv_equals(self, a[0]));
-    return ERR_OK;
+    (void)n;
+    *out = sv_bool(sv_equals(self, a[0], &m->steps));
+    return vm_spend(m, 0);
 }
 
 METHOD(hash_code)

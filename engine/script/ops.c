@@ -170,12 +170,12 @@ static enum err concat(struct script_run *m, struct sv a, struct sv b, struct sv
 
 /* ---- comparison ---- */
 
-static bool loosely_equal(struct sv a, struct sv b)
+static bool loosely_equal(struct script_run *m, struct sv a, struct sv b)
 {
     if (sv_is_number(a) && sv_is_number(b)) {
         return sv_is_whole(a) && sv_is_whole(b) ? a.i == b.i : sv_num(a) == sv_num(b);
     }
-    return sv_equals(a, b);
+    return sv_equals(a, b, &m->steps);
 }
 
 static enum err compare(struct script_run *m, enum op op, struct sv a, struct sv b, struct sv *out)
@@ -212,11 +212,11 @@ enum err vm_binary(struct script_run *m, enum op op, struct sv a, struct sv b, s
     switch (op) {
     case OP_EQ:
     case OP_SAME:
-        *out = sv_bool(loosely_equal(a, b));
+        *out = sv_bool(loosely_equal(m, a, b));
         return ERR_OK;
     case OP_NE:
     case OP_NOT_SAME:
-        *out = sv_bool(!loosely_equal(a, b));
+        *out = sv_bool(!loosely_equal(m, a, b));
         return ERR_OK;
     case OP_LT:
     case OP_LE:

@@ -265,7 +265,7 @@ static enum err objects(struct script_run *m, struct str name, struct sv *a, uin
 {
     struct str text;
     if (n == 2 && str_is(name, "equals")) {
-        *out = sv_bool(sv_equals(a[0], a[1]));
+        *out = sv_bool(sv_equals(a[0], a[1], &m->steps));
     } else if (n == 1 && (str_is(name, "isNull") || str_is(name, "nonNull"))) {
         *out = sv_bool((a[0].kind == SV_NULL) == str_is(name, "isNull"));
     } else if (n == 1 && str_is(name, "hashCode")) {

@@ -3,6 +3,7 @@
 #include "common/base/coerce.h"
 #include "common/base/hash.h"
 #include "common/base/num.h"
+#include "common/base/stop.h"
 #include "common/base/utf8.h"
 
 #include <math.h>
@@ -67,51 +68,68 @@ const char *sv_class(struct sv v)
 
 /* ---- comparing ---- */
 
-static bool equal(struct sv a, struct sv b, unsigned depth);
-static uint32_t find_entry(const struct sv_map *m, struct sv key, uint32_t hash, unsigned depth);
+#define COMPARED_MAX \
+    40000000 /* values at a time, which is as much as a run may do: lists of lists that are one list have no end otherwise */
 
-static uint32_t find_element(const struct sv_list *l, struct sv v, unsigned depth)
+struct comparing {
+    uint64_t steps; /* so far */
+    unsigned depth;
+};
+
+static bool equal(struct sv a, struct sv b, struct comparing *c);
+static uint32_t find_entry(const struct sv_map *m, struct sv key, uint32_t hash, struct comparing *c);
+
+static uint32_t find_element(const struct sv_list *l, struct sv v, struct comparing *c)
 {
     for (uint32_t i = 0; i < l->n; i++) {
-        if (equal(l->v[i], v, depth)) {
+        if (equal(l->v[i], v, c)) {
             return i;
         }
     }
     return UINT32_MAX;
 }
 
-static bool lists_equal(const struct sv_list *a, const struct sv_list *b, unsigned depth)
+static bool lists_equal(const struct sv_list *a, const struct sv_list *b, struct comparing *c)
 {
     bool set = a->form == LIST_SET;
     if (a->n != b->n) {
         return false;
     }
     for (uint32_t i = 0; i < a->n; i++) {
-        if (set ? find_element(b, a->v[i], depth) == UINT32_MAX : !equal(a->v[i], b->v[i], depth)) {
+        if (set ? find_element(b, a->v[i], c) == UINT32_MAX : !equal(a->v[i], b->v[i], c)) {
             return false;
         }
     }
     return true;
 }
 
-static bool maps_equal(const struct sv_map *a, const struct sv_map *b, unsigned depth)
+static bool maps_equal(const struct sv_map *a, const struct sv_map *b, struct comparing *c)
 {
     if (a->n != b->n) {
         return false;
     }
     for (uint32_t i = 0; i < a->n; i++) {
-        uint32_t other = find_entry(b, a->e[i].key, a->e[i].hash, depth);
-        if (other == UINT32_MAX || !equal(a->e[i].value, b->e[other].value, depth)) {
+        uint32_t other = find_entry(b, a->e[i].key, a->e[i].hash, c);
+        if (other == UINT32_MAX || !equal(a->e[i].value, b->e[other].value, c)) {
             return false;
         }
     }
     return true;
 }
 
-/* What nests deeper than any real value (a list may hold itself) is not equal. */
-static bool equal(struct sv a, struct sv b, unsigned depth)
+static bool nested_equal(struct sv a, struct sv b, struct comparing *c)
 {
-    if (a.kind != b.kind || depth > DEPTH_MAX) {
+    c->depth++;
+    bool is = a.kind == SV_MAP ? maps_equal(a.map, b.map, c) : lists_equal(a.list, b.list, c);
+    c->depth--;
+    return is;
+}
+
+/* What nests deeper than any real value (a list may hold itself), or holds more, is not equal. */
+static bool equal(struct sv a, struct sv b, struct comparing *c)
+{
+    c->steps++;
+    if (a.kind != b.kind || c->depth > DEPTH_MAX || c->steps > COMPARED_MAX || stop_often()) {
         return false;
     }
     switch (a.kind) {
@@ -124,12 +142,13 @@ static bool equal(struct sv a, struct sv b, unsigned depth)
     case SV_DOUBLE:
         return (isnan(a.d) && isnan(b.d)) || (a.d == b.d && signbit(a.d) == signbit(b.d));
     case SV_STR:
+        c->steps += a.s.n == b.s.n ? a.s.n / 64 : 0;
         return str_eq(a.s, b.s);
     case SV_LIST:
     case SV_OPTIONAL:
-        return a.list == b.list || lists_equal(a.list, b.list, depth + 1);
+        return a.list == b.list || nested_equal(a, b, c);
     case SV_MAP:
-        return a.map == b.map || maps_equal(a.map, b.map, depth + 1);
+        return a.map == b.map || nested_equal(a, b, c);
     case SV_DATE:
         return a.date->t.seconds == b.date->t.seconds && a.date->t.nanos == b.date->t.nanos
                && str_eq(a.date->zone->id, b.date->zone->id);
@@ -147,9 +166,12 @@ static bool equal(struct sv a, struct sv b, unsigned depth)
     }
 }
 
-bool sv_equals(struct sv a, struct sv b)
+bool sv_equals(struct sv a, struct sv b, uint64_t *steps)
 {
-    return equal(a, b, 0);
+    struct comparing c = {0};
+    bool is = equal(a, b, &c);
+    *steps += c.steps;
+    return is;
 }
 
 /* String.hashCode: over UTF-16 units. */
@@ -448,9 +470,12 @@ void sv_list_remove(struct sv_list *l, uint32_t at)
     l->n--;
 }
 
-uint32_t sv_list_find(const struct sv_list *l, struct sv v)
+uint32_t sv_list_find(const struct sv_list *l, struct sv v, uint64_t *steps)
 {
-    return find_element(l, v, 0);
+    struct comparing c = {0};
+    uint32_t at = find_element(l, v, &c);
+    *steps += c.steps / 4;
+    return at;
 }
 
 /* ---- maps ---- */
@@ -462,11 +487,11 @@ struct sv_map *sv_map_new(struct arena *a)
     return ARENA_NEW(a, struct sv_map);
 }
 
-static uint32_t find_entry(const struct sv_map *m, struct sv key, uint32_t hash, unsigned depth)
+static uint32_t find_entry(const struct sv_map *m, struct sv key, uint32_t hash, struct comparing *c)
 {
     if (m->slots == NULL) {
         for (uint32_t i = 0; i < m->n; i++) {
-            if (m->e[i].hash == hash && equal(m->e[i].key, key, depth)) {
+            if (m->e[i].hash == hash && equal(m->e[i].key, key, c)) {
                 return i;
             }
         }
@@ -477,7 +502,7 @@ static uint32_t find_entry(const struct sv_map *m, struct sv key, uint32_t hash,
         if (i == 0) {
             return UINT32_MAX;
         }
-        if (m->e[i - 1].hash == hash && equal(m->e[i - 1].key, key, depth)) {
+        if (m->e[i - 1].hash == hash && equal(m->e[i - 1].key, key, c)) {
             return i - 1;
         }
     }
@@ -497,7 +522,7 @@ static void fill_slots(struct sv_map *m)
 
 struct sv *sv_map_get(const struct sv_map *m, struct sv key)
 {
-    uint32_t i = find_entry(m, key, sv_hash(key), 0);
+    uint32_t i = find_entry(m, key, sv_hash(key), &(struct comparing){0});
     return i == UINT32_MAX ? NULL : &m->e[i].value;
 }
 
@@ -517,7 +542,7 @@ static void sink_newest(struct sv_map *m)
 
 bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv value)
 {
-    uint32_t hash = sv_hash(key), i = find_entry(m, key, hash, 0);
+    uint32_t hash = sv_hash(key), i = find_entry(m, key, hash, &(struct comparing){0});
     if (i != UINT32_MAX) {
         m->e[i].value = value;
         return true;
@@ -552,7 +577,7 @@ bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv valu
 
 bool sv_map_remove(struct sv_map *m, struct sv key, struct sv *was)
 {
-    uint32_t i = find_entry(m, key, sv_hash(key), 0);
+    uint32_t i = find_entry(m, key, sv_hash(key), &(struct comparing){0});
     if (i == UINT32_MAX) {
         return false;
     }
