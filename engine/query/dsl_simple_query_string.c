@@ -2,6 +2,7 @@
 #include "engine/query/query_string.h"
 
 #include "common/base/num.h"
+#include "common/base/stop.h"
 
 enum {
     SQS_AND = 1,
@@ -139,6 +140,9 @@ struct state {
     unsigned not ;
     struct query *top;
     struct bool_build clauses; /* of top, when an operation made it */
+    /* of the outermost: where the opening brackets are that nothing closes, in order; known once `paired` */
+    bool paired;
+    size_t *open, n_open, cap_open, n_passed;
 };
 
 static bool on(const struct string_run *r, uint32_t flag)
@@ -361,12 +365,45 @@ static enum err consume_token(struct string_run *r, struct state *s)
 
 static enum err parse_sub(struct string_run *r, struct state *s, unsigned depth);
 
+/* Is the bracket before `at` one that nothing closes? They are found once, from the first one on: brackets inside of others that are
+ * closed are so too, hence this is for the outermost text alone. */
+static bool never_closed(struct string_run *r, struct state *s, size_t at)
+{
+    bool escaped = false;
+    for (size_t i = at - 1; !s->paired && i < s->data.n && !stop_worked(1); i++) {
+        char c = s->data.p[i];
+        if (!escaped && c == '\\' && on(r, SQS_ESCAPE)) {
+            escaped = true;
+            continue;
+        }
+        if (!escaped && c == '(') {
+            size_t *open = arena_grow(r->b->arena, s->open, s->n_open, &s->cap_open, sizeof(*open));
+            if (open == NULL) {
+                return true;
+            }
+            s->open = open;
+            open[s->n_open++] = i;
+        } else if (!escaped && c == ')' && s->n_open > 0) {
+            s->n_open--;
+        }
+        escaped = false;
+    }
+    s->paired = true;
+    while (s->n_passed < s->n_open && s->open[s->n_passed] < at - 1) {
+        s->n_passed++;
+    }
+    return s->n_passed < s->n_open && s->open[s->n_passed] == at - 1;
+}
+
 static enum err consume_sub(struct string_run *r, struct state *s, unsigned depth)
 {
     size_t start = ++s->at;
     int open = 1;
     bool escaped = false;
-    for (; s->at < s->data.n; s->at++) {
+    if (depth == 0 && never_closed(r, s, start)) {
+        return ERR_OK;
+    }
+    for (; s->at < s->data.n && !stop_worked(1); s->at++) {
         char c = s->data.p[s->at];
         if (!escaped && c == '\\' && on(r, SQS_ESCAPE)) {
             escaped = true;
