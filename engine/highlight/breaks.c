@@ -130,11 +130,13 @@ static enum sentence_class class_at(const struct scan *s, uint32_t at)
     return at < s->n ? sentence_class_of(char_at(s, at, &next)) : SC_COMMA;
 }
 
-/* Behind a full stop at `at`: the sentence's end, or 0. */
-static uint32_t end_of_period(const struct scan *s, uint32_t at)
+/* Behind a full stop at `at`: the sentence's end, or 0. `closed_at` becomes the end of what closes it, which holds for each full stop in
+ * that. */
+static uint32_t end_of_period(const struct scan *s, uint32_t at, uint32_t *closed_at)
 {
     enum sentence_class last = SC_PERIOD;
-    uint32_t closed = skip_classes(s, at, 1U << SC_PERIOD | 1U << SC_CLOSE | 1U << SC_QUOTE, &last);
+    uint32_t closed = *closed_at =
+        skip_classes(s, at, 1U << SC_PERIOD | 1U << SC_CLOSE | 1U << SC_QUOTE, &last);
     uint32_t spaced = skip_classes(s, closed, 1U << SC_SPACE, NULL);
     if (spaced > closed && class_at(s, spaced) == SC_LETTER) {
         return spaced;
@@ -159,7 +161,7 @@ static uint32_t next_sentence(const struct scan *s, uint32_t at)
         case SC_DANDA:
             return skip_classes(s, next, 1U << SC_SPACE, NULL);
         case SC_PERIOD:
-            end = end_of_period(s, next);
+            end = end_of_period(s, next, &next);
             if (end > 0) {
                 return end;
             }

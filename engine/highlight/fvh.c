@@ -8,6 +8,7 @@
 
 #include "common/base/memory_account.h"
 #include "common/base/sort_items.h"
+#include "common/base/stop.h"
 
 #include <stdlib.h>
 
@@ -136,7 +137,7 @@ static int64_t scan_start(struct vector *v, const uint16_t *u, int64_t n, int64_
     }
     if (o->scanner == SCANNER_CHARS || (o->set & HL_SET_SCANNER) == 0) {
         int64_t to = at;
-        for (int32_t left = o->boundary_max_scan; to > 0 && left > 0; left--, to--) {
+        for (int32_t left = o->boundary_max_scan; to > 0 && left > 0 && !stop_worked(1); left--, to--) {
             if (is_boundary(o, u[to - 1])) {
                 return to;
             }
@@ -162,7 +163,7 @@ static int64_t scan_end(struct vector *v, const uint16_t *u, int64_t n, int64_t 
     }
     if (o->scanner == SCANNER_CHARS || (o->set & HL_SET_SCANNER) == 0) {
         int64_t to = at;
-        for (int32_t left = o->boundary_max_scan; to < n && left > 0; left--, to++) {
+        for (int32_t left = o->boundary_max_scan; to < n && left > 0 && !stop_worked(1); left--, to++) {
             if (is_boundary(o, u[to])) {
                 return to;
             }
