@@ -22,6 +22,11 @@ const struct allocator *alloc_default(void)
     return &heap;
 }
 
+void *alloc_array(const struct allocator *a, size_t n, size_t size)
+{
+    return size != 0 && n > SIZE_MAX / size ? NULL : alloc_get(a, MAX_OF(n * size, (size_t)1));
+}
+
 static void *failing_resize(void *self, void *p, size_t n)
 {
     struct alloc_failing *f = self;

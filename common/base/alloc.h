@@ -27,6 +27,9 @@ static inline void alloc_put(const struct allocator *a, void *p)
     a->release(a->self, p);
 }
 
+/* n elements of `size` bytes, not set; NULL when there is no room, and when n * size overflows. n == 0 gives a valid pointer. */
+void *alloc_array(const struct allocator *a, size_t n, size_t size);
+
 /* An allocator that fails its nth request (1-based) and every later one; for tests. */
 struct alloc_failing {
     struct allocator base; /* hand &f->base to the code under test */

@@ -2,9 +2,12 @@
 
 #include "common/base/hash.h"
 #include "common/base/sort_items.h"
+#include "common/base/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#define INSERT_WORK 8 /* of a value, beside what moves for it */
 
 struct tdigest *tdigest_new(struct arena *arena, double compression)
 {
@@ -146,7 +149,7 @@ static void add_shuffled(struct tdigest *t, struct centroid *v, size_t n)
         v[other] = v[i - 1];
         v[i - 1] = swap;
     }
-    for (size_t i = 0; i < n && !t->failed; i++) {
+    for (size_t i = 0; i < n && !t->failed && !stop_worked(INSERT_WORK + t->n / 64); i++) {
         add_centroid(t, v[i].mean, v[i].weight);
     }
 }
@@ -155,7 +158,7 @@ static void add_shuffled(struct tdigest *t, struct centroid *v, size_t n)
 static void compress(struct tdigest *t)
 {
     size_t n = t->n;
-    struct centroid *v = malloc(n * sizeof(*v));
+    struct centroid *v = alloc_array(alloc_default(), n, sizeof(*v));
     if (v == NULL) {
         t->failed = true;
         return;
@@ -171,7 +174,7 @@ static void compress(struct tdigest *t)
 
 void tdigest_add(struct tdigest *t, double x, int64_t weight)
 {
-    if (t->failed || isnan(x)) {
+    if (t->failed || isnan(x) || stop_worked(INSERT_WORK + t->n / 64)) {
         return;
     }
     t->min = fmin(t->min, x);
@@ -198,7 +201,7 @@ void tdigest_merge(struct tdigest *t, struct tdigest *const *others, uint32_t n)
         t->min = fmin(t->min, others[i]->min);
         t->max = fmax(t->max, others[i]->max);
     }
-    struct centroid *v = malloc(MAX_OF(total, (size_t)1) * sizeof(*v));
+    struct centroid *v = alloc_array(alloc_default(), total, sizeof(*v));
     if (v == NULL) {
         t->failed = true;
         return;
@@ -302,7 +305,7 @@ struct tdigest *tdigest_decode(struct bytes_in *in, struct arena *arena)
         in->bad |= isnan(t->mean[i]) || (i > 0 && t->mean[i] < t->mean[i - 1]);
         t->count += t->weight[i];
     }
-    if (!(t->compression >= 0 && t->compression < 1e9)) {
+    if (!(t->compression >= 0 && isfinite(t->compression))) {
         in->bad = true;
     }
     return t;

@@ -51,15 +51,16 @@ static uint8_t *row(struct lev_walk *w, uint32_t depth)
 static bool grow(struct lev_walk *w)
 {
     uint32_t cap = w->cap == 0 ? 32 : w->cap * 2;
-    uint8_t *rows = realloc(w->rows, (size_t)(cap + 1) * (w->l->n + 1));
+    const struct allocator *heap = alloc_default();
+    uint8_t *rows = heap->resize(heap->self, w->rows, (size_t)(cap + 1) * (w->l->n + 1));
     if (rows != NULL) {
         w->rows = rows;
     }
-    uint32_t *chars = realloc(w->chars, cap * sizeof(*chars));
+    uint32_t *chars = heap->resize(heap->self, w->chars, cap * sizeof(*chars));
     if (chars != NULL) {
         w->chars = chars;
     }
-    uint32_t *ends = realloc(w->ends, cap * sizeof(*ends));
+    uint32_t *ends = heap->resize(heap->self, w->ends, cap * sizeof(*ends));
     if (ends != NULL) {
         w->ends = ends;
     }

@@ -1,10 +1,12 @@
 #include "engine/search/score_heap.h"
 
+#include "common/base/alloc.h"
+
 #include <stdlib.h>
 
 bool score_heap_init(struct score_heap *h, uint32_t k)
 {
-    *h = (struct score_heap){.v = malloc(2 * (size_t)k * sizeof(uint64_t)), .k = k};
+    *h = (struct score_heap){.v = alloc_array(alloc_default(), 2 * (size_t)k, sizeof(uint64_t)), .k = k};
     return h->v != NULL;
 }
 

@@ -5,6 +5,7 @@
 #include "common/base/geo.h"
 #include "common/base/inet.h"
 #include "common/base/jsonr.h"
+#include "common/base/memory_account.h"
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
@@ -385,7 +386,7 @@ static int cmp_double(const void *a, const void *b)
 }
 
 /* As Elasticsearch's MultiValueMode: whole numbers round their averages. */
-static double pick_double(enum sort_mode mode, const double *v, uint32_t n)
+static double pick_double(enum sort_mode mode, const double *v, size_t n)
 {
     double sum = 0;
     switch (mode) {
@@ -393,10 +394,10 @@ static double pick_double(enum sort_mode mode, const double *v, uint32_t n)
         return v[n - 1];
     case SORT_MODE_SUM:
     case SORT_MODE_AVG:
-        for (uint32_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             sum += v[i];
         }
-        return mode == SORT_MODE_AVG ? sum / n : sum;
+        return mode == SORT_MODE_AVG ? sum / (double)n : sum;
     case SORT_MODE_MEDIAN:
         return n % 2 == 0 ? (v[n / 2 - 1] + v[n / 2]) / 2 : v[n / 2];
     default:
@@ -435,9 +436,26 @@ double sort_fraction(const struct sort_key *k, int64_t v)
     return k->field->type == FT_DATE_NANOS ? (double)v / 1e6 : field_num_to_double(k->field, v);
 }
 
-static int64_t pick_fraction(const struct sort_key *k, uint64_t first, uint32_t n)
+/* Room for n values: `few` when they fit, else to be freed. NULL: no memory, and the plan says so. */
+static double *room_for(struct sort_plan *p, size_t n, double *few)
 {
-    double few[FEW] = {0}, *v = n <= FEW ? few : malloc(n * sizeof(double));
+    double *v = n <= FEW ? few : alloc_array(memory_allocator(MEMORY_REQUEST), n, sizeof(double));
+    if (v == NULL && p->error.n == 0) {
+        err_no_memory(&p->error);
+    }
+    return v;
+}
+
+static void done_with(double *v, const double *few)
+{
+    if (v != few) {
+        alloc_put(memory_allocator(MEMORY_REQUEST), v);
+    }
+}
+
+static int64_t pick_fraction(struct sort_plan *p, const struct sort_key *k, uint64_t first, uint32_t n)
+{
+    double few[FEW] = {0}, *v = room_for(p, n, few);
     if (v == NULL) {
         return k->missing_num;
     }
@@ -445,18 +463,16 @@ static int64_t pick_fraction(const struct sort_key *k, uint64_t first, uint32_t 
         v[i] = sort_fraction(k, num_column_value(&k->nums, first + i));
     }
     double d = pick_double(k->mode, v, n);
-    if (v != few) {
-        free(v);
-    }
+    done_with(v, few);
     return num_from_double(d);
 }
 
-static int64_t distance(const struct sort_key *k, doc_id doc)
+static int64_t distance(struct sort_plan *p, const struct sort_key *k, doc_id doc)
 {
     uint64_t first;
     uint32_t n = num_column_seek(&k->nums, doc, &first);
     const struct sort_spec *s = k->spec;
-    uint32_t total = n * s->n_points;
+    size_t total = (size_t)n * s->n_points;
     if (total == 0) {
         return k->missing_num;
     }
@@ -466,11 +482,11 @@ static int64_t distance(const struct sort_key *k, doc_id doc)
             geo_distance(s->plane ? GEO_PLANE : GEO_ARC, s->lats[0], s->lons[0], g.lat, g.lon)
             / s->unit_metres);
     }
-    double few[FEW] = {0}, *v = total <= FEW ? few : malloc(total * sizeof(double));
+    double few[FEW] = {0}, *v = room_for(p, total, few);
     if (v == NULL) {
         return k->missing_num;
     }
-    uint32_t at = 0;
+    size_t at = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct geo_point g = geo_unpack(num_column_value(&k->nums, first + i));
         for (uint32_t j = 0; j < s->n_points && !stop_often(); j++) {
@@ -482,9 +498,7 @@ static int64_t distance(const struct sort_key *k, doc_id doc)
     memset(&v[at], 0, (total - at) * sizeof(*v)); /* stopped: nobody reads what comes of it */
     sort_items(v, total, sizeof(double), cmp_double);
     double d = pick_double(k->mode, v, total);
-    if (v != few) {
-        free(v);
-    }
+    done_with(v, few);
     return num_from_double(d);
 }
 
@@ -523,7 +537,7 @@ int64_t sort_cast(const struct sort_key *k, int64_t v)
     return v;
 }
 
-static void load_number(const struct sort_key *k, doc_id doc, struct sort_cell *out)
+static void load_number(struct sort_plan *p, const struct sort_key *k, doc_id doc, struct sort_cell *out)
 {
     uint64_t first;
     uint32_t n = num_column_seek(&k->nums, doc, &first);
@@ -531,7 +545,7 @@ static void load_number(const struct sort_key *k, doc_id doc, struct sort_cell *
         out->num = k->missing_num;
     } else if (k->floating) {
         out->num = n == 1 ? num_from_double(sort_fraction(k, num_column_value(&k->nums, first)))
-                          : pick_fraction(k, first, n);
+                          : pick_fraction(p, k, first, n);
     } else {
         int64_t v = n == 1 ? num_column_value(&k->nums, first) : pick_long(k->mode, &k->nums, first, n);
         out->num = k->spec->numeric_type.p != NULL ? sort_cast(k, v) : v;
@@ -598,9 +612,9 @@ void sort_cell_load(struct sort_plan *p, uint32_t i, doc_id doc, struct sort_cel
     } else if (k->nested != NULL) {
         sort_nested_number(k, doc, out);
     } else if (k->is_geo) {
-        out->num = distance(k, doc);
+        out->num = distance(p, k, doc);
     } else {
-        load_number(k, doc, out);
+        load_number(p, k, doc, out);
     }
 }
 
@@ -611,6 +625,11 @@ bool sort_cell_settle(struct sort_plan *p, uint32_t i, struct sort_cell *c)
         return true;
     }
     c->settled = seg_term_by_ord(k->seg, c->ord, &c->text);
+    if (!c->settled && p->error.n == 0 && c->text.failed) {
+        err_no_memory(&p->error);
+    } else if (!c->settled && p->error.n == 0) {
+        err_set(&p->error, ERR_CORRUPT, "a term of field [%.*s] cannot be read", STR_ARG(k->field->name));
+    }
     return c->settled;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/search/top_docs.h"
 
 #include "common/base/hash.h"
+#include "common/base/memory_account.h"
 #include "engine/search/score_heap.h"
 
 #include <stdlib.h>
@@ -13,15 +14,17 @@ struct entry {
     uint64_t group_hash;
 };
 
+#define ENTRIES_FIRST 16
+
 struct top_docs {
     struct top_docs_opts o;
     bool by_score; /* alone, without groups: `scores` holds everything, and the entries are not used */
     struct score_heap scores;
     uint32_t n_keys;
-    struct entry *entries; /* k + 1: the last is the candidate */
-    uint32_t *heap;        /* entry numbers, the worst first */
-    uint32_t n;
-    struct sort_cell *cells; /* of all entries: these trade theirs */
+    struct entry *entries; /* `cap`, which grows up to k */
+    uint32_t *heap;        /* entry numbers, the worst first; room for `cap` */
+    uint32_t n, made, cap;
+    struct entry candidate; /* trades its cells with the entries */
     struct sort_cell *after;
     const struct leaf *leaf;
     /* collapse */
@@ -33,20 +36,60 @@ struct top_docs {
     struct errmsg error;
 };
 
-static void cells_init(struct sort_cell *c, uint32_t n)
+static struct sort_cell *cells_new(struct arena *a, size_t n)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        buf_init(&c[i].text, NULL, BUF_UNLIMITED);
+    struct sort_cell *c = ARENA_ARRAY(a, struct sort_cell, n);
+    for (size_t i = 0; c != NULL && i < n; i++) {
+        buf_init(&c[i].text, memory_allocator(MEMORY_REQUEST), BUF_UNLIMITED);
     }
+    return c;
+}
+
+static void cells_fini(struct sort_cell *c, uint32_t n)
+{
+    for (uint32_t i = 0; c != NULL && i < n; i++) {
+        buf_fini(&c[i].text);
+    }
+}
+
+static bool entry_init(const struct top_docs *t, struct entry *e)
+{
+    buf_init(&e->group.text, memory_allocator(MEMORY_REQUEST), BUF_UNLIMITED);
+    e->cells = t->n_keys > 0 ? cells_new(t->o.arena, t->n_keys) : NULL;
+    return t->n_keys == 0 || e->cells != NULL;
+}
+
+static void entry_fini(const struct top_docs *t, struct entry *e)
+{
+    cells_fini(e->cells, t->n_keys);
+    buf_fini(&e->group.text);
+}
+
+/* Room for one entry more. */
+static bool grow(struct top_docs *t)
+{
+    uint32_t cap = t->cap == 0 ? MIN_OF(t->o.k, ENTRIES_FIRST) : t->cap < t->o.k / 2 ? t->cap * 2 : t->o.k;
+    struct entry *e = ARENA_ARRAY(t->o.arena, struct entry, cap);
+    uint32_t *heap = ARENA_ARRAY(t->o.arena, uint32_t, cap);
+    if (e == NULL || heap == NULL) {
+        return false;
+    }
+    if (t->cap > 0) {
+        memcpy(e, t->entries, t->cap * sizeof(*e));
+        memcpy(heap, t->heap, t->cap * sizeof(*heap));
+    }
+    t->entries = e;
+    t->heap = heap;
+    t->cap = cap;
+    return true;
 }
 
 static enum err parse_after(struct top_docs *t, struct errmsg *em)
 {
-    t->after = calloc(t->n_keys, sizeof(*t->after));
+    t->after = cells_new(t->o.arena, t->n_keys);
     if (t->after == NULL) {
         return err_no_memory(em);
     }
-    cells_init(t->after, t->n_keys);
     for (uint32_t i = 0; i < t->n_keys; i++) {
         if (t->o.after_doc != NULL) {
             if (!sort_cell_of_value(t->o.sort, i, &t->o.after_doc->sort[i], &t->after[i])) {
@@ -84,28 +127,14 @@ enum err top_docs_new(struct top_docs **out, const struct top_docs_opts *opts, s
         return ERR_OK;
     }
     t->n_keys = opts->sort != NULL ? opts->sort->n : 0;
-    t->entries = calloc((size_t)opts->k + 1, sizeof(*t->entries));
-    t->heap = calloc(opts->k, sizeof(*t->heap));
-    bool ok = t->entries != NULL && t->heap != NULL;
-    if (ok && t->n_keys > 0) {
-        struct sort_cell *cells = calloc(((size_t)opts->k + 1) * t->n_keys, sizeof(*cells));
-        ok = cells != NULL;
-        t->cells = cells;
-        for (uint32_t i = 0; ok && i <= opts->k; i++) {
-            t->entries[i].cells = &cells[(size_t)i * t->n_keys];
-            cells_init(t->entries[i].cells, t->n_keys);
-        }
-    }
+    bool ok = entry_init(t, &t->candidate);
     if (ok && opts->group != NULL) {
         t->groups_n = 16;
-        while (t->groups_n < opts->k * 4) {
+        while (t->groups_n / 4 < opts->k && t->groups_n <= UINT32_MAX / 2) {
             t->groups_n *= 2;
         }
-        t->groups = calloc(t->groups_n, sizeof(*t->groups));
+        t->groups = ARENA_ARRAY(t->o.arena, uint32_t, t->groups_n);
         ok = t->groups != NULL;
-        for (uint32_t i = 0; ok && i <= opts->k; i++) {
-            buf_init(&t->entries[i].group.text, NULL, BUF_UNLIMITED);
-        }
     }
     if (!ok) {
         top_docs_free(t);
@@ -128,20 +157,13 @@ void top_docs_free(struct top_docs *t)
     if (t == NULL) {
         return;
     }
-    for (uint32_t i = 0; t->entries != NULL && i <= t->o.k; i++) {
-        for (uint32_t k = 0; t->entries[i].cells != NULL && k < t->n_keys; k++) {
-            buf_fini(&t->entries[i].cells[k].text);
-        }
-        buf_fini(&t->entries[i].group.text);
+    for (uint32_t i = 0; i < t->made; i++) {
+        entry_fini(t, &t->entries[i]);
     }
-    for (uint32_t k = 0; t->after != NULL && k < t->n_keys; k++) {
-        buf_fini(&t->after[k].text);
+    if (!t->by_score) {
+        entry_fini(t, &t->candidate);
     }
-    free(t->cells);
-    free(t->after);
-    free(t->entries);
-    free(t->heap);
-    free(t->groups);
+    cells_fini(t->after, t->n_keys);
     score_heap_fini(&t->scores);
     free(t);
 }
@@ -268,18 +290,41 @@ static void rebuild_groups(struct top_docs *t)
 
 /* ---- collecting ---------------------------------------------------------------------------------------- */
 
+static void load_all(struct top_docs *t, struct entry *c)
+{
+    for (uint32_t i = 0; i < t->n_keys; i++) {
+        sort_cell_load(t->o.sort, i, c->doc - t->leaf->base, &c->cells[i]);
+    }
+}
+
 /* Moves the candidate's contents into entry `to`. */
 static void settle(struct top_docs *t, uint32_t to)
 {
-    struct entry *c = &t->entries[t->o.k];
+    struct entry *c = &t->candidate;
     for (uint32_t i = 0; i < t->n_keys; i++) {
         sort_cell_settle(t->o.sort, i, &c->cells[i]);
     }
-    if (to != t->o.k) {
-        struct entry swap = t->entries[to];
-        t->entries[to] = *c;
-        *c = swap;
+    struct entry swap = t->entries[to];
+    t->entries[to] = *c;
+    *c = swap;
+}
+
+/* The candidate as one entry more. false: no memory, and top_docs_take() will say so. */
+static bool add_entry(struct top_docs *t)
+{
+    if (t->error.n > 0) {
+        return false;
     }
+    if (t->n == t->made && ((t->made == t->cap && !grow(t)) || !entry_init(t, &t->entries[t->made++]))) {
+        err_no_memory(&t->error);
+        return false;
+    }
+    load_all(t, &t->candidate);
+    settle(t, t->n);
+    t->heap[t->n] = t->n;
+    t->n++;
+    sift_up(t, t->n - 1);
+    return true;
 }
 
 static bool beats(struct top_docs *t, struct entry *c, struct entry *other)
@@ -320,16 +365,9 @@ static bool passes_after(struct top_docs *t, struct entry *c)
     return t->after == NULL || (last != NULL && c->doc > last->doc);
 }
 
-static void load_all(struct top_docs *t, struct entry *c)
-{
-    for (uint32_t i = 0; i < t->n_keys; i++) {
-        sort_cell_load(t->o.sort, i, c->doc - t->leaf->base, &c->cells[i]);
-    }
-}
-
 static void add_grouped(struct top_docs *t, doc_id doc)
 {
-    struct entry *c = &t->entries[t->o.k];
+    struct entry *c = &t->candidate;
     bool full = t->n > 0 && t->n == t->o.k;
     /* what is no better than the worst group changes none, and nobody looks at its value */
     if ((full && !beats(t, c, &t->entries[t->heap[0]])) || !load_group(t, doc, c)) {
@@ -351,12 +389,7 @@ static void add_grouped(struct top_docs *t, doc_id doc)
         return;
     }
     if (t->n < t->o.k) {
-        load_all(t, c);
-        settle(t, t->n);
-        t->heap[t->n] = t->n;
-        t->n++;
-        sift_up(t, t->n - 1);
-        t->groups[slot] = t->n;
+        t->groups[slot] = add_entry(t) ? t->n : 0;
         return;
     }
     if (beats(t, c, &t->entries[t->heap[0]])) {
@@ -374,7 +407,7 @@ void top_docs_add(struct top_docs *t, doc_id doc, float score)
         }
         return;
     }
-    struct entry *c = &t->entries[t->o.k];
+    struct entry *c = &t->candidate;
     c->doc = t->leaf->base + doc;
     c->score = score;
     if (t->o.sort != NULL) {
@@ -392,11 +425,7 @@ void top_docs_add(struct top_docs *t, doc_id doc, float score)
         return;
     }
     if (t->n < t->o.k) {
-        load_all(t, c);
-        settle(t, t->n);
-        t->heap[t->n] = t->n;
-        t->n++;
-        sift_up(t, t->n - 1);
+        (void)add_entry(t);
     } else if (beats(t, c, &t->entries[t->heap[0]])) {
         settle(t, t->heap[0]);
         sift_down(t, 0);
@@ -459,8 +488,8 @@ static enum err take_scores(struct top_docs *t, uint32_t slot, struct arena *are
 enum err top_docs_take(struct top_docs *t, uint32_t slot, struct arena *arena, struct top_doc **out,
                        uint32_t *n, struct errmsg *em)
 {
-    if (t->error.n > 0) {
-        *em = t->error;
+    if (t->error.n > 0 || (t->o.sort != NULL && t->o.sort->error.n > 0)) {
+        *em = t->error.n > 0 ? t->error : t->o.sort->error;
         return err_code(em);
     }
     if (t->by_score) {

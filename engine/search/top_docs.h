@@ -16,7 +16,7 @@ struct top_docs_opts {
     const struct json *after;        /* search_after; NULL: none */
     const struct top_doc *after_doc; /* scroll: documents behind this one alone; NULL: none */
     const struct field *group;       /* collapse by this field; NULL: no */
-    struct arena *arena;
+    struct arena *arena;             /* of the entries: as many as documents come, up to k */
 };
 
 enum err top_docs_new(struct top_docs **out, const struct top_docs_opts *opts, struct errmsg *em);
