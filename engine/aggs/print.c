@@ -5,9 +5,16 @@
 #include "common/base/inet.h"
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
+#include "common/base/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+/* Nobody reads on, or there is no room for more. `before` is where a part of the answer began. */
+static bool ends(const struct jsonw *w, size_t before)
+{
+    return w->out->failed || stop_worked(w->out->n - before + 16);
+}
 
 /* ---- small parts ------------------------------------------------------------------------------------------------------ */
 
@@ -30,7 +37,7 @@ static void number_or_null(struct jsonw *w, const char *key, double v)
 static void as_string(struct jsonw *w, const struct value_shape *s, const char *name, double v)
 {
     struct buf b, key;
-    buf_init(&b, NULL, 4 * KIB);
+    buf_init(&b, NULL, BUF_UNLIMITED);
     buf_init(&key, NULL, KIB);
     buf_printf(&key, "%s_as_string", name);
     value_shape_print(s, v, &b);
@@ -144,7 +151,7 @@ static void print_extended(const struct agg_result *r, struct jsonw *w)
     for (size_t i = 0; i < ARRAY_LEN(bound_names); i++) {
         struct buf b;
         extended_value(r, bound_names[i][1], &v);
-        buf_init(&b, NULL, 4 * KIB);
+        buf_init(&b, NULL, BUF_UNLIMITED);
         value_shape_print(r->shape, v, &b);
         jw_k(w, bound_names[i][0]);
         jw_str(w, buf_view(&b));
@@ -200,7 +207,7 @@ static void print_percentiles(const struct agg_result *r, struct jsonw *w)
     } else {
         jw_arr(w);
     }
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !ends(w, w->out->n); i++) {
         print_pair(r->shape, keyed, at[i], pipe ? r->list[i] : percentile_value(r, at[i]), w);
     }
     if (keyed) {
@@ -326,7 +333,9 @@ static void print_metric(const struct agg_result *r, struct jsonw *w)
 
 static void print_subs(const struct agg *a, const struct agg_result *subs, bool typed, struct jsonw *w)
 {
-    for (uint32_t i = 0; subs != NULL && i < agg_places(a); i++) {
+    size_t before = w->out->n;
+    for (uint32_t i = 0; subs != NULL && i < agg_places(a) && !ends(w, before); i++) {
+        before = w->out->n;
         if (subs[i].form != RESULT_ABSENT) {
             result_print(&subs[i], typed, w);
         }
@@ -339,7 +348,7 @@ static void key_as_string(const struct agg_result *r, const struct agg_bucket *b
     if (!shaped(r->shape) || b->key.kind == KEY_STR) {
         return;
     }
-    buf_init(&text, NULL, 4 * KIB);
+    buf_init(&text, NULL, BUF_UNLIMITED);
     bucket_key_text(r, b, &text);
     if (r->agg->type->kind == AGG_SIGNIFICANT_TERMS && r->shape->kind == FORMAT_BOOLEAN) {
         jw_kbool(w, "key_as_string", str_is(buf_view(&text), "true")); /* no text here, of all places */
@@ -402,7 +411,9 @@ static void print_range(const struct agg_result *r, const struct agg_bucket *b, 
 static void print_combination(const struct agg_result *r, const struct agg_key *keys, struct jsonw *w)
 {
     jw_obj(w);
-    for (uint32_t i = 0; i < r->agg->composite.n; i++) {
+    size_t before = w->out->n;
+    for (uint32_t i = 0; i < r->agg->composite.n && !ends(w, before); i++) {
+        before = w->out->n;
         const struct value_shape *s = r->shapes != NULL && i < r->n_shapes ? r->shapes[i] : NULL;
         struct agg_result one = {.agg = r->agg, .shape = (struct value_shape *)(uintptr_t)s};
         struct agg_bucket b = {.key = keys[i]};
@@ -492,8 +503,10 @@ static void print_buckets(const struct agg_result *r, bool typed, struct jsonw *
         jw_arr(w);
     }
     buf_init(&key, NULL, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < r->n; i++) {
+    size_t before = w->out->n;
+    for (uint32_t i = 0; i < r->n && !ends(w, before); i++) {
         const struct agg_bucket *b = &r->buckets[i];
+        before = w->out->n;
         if (keyed) {
             buf_reset(&key);
             bucket_key_text(r, b, &key);
