@@ -108,6 +108,12 @@ REQUESTS = {
     "groups with inner hits": search({"size": 10000, "collapse": {"field": "word", "inner_hits": {"name": "i", "size": 5, "sort": [{"n": "asc"}]}}}),
     "rescoring": search({"size": 10000, "query": {"match_all": {}}, "rescore": {"window_size": 10000, "query": {"rescore_query": {"script_score": {"query": {"match_all": {}}, "script": {"source": SLOW_SCRIPT}}}}}}),
     "buckets in buckets": search({"size": 0, "aggs": {"a": {"terms": {"field": "word", "size": 20000}, "aggs": {"b": {"terms": {"field": "word", "size": 20000}, "aggs": {"c": {"top_hits": {"size": 1}}}}}}}}),
+    "keys that print long": search({"size": 0, "aggs": {"c": {"composite": {"size": 10000, "sources": [{f"s{i}": {"date_histogram": {"field": "n", "fixed_interval": "1ms", "format": "yyyy" * 1000}}} for i in range(100)]}}}}),
+    "long meta of many buckets": search({"size": 0, "aggs": {"a": {"terms": {"field": "word", "size": 20000}, "aggs": {"m": {"sum": {"field": "n"}, "meta": {"a": "x" * 100000}}}}}}),
+    "many percentiles": search({"size": 0, "aggs": {"p": {"percentiles": {"field": "n", "percents": [i / 10000 for i in range(1000000)]}}}}),
+    "exact percentiles": search(many({"percentiles": {"field": "n", "tdigest": {"compression": 1e9}}})),
+    "a boundary that is far": search({"query": {"match": {"b1": "same"}}, "highlight": {"boundary_scanner": "chars", "boundary_max_scan": 1000000000, "boundary_chars": "^", "require_field_match": False,
+                                      "fragment_size": 20, "number_of_fragments": 100000, "fields": {"b*": {"type": "fvh"}}}}, "/big/_search"),
     "distances from many places": search({"sort": [{"_geo_distance": {"at": [{"lat": i % 90, "lon": i % 180} for i in range(20000)], "mode": "min"}}]}),
     "hits that are explained": search({"size": 10000, "explain": True, "query": {"match": {"name": {"query": fuzzy_words(300), "fuzziness": 2, "max_expansions": 1000}}}}),
     "a pattern of an analyzer": ("POST", "/_analyze", json.dumps({"tokenizer": "keyword", "char_filter": [BACKTRACKING], "text": [("a" * 60 + "b") for _ in range(2000)]})),
@@ -334,6 +340,25 @@ def test_states_are_limited(node):
     assert stars[0] == 200 and stars[1]["hits"]["total"]["value"] == 0, stars
 
 
+def test_is_not_long(node):
+    """What would have taken hours by the product of its parts: brackets that nothing closes, lists that hold one list many times, stops in a row."""
+    twice = "def {0} = ['a']; for (int i = 0; i < 40; i++) {{ {0} = [{0}, {0}] }} "
+    lists = twice.format("a") + twice.format("b")
+    quick = {"brackets": (200, {"query": {"simple_query_string": {"query": "(" * 1000000, "fields": ["name", "text"]}}}),
+             "brackets, and words": (200, {"query": {"simple_query_string": {"query": "((( (same) " * 900, "fields": ["text"]}}})}
+    for expression in ("a == b", "a.equals(b)", "[a].contains(b)", "[a].indexOf(b) >= 0", "['x': a].equals(['x': b])", "Objects.equals(a, b)"):
+        quick[expression] = (400, {"script_fields": {"s": {"script": f"{lists} return {expression}"}}})
+    quick["many sort keys"] = (429, {"size": 10000, "sort": [{"n": "asc"}] * 10000})
+    quick["many sort keys of buckets"] = (429, {"size": 0, "aggs": {"w": {"terms": {"field": "word", "size": 20000}, "aggs": {"h": {"top_hits": {"size": 100, "sort": [{"n": "asc"}] * 1000}}}}}})
+    assert node.call("PUT", "/big/_doc/stops?refresh=true", {"c": "same" + "." * 1000000})[0] == 201
+    quick["stops"] = (200, {"query": {"term": {"_id": "stops"}}, "highlight": {"highlight_query": {"match": {"c": "same"}}, "fields": {"c": {"type": "unified"}}}})
+    for name, (status, body) in quick.items():
+        before = used(node)
+        got, answer = node.call("POST", "/words/_search" if name != "stops" else "/big/_search", body)
+        assert got == status, (name, got, str(answer)[:500])
+        assert used(node) - before < 5, (name, used(node) - before)
+
+
 def test_cancel(node):
     """A task that is cancelled ends, and its client hears it."""
     s = send(node, REQUESTS["a match of fuzzy words"])
@@ -368,5 +393,6 @@ if __name__ == "__main__":
                 test_ends_while_it_replays(started)
             test_timeout(started)
             test_states_are_limited(started)
+            test_is_not_long(started)
             test_cancel(started)
-    print(f"{len(names) + len(ENDS_ONLY) + 4} passed, 0 failed")
+    print(f"{len(names) + len(ENDS_ONLY) + 5} passed, 0 failed")
