@@ -174,8 +174,10 @@ enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct 
                             .user_data = user_data};
     shard_engine_settings(s, &settings->settings, &o.settings);
     bool marked = mode == ENGINE_EXISTING && damage_marked(s->o.fs, sh->dir.p);
-    o.verify =
-        marked || !str_is(settings_str(&settings->settings, "shard.check_on_startup", STR("false")), "false");
+    struct str check = settings_str(&settings->settings, "shard.check_on_startup", STR("false"));
+    o.verify = str_is(check, "true")               ? ENGINE_VERIFY_STRUCTURE
+               : marked || !str_is(check, "false") ? ENGINE_VERIFY_SUMS
+                                                   : ENGINE_VERIFY_NOTHING;
     enum err e = engine_open(out, &o, em);
     if (e == ERR_OK && marked) {
         log_info(s->o.log, "data", "shard [%.*s][%u]: was damaged, all its files are right now",

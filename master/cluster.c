@@ -115,6 +115,9 @@ static void applied_on_loop(void *arg)
     c->fresh = false;
     int64_t arrived = quorum_driver_arrived_ns(c->driver, c->applying->version);
     c->took_us = arrived != 0 ? (c->o.clock->mono_ns(c->o.clock->self) - arrived) / 1000 : -1;
+    if (c->mode == QUORUM_LEADER) {
+        lookup_say_lost(c, c->state, c->applying);
+    }
     set_state(c, c->applying);
     c->applying = NULL;
     if (c->mode == QUORUM_CANDIDATE) {

@@ -176,7 +176,10 @@ void lookup_forget(struct cluster *c, struct str node_id);
 void lookup_settle(struct cluster *c, const struct cluster_state *s);
 /* A copy has failed: what nodes said of the shard's may not be so any more. */
 void lookup_doubt(struct cluster *c, const struct shard_event *e);
-void lookup_receive(void *arg, struct transport_call *call); /* on the compute pool */
+void lookup_receive(void *arg, struct transport_call *call);
+/* In the log, once: a primary of which no node has a copy any more. */
+void lookup_say_lost(const struct cluster *c, const struct cluster_state *before,
+                     const struct cluster_state *now); /* on the compute pool */
 
 /* ---- disk_watch.c ---- */
 void disk_watch_tick(struct cluster *c); /* asks the nodes, when it is time */

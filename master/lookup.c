@@ -237,6 +237,33 @@ void lookup_start(struct cluster *c, const struct shard_id *shards, uint32_t n_s
     }
 }
 
+static bool is_lost(const struct index_routing *r, uint32_t shard)
+{
+    return r != NULL && shard < r->n && r->shards[shard].copies[0].trouble.attempt == ATTEMPT_NO_VALID_COPY
+           && r->shards[shard].copies[0].state == COPY_UNASSIGNED;
+}
+
+void lookup_say_lost(const struct cluster *c, const struct cluster_state *before,
+                     const struct cluster_state *now)
+{
+    for (uint32_t i = 0; i < now->n_routing; i++) {
+        const struct index_routing *r = now->routing[i], *was = cluster_routing(before, r->name);
+        const struct index_meta *m = r != was ? cluster_index(now, r->name) : NULL;
+        for (uint32_t k = 0; m != NULL && k < r->n; k++) {
+            if (!is_lost(r, k) || is_lost(was, k)) {
+                continue;
+            }
+            struct str last = r->shards[k].copies[0].trouble.last_node;
+            log_error(c->o.log, "master",
+                      "shard [%.*s][%u] is red: no node has a copy with all that was acknowledged; [%.*s] "
+                      "was the last one, on "
+                      "node [%.*s], in indices/%.*s/%u of its data folder",
+                      STR_ARG(r->name), k, STR_ARG(m->in_sync[k].n > 0 ? m->in_sync[k].v[0] : STR("")),
+                      STR_ARG(last.p != NULL ? last : STR("unknown")), STR_ARG(m->uuid), k);
+        }
+    }
+}
+
 void lookup_receive(void *arg, struct transport_call *call)
 {
     struct cluster *c = arg;

@@ -24,6 +24,7 @@ struct check {
     struct arena arena;
     struct cluster_state *state; /* NULL: none, or damaged */
     bool state_read;
+    struct str node_id; /* empty: damaged */
     uint64_t files, bytes, damaged;
     const char *shard_dir; /* below dir, while a shard is looked at */
     struct str index;      /* its name; empty: not in the state */
@@ -54,6 +55,8 @@ static void check_state(struct check *c)
         say(c, "_state/node", em.frame[0].reason);
     } else if (!found) {
         say(c, "_state/node", "it is missing: it says who this node is");
+    } else {
+        c->node_id = id;
     }
     if (data_folder_check(c->fs, c->dir, &c->arena, &em) != ERR_OK
         || state_log_read(c->fs, state_dir, &term, &c->state, &em) != ERR_OK) {
@@ -128,6 +131,52 @@ static enum err check_indices(struct check *c, struct errmsg *em)
     return e;
 }
 
+/* Does the metadata have a copy here that was told to hold all that was acknowledged? */
+static bool is_owed(const struct check *c, const struct index_meta *m, const struct shard_routing *s,
+                    uint32_t k)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct shard_copy *x = &s->copies[i];
+        if (copy_active(x) && str_eq(x->node, c->node_id) && str_set_has(&m->in_sync[k], x->allocation_id)) {
+            return true;
+        }
+    }
+    const struct copy_trouble *t = &s->copies[0].trouble; /* the only one, and it was here */
+    return s->copies[0].state == COPY_UNASSIGNED && m->in_sync[k].n == 1 && t->last_node.p != NULL
+           && str_eq(t->last_node, c->node_id);
+}
+
+static enum err check_missing(struct check *c, const struct index_meta *m, uint32_t shard, struct errmsg *em)
+{
+    bool there;
+    uint64_t n;
+    c->index = m->name;
+    c->shard_dir = arena_printf(&c->arena, "indices/%.*s/%u", STR_ARG(m->uuid), shard).p;
+    const char *dir = c->shard_dir != NULL ? arena_printf(&c->arena, "%s/%s", c->dir, c->shard_dir).p : NULL;
+    enum err e = dir == NULL ? err_no_memory(em) : c->fs->size(c->fs->self, dir, &there, &n, em);
+    if (e == ERR_OK && !there) {
+        shard_damaged(
+            c, "",
+            "it is missing: by the cluster's metadata a copy is here that has all that was acknowledged");
+    }
+    return e;
+}
+
+/* Folders that are not there. */
+static enum err check_owed(struct check *c, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; c->state != NULL && c->node_id.n > 0 && i < c->state->n_routing && e == ERR_OK;
+         i++) {
+        const struct index_routing *r = c->state->routing[i];
+        const struct index_meta *m = cluster_index(c->state, r->name);
+        for (uint32_t k = 0; m != NULL && k < r->n && e == ERR_OK; k++) {
+            e = is_owed(c, m, &r->shards[k], k) ? check_missing(c, m, k, em) : ERR_OK;
+        }
+    }
+    return e;
+}
+
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
 /* Held while it is looked at. A folder that no node ever used has no file to lock, and gets none. */
@@ -165,6 +214,7 @@ int check_main(int argc, char **argv)
     if (e == ERR_OK) {
         check_state(&c);
         e = check_indices(&c, &em);
+        e = e == ERR_OK ? check_owed(&c, &em) : e;
     }
     if (e == ERR_OK) {
         printf("%llu files read, %llu bytes of shards: %llu damages\n", (unsigned long long)c.files,

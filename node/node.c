@@ -324,7 +324,8 @@ static bool primaries_tried(const struct node *n, const struct cluster_state *s)
         for (uint32_t k = 0; k < s->routing[i]->n && tried; k++) {
             const struct shard_copy *c = &s->routing[i]->shards[k].copies[0];
             bool mine = holders == 1 || (c->node.p != NULL && str_eq(c->node, n->id));
-            tried = copy_active(c) || !mine || c->trouble.failed > 0;
+            tried = copy_active(c) || !mine || c->trouble.failed > 0
+                    || c->trouble.attempt == ATTEMPT_NO_VALID_COPY;
         }
     }
     return tried;

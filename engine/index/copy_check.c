@@ -2,8 +2,9 @@
 
 #include "common/base/hash.h"
 #include "common/base/sort_items.h"
+#include "engine/index/live.h"
 #include "engine/index/manifest.h"
-#include "engine/index/segment.h"
+#include "engine/index/structure.h"
 #include "engine/index/translog_int.h"
 
 #include <inttypes.h>
@@ -55,8 +56,40 @@ static bool is_there(const struct run *r, const char *name)
     return false;
 }
 
-static void check_named(struct run *r, const char *name, uint64_t bytes, uint64_t checksum, uint64_t commit)
+/* What the bytes say, though they are the ones that were written. */
+static void check_content(struct run *r, const char *name, const struct manifest_segment *m, struct str live)
 {
+    struct errmsg em = {0};
+    struct segment *s = NULL;
+    struct live *l = NULL;
+    char segment[FILE_NAME_BYTES];
+    segment_file_name(m->number, segment);
+    enum err e = segment_open(&s, r->c->fs, path_of(r, segment), live.p != NULL ? NULL : &em);
+    if (s == NULL && live.p != NULL) {
+        return; /* said of the segment */
+    }
+    if (e == ERR_OK && live.p == NULL && segment_doc_count(s) != m->docs) {
+        e = err_set(&em, ERR_CORRUPT, "it has [%u] documents, and had [%u]", segment_doc_count(s), m->docs);
+    }
+    if (e == ERR_OK && live.p == NULL) {
+        e = segment_check_structure(s, &em);
+    } else if (e == ERR_OK) {
+        e = live_decode(&l, live, m->number, m->docs, segment_roots(s), alloc_default(), &em);
+        if (e == ERR_OK && (l->n_live != m->live_docs || l->n_roots != m->live_roots)) {
+            e = err_set(&em, ERR_CORRUPT, "as many documents live as the commit does not say");
+        }
+    }
+    if (e != ERR_OK) {
+        say(r, name, em.frame[0].reason);
+    }
+    live_unref(l);
+    segment_unref(s);
+}
+
+static void check_named(struct run *r, const char *name, const struct manifest_segment *m, bool live,
+                        uint64_t commit)
+{
+    uint64_t bytes = live ? m->live_bytes : m->bytes, checksum = live ? m->live_checksum : m->checksum;
     char text[96];
     struct fs_map map;
     if (!is_there(r, name)) {
@@ -79,6 +112,8 @@ static void check_named(struct run *r, const char *name, uint64_t bytes, uint64_
         e = s != NULL ? segment_verify(s, &em) : e;
         segment_unref(s);
         say(r, name, e != ERR_OK ? em.frame[0].reason : "it does not match its checksum");
+    } else {
+        check_content(r, name, m, live ? str_mk(map.p, map.n) : STR_NULL);
     }
     r->c->fs->unmap(r->c->fs->self, &map);
 }
@@ -103,11 +138,11 @@ static void check_commit(struct run *r, const struct manifest *m)
         char name[FILE_NAME_BYTES];
         if (!in_newest(r, m, s, false)) {
             segment_file_name(s->number, name);
-            check_named(r, name, s->bytes, s->checksum, m->generation);
+            check_named(r, name, s, false, m->generation);
         }
         if (s->live_generation != 0 && !in_newest(r, m, s, true)) {
             live_file_name(s->number, s->live_generation, name);
-            check_named(r, name, s->live_bytes, s->live_checksum, m->generation);
+            check_named(r, name, s, true, m->generation);
         }
     }
 }

@@ -1,6 +1,6 @@
 /* copy_check.h - reads all of a shard copy's folder and says what is damaged in it; changes nothing.
  *
- * Commits and the files they name, by their checksums, and every record of the log. The folder must not be in use. One
+ * Commits and the files they name, by their checksums and by what they hold (structure.h), and every record of the log. The folder must not be in use. One
  * thread. */
 #ifndef ENGINE_INDEX_COPY_CHECK_H
 #define ENGINE_INDEX_COPY_CHECK_H

@@ -129,6 +129,9 @@ struct engine_settings {
 /* The defaults above. */
 void engine_settings_init(struct engine_settings *s);
 
+/* ENGINE_VERIFY_SUMS: every block's checksum; ENGINE_VERIFY_STRUCTURE: and structure.h. */
+enum engine_verify { ENGINE_VERIFY_NOTHING, ENGINE_VERIFY_SUMS, ENGINE_VERIFY_STRUCTURE };
+
 struct engine_opts {
     const struct fs *fs;           /* borrowed: outlives the engine and its views, jobs, histories */
     const struct clock *clock;     /* the same */
@@ -137,7 +140,7 @@ struct engine_opts {
     const char *index_uuid;        /* copied; at most 63 bytes; files of another index are refused */
     uint32_t shard;
     enum engine_open_mode mode;
-    bool verify;                   /* every segment is read and checked while it is opened */
+    enum engine_verify verify;     /* what of every segment is checked while it is opened */
     const struct mapping *mapping; /* a reference is taken; may be NULL until engine_set_mapping() */
     uint64_t mapping_version;
     engine_parse_fn *parse; /* called inside engine_open() and engine_rollback() */

@@ -102,7 +102,7 @@ struct engine {
     struct op_ids op_ids;
 
     struct translog log;
-    bool verify;    /* segments that are opened are read whole first */
+    enum engine_verify verify;
     bool replaying; /* operations come from our own translog */
     struct arena parse_arena;
     int64_t last_sync_ms, last_prune_ms;

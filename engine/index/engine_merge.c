@@ -1,8 +1,10 @@
 /* Merges: planned by the strand, run anywhere over immutable inputs, put in place by the strand. */
 #include "engine/index/engine_int.h"
 #include "engine/index/merge_policy.h"
+#include "engine/index/structure.h"
 
 #include "common/base/bits.h"
+#include "common/base/invariant.h"
 
 struct merge_input {
     uint64_t number; /* of the slot */
@@ -287,6 +289,7 @@ static enum err carry_deaths(struct engine *e, const struct engine_merge *m, str
 
 static enum err make_slot(struct engine *e, struct engine_merge *m, struct slot **out, struct errmsg *em)
 {
+    INVARIANT(segment_invariant(m->segment));
     enum err r = slot_new(out, e, m->number, m->segment, em);
     if (r != ERR_OK) {
         return r;

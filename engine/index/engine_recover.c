@@ -4,6 +4,7 @@
 #include "engine/index/engine_int.h"
 
 #include "common/base/stop.h"
+#include "engine/index/structure.h"
 
 struct scan { /* what the folder holds */
     struct fs_names names;
@@ -306,7 +307,8 @@ static enum err load_segment(struct engine *e, const struct manifest_segment *m,
         return r;
     }
     struct slot *s = NULL;
-    r = e->verify ? segment_verify(segment, em) : ERR_OK;
+    r = e->verify != ENGINE_VERIFY_NOTHING ? segment_verify(segment, em) : ERR_OK;
+    r = r == ERR_OK && e->verify == ENGINE_VERIFY_STRUCTURE ? segment_check_structure(segment, em) : r;
     bool other =
         segment_doc_count(segment) != m->docs || (m->footer != 0 && segment_footer(segment) != m->footer);
     if (r == ERR_OK && other) {

@@ -1,6 +1,8 @@
 /* Refresh: the buffer becomes a segment, deletions made since become bitmaps, and both a new view. Nothing else makes a view of
  * documents that the last one did not have: flushes and merges leave searches what they see. */
+#include "common/base/invariant.h"
 #include "engine/index/engine_int.h"
+#include "engine/index/structure.h"
 
 #include "common/base/bits.h"
 #include "common/base/hash.h"
@@ -71,6 +73,7 @@ static enum err spill(struct engine *e, struct errmsg *em)
     if (r != ERR_OK) {
         return r;
     }
+    INVARIANT(segment_invariant(segment));
     if (segment_doc_count(segment) != docs) {
         r = err_set(em, ERR_INTERNAL, "a segment holds [%u] documents, the buffer held [%u]",
                     segment_doc_count(segment), docs);

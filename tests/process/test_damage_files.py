@@ -224,6 +224,53 @@ def lost_state(bench):
     assert check_says(bench.node)[0] == 1
 
 
+def lost_folders(bench):
+    """A shard's folder, its index's, all of them: red, and why is said; nothing begins empty, and what is put back is there again."""
+    for pattern in ("indices/*/0", "indices/*", "indices"):
+        bench.restore()
+        node = bench.node
+        gone = os.path.relpath(glob.glob(os.path.join(bench.folder, "indices/*/0"))[0], bench.folder)
+        for path in glob.glob(os.path.join(bench.folder, pattern)):
+            shutil.rmtree(path)
+        status, said = check_says(node)
+        assert status == 1 and gone in said and "it is missing" in said, said
+        at = os.path.getsize(node.log_path)
+        assert run(node) == ""
+        missed(node)
+        with open(node.log_path, encoding="utf-8") as f:
+            f.seek(at)
+            log = f.read()
+        assert gone in log and "is red" in log and "not open yet" not in log, log
+        node.kill()
+        for path in glob.glob(os.path.join(bench.good, "indices")):
+            shutil.copytree(path, os.path.join(bench.folder, "indices"), dirs_exist_ok=True)
+        assert run(node) == "" and settled(node) == "green" and compare(node, bench.truth)
+        node.kill()
+
+
+def missed(node):
+    """Red: the copy is nowhere."""
+    explain = lambda: node.call("GET", "/_cluster/allocation/explain", {"index": "x", "shard": 0, "primary": True})[1]
+    wait_for("the explanation", lambda: explain().get("can_allocate") == "no_valid_shard_copy")
+    assert node.call("GET", "/_cluster/health")[1]["status"] == "red"
+    assert node.call("GET", "/x/_count")[0] == 503
+
+
+def lost_while_running(bench):
+    """The same, of a node that runs: once it needs the folder; and after a start."""
+    bench.restore()
+    node = bench.node
+    assert run(node) == "" and settled(node) == "green"
+    shutil.rmtree(glob.glob(os.path.join(bench.folder, "indices/*/0"))[0])
+    node.call("PUT", "/x/_doc/new?timeout=100ms", document(1))
+    node.call("POST", "/x/_flush?force=true")
+    missed(node)
+    node.kill()
+    assert run(node) == ""
+    missed(node)
+    node.kill()
+
+
 def over_a_commit(bench):
     """An empty copy is never begun where data is, unless somebody asks for that with its loss accepted."""
     bench.restore()
@@ -263,7 +310,7 @@ def main():
     node.kill()
     bench = Bench(node, truth)
     rng = random.Random(SEED)
-    cases = [(f.__name__, lambda f=f: f(bench)) for f in (check_itself, lost_state, over_a_commit)]
+    cases = [(f.__name__, lambda f=f: f(bench)) for f in (check_itself, lost_state, lost_folders, lost_while_running, over_a_commit)]
     cases += [(f"{what}: {name}", lambda f=f: bench.fault(*f)) for f in list(faults(bench.good, rng)) for what, name in [f[:2]]]
     for name, case in cases:
         try:

@@ -207,5 +207,6 @@ void mend_and_check(struct run *run)
     damage_retries(run);
     if (settle(run, world_ms(w)) && damage_is_met(run, settle)) {
         check_documents(run);
+        damage_check_whole(run);
     }
 }

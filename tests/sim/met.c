@@ -1,6 +1,8 @@
 /* The end of a run with damage: whatever is damaged is read, and made anew from another copy; or its shard is red, and why is said. */
 #include "tests/sim/run_int.h"
 
+#include "engine/index/copy_check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +116,45 @@ static bool restart_all(struct run *run)
     }
     damage_ends(run); /* which starts them */
     return run->r->what[0] == '\0';
+}
+
+/* ---- what is whole is found whole ---- */
+
+struct checking {
+    struct run *run;
+    unsigned at, shard;
+};
+
+static void said_damaged(void *self, const char *file, const char *what)
+{
+    struct checking *c = self;
+    violated(c->run, "n%u, shard %u: as it was written, and a check says: %s: %s", c->at, c->shard, file,
+             what);
+}
+
+/* Each copy that serves and was not damaged, read by what `serai-node check` reads with. */
+void damage_check_whole(struct run *run)
+{
+    const struct index_meta *m = cluster_index(run->newest, STR("i"));
+    const struct index_routing *r = cluster_routing(run->newest, STR("i"));
+    for (uint32_t k = 0; k < r->n; k++) {
+        for (uint32_t i = 0; i < r->shards[k].n; i++) {
+            const struct shard_copy *copy = &r->shards[k].copies[i];
+            struct checking c = {run, copy_active(copy) ? place_of(run, copy->node) : SIM_NODES_MAX, k};
+            char dir[96];
+            struct errmsg em;
+            if (c.at == SIM_NODES_MAX) {
+                continue;
+            }
+            snprintf(dir, sizeof(dir), "data/indices/%.*s/%u", STR_ARG(m->uuid), k);
+            struct copy_check x = {
+                .fs = fs_mem_fs(run->w.nodes[c.at].disk), .dir = dir, .damaged = said_damaged, .self = &c};
+            if (fs_mem_harmed(run->w.nodes[c.at].disk, dir) == 0
+                && copy_check_run(&x, m->uuid.p, k, &em) != ERR_OK) {
+                violated(run, "n%u, shard %u cannot be checked: %s", c.at, k, em.frame[0].reason);
+            }
+        }
+    }
 }
 
 bool damage_is_met(struct run *run, bool (*settle)(struct run *run, int64_t since))

@@ -134,6 +134,8 @@ bool damage_excuses(const struct run *run, const struct cluster_state *s, unsign
 /* met.c: everything on the disks is read, and what is found damaged is made anew or red, with the reason. `settle` waits until
  * the cluster is at rest again, in so many ms from that moment on at most. false: it was not, or something is wrong. */
 bool damage_is_met(struct run *run, bool (*settle)(struct run *run, int64_t since));
+/* At the end: nothing is said to be damaged that is as it was written. */
+void damage_check_whole(struct run *run);
 /* At the end, every 10 s: what was tried too often is tried again. */
 void damage_retries(struct run *run);
 

@@ -230,5 +230,7 @@ struct segment *build_segment(struct made_doc *const *docs, size_t n)
     enum err e = segment_open_memory(&s, p, bytes, NULL, &em);
     ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
     ck_assert_int_eq(segment_verify(s, &em), ERR_OK);
+    e = segment_check_structure(s, &em);
+    ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
     return s;
 }

@@ -5,6 +5,7 @@
 
 #include "common/base/rand.h"
 #include "engine/index/segment_writer.h"
+#include "engine/index/structure.h"
 
 struct made_doc {
     struct parsed_doc doc;

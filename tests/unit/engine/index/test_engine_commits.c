@@ -1,7 +1,9 @@
 /* What a commit says of its files and of operations, and what is held against it when the copy is opened. */
 #include "common/base/hash.h"
+#include "engine/index/copy_check.h"
 #include "engine/index/manifest.h"
 #include "tests/unit/engine/index/engine_rig.h"
+#include "tests/unit/engine/index/random_docs.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -163,6 +165,83 @@ START_TEST(a_segment_of_another_time)
 }
 END_TEST
 
+/* A segment that no writer makes, with all checksums right: those of its blocks, and the commit's. */
+static void forge(const char *name)
+{
+    static struct kept k;
+    static struct kept commit_file, forged_file;
+    struct manifest m;
+    struct arena a;
+    struct buf b;
+    char newest_commit[32];
+    newest("manifest_", newest_commit);
+    ck_assert(keep(&k, name) && keep(&commit_file, newest_commit));
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    ck_assert_int_eq(manifest_decode(&m, str_mk(commit_file.bytes, commit_file.n), &a, NULL), ERR_OK);
+    ck_assert_uint_eq(m.n_segments, 1);
+    for (size_t at = 16;; at++) { /* the first byte that nothing but the structure tells */
+        struct segment *s;
+        char *p = alloc_get(alloc_default(), k.n);
+        ck_assert_uint_lt(at, k.n - 64);
+        memcpy(p, k.bytes, k.n);
+        p[at] = (char)(p[at] ^ 1);
+        mend_segment(p, k.n);
+        memcpy(forged_file.bytes, p, k.n);
+        if (segment_open_memory(&s, p, k.n, NULL, NULL) != ERR_OK) {
+            continue;
+        }
+        bool forged = segment_check_structure(s, NULL) == ERR_CORRUPT;
+        m.segments[0].footer = segment_footer(s);
+        segment_unref(s);
+        if (forged) {
+            break;
+        }
+    }
+    memcpy(k.bytes, forged_file.bytes, k.n);
+    m.segments[0].checksum = hash_bytes(k.bytes, k.n, 0);
+    manifest_encode(&m, &b);
+    put_as(&k, name);
+    memcpy(k.bytes, b.p, b.n);
+    k.n = b.n;
+    put_as(&k, newest_commit);
+    buf_fini(&b);
+    arena_fini(&a);
+}
+
+static void count_damage(void *self, const char *file, const char *what)
+{
+    (void)what;
+    *(unsigned *)self += str_starts(str_of(file), STR("segment_"));
+}
+
+START_TEST(a_segment_that_no_writer_makes)
+{
+    char name[32];
+    unsigned damages = 0;
+    rig_init(&rig, 1);
+    rig_open(&rig, ENGINE_CREATE);
+    for (unsigned id = 1; id < 9; id++) {
+        index_one(id, 7 + id);
+    }
+    commit();
+    newest("segment_", name);
+    engine_close(rig.e);
+    rig.e = NULL;
+    struct copy_check c = {.fs = rig.opts.fs, .dir = "/shard", .damaged = count_damage, .self = &damages};
+    ck_assert_int_eq(copy_check_run(&c, "uuid", 1, NULL), ERR_OK);
+    ck_assert_uint_eq(damages, 0);
+    forge(name);
+    ck_assert_int_eq(copy_check_run(&c, "uuid", 1, NULL), ERR_OK);
+    ck_assert_uint_eq(damages, 1);
+    rig.opts.verify = ENGINE_VERIFY_STRUCTURE;
+    must_be_refused("resource=[/shard/segment_");
+    rig.opts.verify = ENGINE_VERIFY_SUMS;
+    rig_open(&rig, ENGINE_EXISTING);
+    rig_fini(&rig);
+}
+END_TEST
+
 /* As many documents live, but not the same ones. */
 START_TEST(living_documents_of_another_time)
 {
@@ -224,6 +303,7 @@ int main(void)
     TCase *c = tcase_create("all");
     tcase_add_test(c, names_are_in_a_commit);
     tcase_add_test(c, a_segment_of_another_time);
+    tcase_add_test(c, a_segment_that_no_writer_makes);
     tcase_add_test(c, living_documents_of_another_time);
     tcase_add_test(c, a_mark_that_is_not_written);
     suite_add_tcase(s, c);

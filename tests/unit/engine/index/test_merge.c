@@ -68,6 +68,8 @@ static void merge_and_check(struct batch *batches, size_t n)
     e = segment_open_memory(&s, p, bytes, NULL, &em);
     ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
     ck_assert_int_eq(segment_verify(s, &em), ERR_OK);
+    e = segment_check_structure(s, &em);
+    ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
     check_segment(s, all, n_all);
     doc_id next = 0;
     for (size_t i = 0; i < n; i++) {
