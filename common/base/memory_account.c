@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define REQUEST_BYTES_DEFAULT ((uint64_t)(0.6 * GIB))
+#define AHEAD_BYTES           (32 * KIB) /* asked of the whole at a time for small pieces */
 #define SAMPLE_BYTES          (2 * MIB) /* taken since the process was measured, at which it is measured again */
 
 static const char *const names[] = {"request", "fielddata", "in_flight_requests", "accounting", "parent"};
@@ -24,6 +25,7 @@ static struct {
     struct part part[MEMORY_PARTS];
     _Atomic uint64_t heap, request_bytes;
     _Atomic bool real;
+    _Atomic uint32_t limits;   /* how often they were set */
     _Atomic uint64_t resident; /* as measured last */
     _Atomic uint64_t pending;  /* taken since, and not yet seen in a measurement */
     _Atomic(uint64_t (*)(bool)) measure;
@@ -45,6 +47,11 @@ struct refusal {
 
 static _Thread_local struct refusal refusal;
 static _Thread_local bool guarded;
+/* What this thread has asked of the whole, under which limits, and not yet used: small pieces need not ask each time. */
+static _Thread_local struct {
+    size_t n;
+    uint32_t limits;
+} ahead;
 
 #define LOAD(x)     atomic_load_explicit(&(x), memory_order_relaxed)
 #define STORE(x, v) atomic_store_explicit(&(x), (v), memory_order_relaxed)
@@ -87,13 +94,18 @@ void memory_limits_set(const struct memory_limits *l)
     STORE(all.request_bytes, l->request_bytes);
     STORE(all.real, l->real);
     STORE(all.measure, l->resident);
+    atomic_fetch_add_explicit(&all.limits, 1, memory_order_relaxed);
     measure(false);
+}
+
+static bool is_measured(void)
+{
+    return LOAD(all.real) && LOAD(all.measure) != NULL;
 }
 
 static uint64_t held(void)
 {
-    bool real = LOAD(all.real) && LOAD(all.measure) != NULL;
-    return real ? LOAD(all.resident) + LOAD(all.pending) : counted();
+    return is_measured() ? LOAD(all.resident) + LOAD(all.pending) : counted();
 }
 
 static void forget_pending(size_t n)
@@ -129,10 +141,19 @@ static bool whole_allows(enum memory_part of, size_t n)
     if (limit == 0) {
         return true;
     }
+    if (n <= ahead.n && ahead.limits == LOAD(all.limits)) {
+        ahead.n -= n;
+        return true;
+    }
     if (LOAD(all.pending) >= SAMPLE_BYTES) {
         measure(false);
     }
     uint64_t ceiling = n < MEMORY_BLOCK_SMALL ? limit + limit / 32 : limit;
+    if (n < AHEAD_BYTES / 4 && is_measured() && fits(AHEAD_BYTES, limit, &wanted)) {
+        ahead.n = AHEAD_BYTES - n;
+        ahead.limits = LOAD(all.limits);
+        return true;
+    }
     if (fits(n, ceiling, &wanted)) {
         return true;
     }
@@ -176,14 +197,13 @@ static enum memory_part part_of(const void *self)
 static void *counted_resize(void *self, void *p, size_t n)
 {
     enum memory_part part = part_of(self);
-    size_t before = malloc_usable_size(p);
+    size_t before = p != NULL ? malloc_usable_size(p) : 0;
     if (n > before && !memory_take(part, n - before)) {
         return NULL;
     }
     void *to = realloc(p, n);
-    /* Taken so far: `before`, and what n is more. */
-    memory_give(part, MAX_OF(n, before));
-    memory_add(part, to != NULL ? malloc_usable_size(to) : before);
+    /* Taken so far: `before`, and what n is more. Modulo 2^64, so that one addition does for more and for less. */
+    memory_add(part, (to != NULL ? malloc_usable_size(to) : before) - MAX_OF(n, before));
     return to;
 }
 

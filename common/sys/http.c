@@ -32,7 +32,7 @@ const struct str *http_header_find(const struct http_header *v, size_t n, const 
 {
     struct str wanted = str_of(name);
     for (size_t i = 0; i < n; i++) {
-        if (str_eq_nocase(v[i].name, wanted)) {
+        if (v[i].name.n == wanted.n && str_eq_nocase(v[i].name, wanted)) {
             return &v[i].value;
         }
     }

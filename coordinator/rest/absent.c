@@ -82,8 +82,10 @@ static struct str in(const char *const *list, size_t n_list, const struct str *p
     if (!str_starts(parts[0], STR("_"))) { /* as names of indices do not */
         return STR_NULL;
     }
+    char second = parts[0].n > 1 ? parts[0].p[1]
+                                 : '\0'; /* every request comes through here: most entries differ in it */
     for (size_t i = 0; i < n_list; i++) {
-        if (is(list[i], parts, n)) {
+        if (list[i][1] == second && is(list[i], parts, n)) {
             return str_of(list[i]);
         }
     }

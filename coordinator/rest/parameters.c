@@ -6,7 +6,7 @@
 struct str rest_path(const struct rest *r, const char *name)
 {
     for (unsigned i = 0; i < r->n_path; i++) {
-        if (strcmp(r->path[i].name, name) == 0) {
+        if (r->path[i].name[0] == name[0] && strcmp(r->path[i].name, name) == 0) {
             return r->path[i].value;
         }
     }
@@ -16,6 +16,9 @@ struct str rest_path(const struct rest *r, const char *name)
 static struct str param(struct rest *r, const char *name, bool asked)
 {
     struct str found = STR_NULL;
+    if (r->params.n == 0) {
+        return rest_path(r, name);
+    }
     if (asked && r->asked != NULL && r->n_asked < ASKED_MAX) {
         r->asked[r->n_asked++] = name;
     }
@@ -33,7 +36,9 @@ static struct str param(struct rest *r, const char *name, bool asked)
 /* A type is looked for, and asked for only where it is given: nobody who misspells a parameter meant it. */
 struct str rest_param(struct rest *r, const char *name)
 {
-    return param(r, name, strcmp(name, "type") != 0 || rest_given(r, name) || rest_path(r, name).p != NULL);
+    return param(r, name,
+                 r->params.n == 0 || strcmp(name, "type") != 0 || rest_given(r, name)
+                     || rest_path(r, name).p != NULL);
 }
 
 bool rest_given(const struct rest *r, const char *name)

@@ -149,7 +149,7 @@ rest_handler router_find(const struct router *r, struct rest *rq, const struct s
 {
     const struct route *found = NULL;
     *allowed = 0;
-    for (int mode = 0; mode < MODES; mode++) {
+    for (int mode = 0; found == NULL && mode < MODES; mode++) {
         const struct node *leaf =
             n_parts == 0 ? &r->root : retrieve(&r->root, parts, n_parts, 0, (enum mode)mode);
         for (const struct leaf_route *l = leaf != NULL ? leaf->routes : NULL; l != NULL; l = l->next) {
