@@ -213,7 +213,7 @@ enum err by_query_script(struct by_query_worker *w, const struct by_query_doc *d
     struct str op = STR_NULL;
     *out = SCRIPT_WRITES;
     enum err err = make_ctx(&ctx, w, d, em);
-    err = err == ERR_OK ? script_update(w->run, &env, &ctx, a, &after, em) : err;
+    err = err == ERR_OK ? script_update(w->run, &env, &ctx, a, &after, NULL, em) : err;
     err = err == ERR_OK ? read_op(&after, &op, em) : err;
     err = err == ERR_OK ? read_source(&after, a, &e->item.source, em) : err;
     if (err == ERR_OK) {

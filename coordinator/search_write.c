@@ -347,10 +347,21 @@ static enum err write_body(struct search_call *c, struct jsonw *w)
     return e;
 }
 
+/* A value without a JSON form fails the whole answer, whichever shard it came from. */
+static void refuse_unwritable(struct search_call *c)
+{
+    for (uint32_t i = 0; c->error.n == 0 && i < c->n_shards; i++) {
+        if (err_code(&c->queries[i].rq.error) == ERR_UNWRITABLE) {
+            c->error = c->queries[i].rq.error;
+        }
+    }
+}
+
 void search_write(struct search_call *c, struct jsonw *w, int *status)
 {
     size_t start = w->out->n;
     struct jsonw saved = *w;
+    refuse_unwritable(c);
     *status = 200;
     jw_obj(w);
     enum err e = ERR_OK;

@@ -132,8 +132,12 @@ enum err update_by_script(struct update_plan *out, const struct update_input *in
     e = e == ERR_OK ? script_compile(&script, text, lang, SCRIPT_UPDATE, em) : e;
     e = e == ERR_OK ? script_run_new(&run, script, params, NULL, em) : e;
     e = e == ERR_OK ? make_ctx(&ctx, in, source, create, arena, em) : e;
-    e = e == ERR_OK ? script_update(run, &env, &ctx, arena, &after, em) : e;
+    bool unwritable = false; /* it ran, and what it left is no document */
+    e = e == ERR_OK ? script_update(run, &env, &ctx, arena, &after, &unwritable, em) : e;
     script_run_free(run);
     script_unref(script);
-    return e == ERR_OK ? take_result(out, in, &after, create, arena, em) : failed(em);
+    if (e == ERR_OK) {
+        return take_result(out, in, &after, create, arena, em);
+    }
+    return unwritable ? e : failed(em);
 }

@@ -37,6 +37,7 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_JSON_EOF, 400, "json_e_o_f_exception", JAVA)                               \
     X(ERR_INPUT_COERCION, 500, "input_coercion_exception", JAVA)                     \
     X(ERR_ILLEGAL_ARGUMENT, 400, "illegal_argument_exception", JAVA)                 \
+    X(ERR_UNWRITABLE, 400, "illegal_argument_exception", JAVA) /* as JSON */         \
     X(ERR_NUMBER_FORMAT, 400, "number_format_exception", JAVA)                       \
     X(ERR_CONFIG_ERROR, 500, "config_error_exception", JAVA)                         \
     X(ERR_PATTERN_SYNTAX, 400, "pattern_syntax_exception", JAVA)                     \

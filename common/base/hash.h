@@ -18,6 +18,14 @@ static inline uint64_t hash_str(struct str s)
     return hash_bytes(s.p, s.n, 0);
 }
 
+/* The finaliser of its 32-bit form. */
+static inline uint32_t hash_mix32(uint32_t k)
+{
+    k = (k ^ (k >> 16)) * 0x85EBCA6BU;
+    k = (k ^ (k >> 13)) * 0xC2B2AE35U;
+    return k ^ (k >> 16);
+}
+
 /* A good mix of one word (the finaliser of MurmurHash3's 64-bit form). */
 static inline uint64_t hash_u64(uint64_t v)
 {

@@ -2,6 +2,7 @@
 #include "engine/aggs/values.h"
 
 #include "common/base/inet.h"
+#include "engine/query/script_use.h"
 
 #define FIELDS_MAX 32 /* different fields that one script may read */
 
@@ -27,6 +28,11 @@ struct agg_script {
     struct agg_script *next;
 };
 
+static bool has_field(void *self, struct str name)
+{
+    return script_has_field(((struct agg_script *)self)->run->cx->query.mapping, name);
+}
+
 static double current_score(void *self)
 {
     return (double)((struct agg_script *)self)->score;
@@ -41,26 +47,10 @@ static enum err find_column(struct agg_script *s, struct str name, struct script
             return ERR_OK;
         }
     }
-    const struct field *f = mapping_field(s->run->cx->query.mapping, name);
-    if (f == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No field found for [%.*s] in mapping", STR_ARG(name));
-    }
-    if (f->type == FT_TEXT && !f->fielddata) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Text fields are not optimised for operations that require per-document field data "
-                       "like aggregations and "
-                       "sorting, so these operations are disabled by default. Please use a keyword field "
-                       "instead. Alternatively, "
-                       "set fielddata=true on [%.*s] in order to load field data by uninverting the inverted "
-                       "index. Note that this "
-                       "can use significant memory.",
-                       STR_ARG(name));
-    }
-    if (!f->doc_values && f->type != FT_TEXT && f->type != FT_META_ID && f->path.p[0] != '_') {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
-                       "[%s]. Use doc values instead.",
-                       STR_ARG(name), field_type_name(f->type));
+    const struct field *f;
+    enum err e = script_field(s->run->cx->query.mapping, name, &f, em);
+    if (e != ERR_OK) {
+        return e;
     }
     if (s->n_columns == FIELDS_MAX) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "a script may read at most %d fields", FIELDS_MAX);
@@ -191,8 +181,11 @@ enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct
     }
     *out = s;
     s->run = r;
-    s->env = (struct script_env){
-        .self = s, .doc_values = doc_values, .score = current_score, .now_ms = r->cx->query.now_ms};
+    s->env = (struct script_env){.self = s,
+                                 .doc_values = doc_values,
+                                 .has_field = has_field,
+                                 .score = current_score,
+                                 .now_ms = r->cx->query.now_ms};
     arena_init(&s->scratch, r->arena->alloc, r->arena->bytes_max);
     enum err e = script_compile(&s->script, json_text(source), lang != NULL ? json_text(lang) : STR(""),
                                 SCRIPT_AGG, em);
@@ -224,7 +217,7 @@ enum err agg_script_leaf(struct agg_script *s, struct errmsg *em)
 }
 
 enum err agg_script_value(struct agg_script *s, doc_id doc, float score, const struct script_given *given,
-                          struct json *out, struct errmsg *em)
+                          bool numbers, struct json *out, struct errmsg *em)
 {
     arena_reset(&s->scratch);
     s->doc = doc;
@@ -234,5 +227,5 @@ enum err agg_script_value(struct agg_script *s, doc_id doc, float score, const s
     s->env.value_i = given->i;
     s->env.value_d = given->d;
     s->env.value_s = given->s;
-    return script_value(s->exec, &s->env, &s->scratch, out, em);
+    return script_values(s->exec, &s->env, numbers, &s->scratch, out, em);
 }

@@ -127,8 +127,8 @@ struct script_given { /* `_value` */
     double d;
     struct str s;
 };
-/* Runs it for a document; an array gives several values. The JSON lives until the next run. */
+/* Runs it for a document; an array gives several values, each a number or a text (script_values()). The JSON lives until the next run. */
 enum err agg_script_value(struct agg_script *s, doc_id doc, float score, const struct script_given *given,
-                          struct json *out, struct errmsg *em);
+                          bool numbers, struct json *out, struct errmsg *em);
 
 #endif

@@ -42,7 +42,8 @@ static enum err number_of(const struct json *j, double *out, int64_t *out_i, str
         *out_i = json_i64(j, out_i) ? *out_i : num_double_to_i64(*out);
         return ERR_OK;
     }
-    if (j->type == JSON_STRING && num_parse_double(j->s, out)) {
+    if (j->type == JSON_STRING && (str_is(j->s, "NaN") || str_ends(j->s, STR("Infinity")))
+        && num_parse_double(j->s, out)) {
         *out_i = num_double_to_i64(*out);
         return ERR_OK;
     }
@@ -57,7 +58,7 @@ static bool script_numbers(struct values *v, const struct doc_run *d, uint32_t k
 {
     struct json result;
     struct agg_run *r = v->run;
-    enum err e = agg_script_value(v->script, d->docs[k], score_of(d, k), given, &result, &r->em);
+    enum err e = agg_script_value(v->script, d->docs[k], score_of(d, k), given, true, &result, &r->em);
     uint32_t count = e != ERR_OK || result.type == JSON_NULL ? 0 : result.type == JSON_ARRAY ? result.n : 1;
     if (e == ERR_OK && !room(v, *n + count)) {
         return false;
@@ -254,38 +255,23 @@ static bool push_id(struct values *v, uint32_t k, uint32_t id, uint32_t *n)
     return true;
 }
 
-static struct str text_of_json(const struct json *j, struct buf *b)
-{
-    if (j->type == JSON_BOOL || j->type == JSON_STRING || j->type == JSON_NUMBER) {
-        return json_text(j);
-    }
-    struct jsonw w;
-    buf_reset(b);
-    jsonw_init(&w, b, false);
-    jw_value(&w, j);
-    return buf_view(b);
-}
-
 static bool script_texts(struct values *v, const struct doc_run *d, uint32_t k,
                          const struct script_given *given, uint32_t *n)
 {
     struct json result;
     struct agg_run *r = v->run;
     uint8_t address[INET_BYTES];
-    enum err e = agg_script_value(v->script, d->docs[k], score_of(d, k), given, &result, &r->em);
+    enum err e = agg_script_value(v->script, d->docs[k], score_of(d, k), given, false, &result, &r->em);
     uint32_t count = e != ERR_OK || result.type == JSON_NULL ? 0 : result.type == JSON_ARRAY ? result.n : 1;
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
     bool ok = true;
     for (uint32_t i = 0; ok && e == ERR_OK && i < count; i++) {
-        struct str s = text_of_json(result.type == JSON_ARRAY ? &result.items[i] : &result, &b);
+        struct str s = json_text(result.type == JSON_ARRAY ? &result.items[i] : &result);
         if (v->kind == SOURCE_IP) {
             e = inet_parse(s, address, &r->em);
             s = str_mk(address, INET_BYTES);
         }
         ok = e == ERR_OK && push_id(v, k, dict_of_text(&v->dict, s), n);
     }
-    buf_fini(&b);
     if (e != ERR_OK) {
         run_fail(r, e);
     }
@@ -494,7 +480,7 @@ static uint32_t count_scripted(struct values *v, const struct doc_run *d, uint32
     if (!v->script_alone) {
         return count_column(v, d->docs[k]);
     }
-    enum err e = agg_script_value(v->script, d->docs[k], score_of(d, k), &none, &result, &v->run->em);
+    enum err e = agg_script_value(v->script, d->docs[k], score_of(d, k), &none, false, &result, &v->run->em);
     if (e != ERR_OK) {
         run_fail(v->run, e);
         return 0;

@@ -627,8 +627,7 @@ static int32_t hash_i64(int64_t v)
 static enum err build_random(struct builder *b, const struct dsl_function *f, struct score_function *out,
                              struct errmsg *em)
 {
-    out->random_salt =
-        (int32_t)((uint32_t)java_string_hash(b->cx->index_name) << 10 | (uint32_t)b->cx->shard);
+    out->random_salt = random_salt(b->cx);
     out->seed = f->has_seed ? f->seed : hash_i64(b->cx->now_ms);
     out->has_seed = f->has_seed;
     if (f->has_seed) {
@@ -679,6 +678,7 @@ static enum err build_function(struct builder *b, const struct dsl_function *f, 
     case FUNC_SCRIPT:
         out->params = json_get(f->script, "params");
         out->form = f->script;
+        out->random_salt = random_salt(b->cx);
         {
             enum err e = script_of_form(b->cx, f->script, SCRIPT_SCORE, &out->script, em);
             if (e != ERR_OK) {

@@ -91,6 +91,7 @@ static enum err build_script_score(struct builder *b, const struct dsl *d, struc
     n->script.params = json_get(q->script, "params");
     n->script.source = script_form_source(q->script);
     n->script.form = q->script;
+    n->script.random_salt = random_salt(b->cx);
     n->script.min_score = q->min_score;
     n->script.has_min_score = q->has_min_score;
     return ERR_OK;

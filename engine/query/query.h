@@ -227,6 +227,7 @@ struct query {
             struct str source;
             float min_score;
             bool has_min_score;
+            int32_t random_salt; /* of index name and shard */
         } script;
         struct {
             const struct field *path;

@@ -4,6 +4,7 @@
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
 #include "engine/query/scorers.h"
+#include "engine/query/script_use.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -52,7 +53,8 @@ enum err function_bind(struct bound_function *b, const struct score_function *f,
                                      .mapping = sh->cx.view->mapping,
                                      .leaf = leaf,
                                      .arena = arena,
-                                     .now_ms = sh->cx.now_ms};
+                                     .now_ms = sh->cx.now_ms,
+                                     .random_salt = f->random_salt};
         return script_docs_new(&b->script, &o, em);
     }
     default:
@@ -121,22 +123,15 @@ static enum err field_value(struct bound_function *b, doc_id doc, double *out, s
 
 /* ---- random_score ---- */
 
-static uint32_t mix32(uint32_t k)
-{
-    k = (k ^ (k >> 16)) * 0x85EBCA6BU;
-    k = (k ^ (k >> 13)) * 0xC2B2AE35U;
-    return k ^ (k >> 16);
-}
-
 static double random_value(struct bound_function *b, doc_id doc)
 {
     const struct score_function *f = b->f;
-    uint32_t salted = mix32((uint32_t)f->seed ^ (uint32_t)f->random_salt), hash = salted;
+    uint32_t salted = hash_mix32((uint32_t)f->seed ^ (uint32_t)f->random_salt), hash = salted;
     int64_t n;
     uint64_t first;
     struct str s;
     if (f->field == NULL) {
-        hash = mix32((b->leaf->base + doc) ^ salted);
+        hash = hash_mix32((b->leaf->base + doc) ^ salted);
     } else if (b->bytes != NULL) {
         hash = seg_bytes_value(b->bytes, doc, 0, &s) ? hash_murmur3_32(s.p, s.n, salted) : salted;
     } else if (b->column.field != NULL && num_column_first(&b->column, doc, &n)) {
@@ -154,7 +149,7 @@ static double random_value(struct bound_function *b, doc_id doc)
                && seg_term_by_ord(b->ords.field, ord_column_value(&b->ords, first), &b->term)) {
         hash = hash_murmur3_32(b->term.p, b->term.n, salted);
     }
-    return (double)((float)(hash & 0x00FFFFFF) / (float)(1 << 24));
+    return random_number(hash);
 }
 
 /* ---- decay ---- */

@@ -3,8 +3,11 @@
 #include "common/base/bits.h"
 #include "common/base/hash.h"
 #include "common/base/inet.h"
+#include "common/base/java_hash.h"
 #include "common/base/json.h"
 #include "common/base/num.h"
+
+#include <stdio.h>
 
 struct str script_form_source(const struct json *form)
 {
@@ -97,16 +100,17 @@ static bool room(struct script_docs *s, struct doc_field *f, uint32_t n)
     return f->cap > 0;
 }
 
-static enum err find_field(struct script_docs *s, struct str name, struct doc_field **out, struct errmsg *em)
+bool script_has_field(const struct mapping *mapping, struct str name)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        if (str_eq(s->fields[i].name, name)) {
-            *out = &s->fields[i];
-            return ERR_OK;
-        }
-    }
-    const struct field *f = mapping_field(s->o.mapping, name);
-    if (f == NULL || f->type == FT_OBJECT || f->type == FT_NESTED) {
+    const struct field *f = mapping_field(mapping, name);
+    return f != NULL && f->type != FT_OBJECT && f->type != FT_NESTED;
+}
+
+enum err script_field(const struct mapping *mapping, struct str name, const struct field **out,
+                      struct errmsg *em)
+{
+    const struct field *f = mapping_field(mapping, name);
+    if (!script_has_field(mapping, name)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No field found for [%.*s] in mapping", STR_ARG(name));
     }
     if (f->type == FT_TEXT && !f->fielddata) {
@@ -120,12 +124,33 @@ static enum err find_field(struct script_docs *s, struct str name, struct doc_fi
                        "can use significant memory.",
                        STR_ARG(name));
     }
+    if (f->type == FT_COMPLETION) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
+                       STR_ARG(name), field_type_name(f->type));
+    }
     bool column = f->doc_values || f->type == FT_TEXT; /* with fielddata, as is known by now */
     if (!column && f->type != FT_META_ID && f->path.p[0] != '_') {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
                        "[%s]. Use doc values instead.",
                        STR_ARG(name), field_type_name(f->type));
+    }
+    *out = f;
+    return ERR_OK;
+}
+
+static enum err find_field(struct script_docs *s, struct str name, struct doc_field **out, struct errmsg *em)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (str_eq(s->fields[i].name, name)) {
+            *out = &s->fields[i];
+            return ERR_OK;
+        }
+    }
+    const struct field *f;
+    enum err e = script_field(s->o.mapping, name, &f, em);
+    if (e != ERR_OK) {
+        return e;
     }
     struct doc_field *v = arena_grow(s->o.arena, s->fields, s->n, &s->cap, sizeof(*v));
     struct str copy = arena_str(s->o.arena, name);
@@ -226,6 +251,11 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
     return terms ? load_terms(s, f, out, em) : load_numbers(s, f, out, em);
 }
 
+static bool has_field(void *self, struct str name)
+{
+    return script_has_field(((struct script_docs *)self)->o.mapping, name);
+}
+
 static double score_of(void *self)
 {
     return (double)((struct script_docs *)self)->score;
@@ -251,13 +281,26 @@ static const struct json *source_of(void *self)
     return &s->source;
 }
 
-static double random_of(void *self, int32_t seed, struct str field)
+int32_t random_salt(const struct query_context *cx)
+{
+    return (int32_t)((uint32_t)java_string_hash(cx->index_name) << 10 | (uint32_t)cx->shard);
+}
+
+double random_number(uint32_t hash)
+{
+    return (double)((float)(hash & 0x00FFFFFF) / (float)(1 << 24));
+}
+
+static double random_of(void *self, int32_t seed, struct str text)
 {
     struct script_docs *s = self;
-    uint32_t salted = (uint32_t)hash_u64((uint64_t)(uint32_t)seed << 32 | (uint32_t)s->o.random_salt);
-    (void)field;
-    uint32_t hash = (uint32_t)hash_u64((uint64_t)salted << 32 | (s->o.leaf->base + s->doc));
-    return (double)(hash & 0x00FFFFFF) / (double)(1 << 24);
+    uint32_t salted = hash_mix32((uint32_t)seed ^ (uint32_t)s->o.random_salt);
+    char number[16];
+    if (text.p == NULL) {
+        snprintf(number, sizeof(number), "%u", s->o.leaf->base + s->doc);
+        text = str_of(number);
+    }
+    return random_number(hash_murmur3_32(text.p, text.n, salted));
 }
 
 enum err script_docs_new(struct script_docs **out, const struct script_docs_opts *o, struct errmsg *em)
@@ -274,6 +317,7 @@ enum err script_docs_new(struct script_docs **out, const struct script_docs_opts
                                  .score = score_of,
                                  .source = source_of,
                                  .random = random_of,
+                                 .has_field = has_field,
                                  .now_ms = o->now_ms};
     enum err e = script_run_new(&s->run, (struct script *)(uintptr_t)o->script, o->params, NULL, em);
     if (!arena_defer(o->arena, release_docs, s)) {

@@ -12,6 +12,11 @@ enum err script_of_form(const struct query_context *cx, const struct json *form,
                         const struct script **out, struct errmsg *em);
 struct str script_form_source(const struct json *form);
 
+/* The field that doc['name'] means, and whether there is one: what has no values by document is refused. */
+bool script_has_field(const struct mapping *mapping, struct str name);
+enum err script_field(const struct mapping *mapping, struct str name, const struct field **out,
+                      struct errmsg *em);
+
 /* One script bound to one segment, run for one thread. */
 struct script_docs;
 struct script_docs_opts {
@@ -21,8 +26,11 @@ struct script_docs_opts {
     const struct leaf *leaf;
     struct arena *arena;
     int64_t now_ms;
-    int32_t random_salt;
+    int32_t random_salt; /* random_salt() where scores are computed */
 };
+/* What makes random scores of each index and shard others; a number in [0, 1) from a hash. */
+int32_t random_salt(const struct query_context *cx);
+double random_number(uint32_t hash);
 enum err script_docs_new(struct script_docs **out, const struct script_docs_opts *o, struct errmsg *em);
 /* The script's number for a document whose score so far is `score`. */
 enum err script_docs_number(struct script_docs *s, doc_id doc, float score, double *out, struct errmsg *em);

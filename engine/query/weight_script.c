@@ -268,7 +268,8 @@ static enum err script_scorer(const struct weight *w, const struct scorer_reques
                                  .mapping = w->shared->cx.view->mapping,
                                  .leaf = rq->leaf,
                                  .arena = rq->arena,
-                                 .now_ms = w->shared->cx.now_ms};
+                                 .now_ms = w->shared->cx.now_ms,
+                                 .random_salt = w->query->script.random_salt};
     if (s == NULL) {
         return err_no_memory(rq->em);
     }

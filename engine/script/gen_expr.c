@@ -363,6 +363,18 @@ static enum err gen_operand(struct gen *g, struct node *n, enum type_id with)
     return e;
 }
 
+/* What a text is added to (x += 'a') has to be one already: the value on the stack, of a type that the compiler knows or not. */
+static enum err gen_added_to(struct gen *g, struct node *n, struct type left)
+{
+    const struct type text = {.id = TYPE_STRING};
+    if (n->op != OP_ADD || left.id == TYPE_STRING || left.id == TYPE_OBJECT
+        || gen_static_type(g, n->kids[1]) != TYPE_STRING) {
+        return ERR_OK;
+    }
+    return left.id != TYPE_DEF ? gen_placed(g, gen_cannot_cast(g, left, text), n->off)
+                               : gen_emit_type(g, I_CONVERT, text);
+}
+
 static enum err assign_local(struct gen *g, struct node *n, const struct local *local)
 {
     enum err e;
@@ -371,6 +383,7 @@ static enum err assign_local(struct gen *g, struct node *n, const struct local *
     } else {
         gen_at(g, n->off);
         e = gen_emit(g, I_LOAD, 0, 0, local->slot);
+        e = e == ERR_OK ? gen_added_to(g, n, local->type) : e;
         e = e == ERR_OK ? gen_operand(g, n->kids[1], local->type.id) : e;
         e = e == ERR_OK ? gen_check_operands(g, n, n->kids[0], n->kids[1]) : e;
         e = e == ERR_OK ? gen_emit(g, I_BINARY, (uint8_t)n->op, 0, 0) : e;
@@ -421,6 +434,7 @@ static enum err assign(struct gen *g, struct node *n)
         e = gen_emit(g, at ? I_DUP2 : I_DUP, 0, 0, 0);
         gen_at(g, target_off(g, to));
         e = e == ERR_OK ? (at ? gen_emit(g, I_GET_AT, 0, 0, 0) : gen_emit_name(g, I_GET, 0, 0, to->name)) : e;
+        e = e == ERR_OK ? gen_added_to(g, n, element) : e;
     }
     e = e == ERR_OK ? gen_operand(g, n->kids[1], n->op != OP_NONE ? TYPE_DEF : TYPE_OBJECT) : e;
     if (e == ERR_OK && n->op != OP_NONE) {

@@ -78,6 +78,10 @@ static enum err expression_statement(struct gen *g, struct node *n, bool last)
     if (last && !update && !void_function && gen_type_of(g, x).id != TYPE_VOID) {
         return return_value(g, x, false);
     }
+    if (x->kind == N_NAME && gen_resolve(g, x->name) == NULL && gen_context_variable(g, x->name) == VAR_NONE
+        && type_of_name(x->name) == TYPE_NONE) {
+        return gen_placed(g, gen_illegal(g, "cannot resolve symbol", x->name), x->off);
+    }
     if (!has_effect(x)) {
         node_unused(x, unused, sizeof(unused));
         e = err_set(g->em, ERR_ILLEGAL_ARGUMENT, "not a statement: %s", unused);

@@ -18,7 +18,8 @@ METHOD(field_value)
 {
     (void)a, (void)n;
     if (self.field->doc.n == 0) {
-        return missing(m);
+        *out = sv_null();
+        return self.field->doc.type == SCRIPT_DOC_IP ? ERR_OK : missing(m);
     }
     *out = sv_field_at(self.field, 0);
     return ERR_OK;
@@ -29,8 +30,12 @@ METHOD(field_get)
     int64_t i = 0;
     (void)n;
     enum err e = vm_arg_i64(m, a[0], &i);
-    if (e == ERR_OK && self.field->doc.n == 0) {
+    if (e == ERR_OK && self.field->doc.n == 0 && self.field->doc.type != SCRIPT_DOC_IP) {
         return missing(m);
+    }
+    if (e == ERR_OK && self.field->doc.type == SCRIPT_DOC_IP && (i < 0 || i >= self.field->doc.n)) {
+        return err_set(m->em, ERR_ARRAY_BOUNDS, "Index %lld out of bounds for length %u", (long long)i,
+                       self.field->doc.n);
     }
     if (e == ERR_OK && (i < 0 || i >= self.field->doc.n)) {
         return vm_index(m, i, self.field->doc.n);
@@ -116,8 +121,10 @@ METHOD(field_arc_default)
 {
     (void)n;
     if (self.field->doc.n == 0) {
-        *out = a[2];
-        return ERR_OK;
+        double otherwise = 0;
+        enum err e = vm_arg_num(m, a[2], &otherwise);
+        *out = sv_double(otherwise);
+        return e;
     }
     return distance(m, self, a, GEO_ARC, out);
 }
@@ -126,8 +133,10 @@ METHOD(field_plane_default)
 {
     (void)n;
     if (self.field->doc.n == 0) {
-        *out = a[2];
-        return ERR_OK;
+        double otherwise = 0;
+        enum err e = vm_arg_num(m, a[2], &otherwise);
+        *out = sv_double(otherwise);
+        return e;
     }
     return distance(m, self, a, GEO_PLANE, out);
 }

@@ -11,6 +11,12 @@ static enum err changeable(struct script_run *m, const struct sv_list *l)
     return l->frozen ? vm_frozen(m) : ERR_OK;
 }
 
+/* Nothing is added to a map by its keys, values or entries. */
+static enum err growable(struct script_run *m, const struct sv_list *l)
+{
+    return l->frozen || l->of != NULL ? vm_frozen(m) : ERR_OK;
+}
+
 static enum err call1(struct script_run *m, struct sv f, struct sv v, struct sv *out)
 {
     return vm_call(m, f, &v, 1, out);
@@ -153,7 +159,12 @@ static enum err add_one(struct script_run *m, struct sv_list *l, struct sv v, bo
     *added = l->form != LIST_SET || sv_list_find(l, v, &m->steps) == UINT32_MAX;
     enum err e = vm_spend(m, 0);
     if (e != ERR_OK || !*added || !l->sorted) {
-        return e == ERR_OK && *added ? vm_push(m, l, v) : e;
+        e = e == ERR_OK && *added ? vm_push(m, l, v) : e;
+        if (e == ERR_OK && *added && l->hashed) {
+            sv_set_settle(l);
+            e = vm_spend(m, l->n / 4);
+        }
+        return e;
     }
     uint32_t at = l->n;
     for (int c; at > 0 && sv_compare(v, l->v[at - 1], &c) && c < 0;) {
@@ -166,7 +177,7 @@ METHOD(add)
 {
     bool added = false;
     (void)n;
-    enum err e = changeable(m, self.list);
+    enum err e = growable(m, self.list);
     if (e == ERR_OK && self.list->form == LIST_ARRAY) {
         return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic method [array, add/1] not found");
     }
@@ -179,7 +190,7 @@ METHOD(add_at)
 {
     int64_t at = 0;
     (void)n;
-    enum err e = changeable(m, self.list);
+    enum err e = growable(m, self.list);
     e = e == ERR_OK ? vm_arg_i64(m, a[0], &at) : e;
     if (e == ERR_OK && (at < 0 || at > self.list->n)) {
         return vm_index(m, at, self.list->n);
@@ -194,7 +205,7 @@ METHOD(add_all)
 {
     struct sv_list *other;
     bool any = false;
-    enum err e = changeable(m, self.list);
+    enum err e = growable(m, self.list);
     e = e == ERR_OK ? vm_arg_list(m, a[n - 1], &other) : e;
     for (uint32_t i = 0, count_ = e == ERR_OK ? other->n : 0; i < count_ && e == ERR_OK; i++) {
         bool added;
@@ -253,9 +264,23 @@ METHOD(clear)
 {
     (void)a, (void)n;
     enum err e = changeable(m, self.list);
+    if (e == ERR_OK && self.list->of != NULL) {
+        *self.list->of = (struct sv_map){.sorted = self.list->of->sorted, .hashed = self.list->of->hashed};
+    }
     self.list->n = e == ERR_OK ? 0 : self.list->n;
     *out = sv_null();
     return e;
+}
+
+/* keep() over a map's keys, values or entries. */
+static enum err keep_in_map(struct script_run *m, struct sv_list *l, const bool *keeps)
+{
+    for (uint32_t i = l->n; i-- > 0;) {
+        if (!keeps[i]) {
+            sv_list_remove(l, i);
+        }
+    }
+    return vm_spend(m, l->n);
 }
 
 /* Keeps what `f` says (or, for a collection, what it holds), or the rest. */
@@ -263,7 +288,8 @@ static enum err keep(struct script_run *m, struct sv_list *l, struct sv by, bool
 {
     struct sv_list *set = NULL;
     uint32_t kept = 0, all = l->n;
-    enum err e = changeable(m, l);
+    bool *keeps = l->of != NULL ? ARENA_ARRAY(&m->mem, bool, all) : NULL;
+    enum err e = l->of != NULL && keeps == NULL ? vm_no_memory(m) : changeable(m, l);
     e = e == ERR_OK && by.kind != SV_FUNC ? vm_arg_list(m, by, &set) : e;
     for (uint32_t i = 0; i < all && e == ERR_OK; i++) {
         bool is = false;
@@ -273,9 +299,16 @@ static enum err keep(struct script_run *m, struct sv_list *l, struct sv by, bool
             return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "%s", "");
         }
         is = set != NULL ? sv_list_find(set, v, &m->steps) != UINT32_MAX : is;
-        if (is == matching) {
+        if (keeps != NULL) {
+            keeps[i] = is == matching;
+            kept += is == matching;
+        } else if (is == matching) {
             l->v[kept++] = v;
         }
+    }
+    if (e == ERR_OK && keeps != NULL) {
+        *any = kept != l->n;
+        return keep_in_map(m, l, keeps);
     }
     if (e == ERR_OK) {
         *any = kept != l->n;

@@ -51,6 +51,62 @@ METHOD(map_compute_if_absent)
     return e == ERR_OK && out->kind != SV_NULL ? put(m, self.map, a[0], *out) : e;
 }
 
+/* What a function of key and value makes of them becomes the value; null takes the entry away. */
+static enum err recompute(struct script_run *m, struct sv self, struct sv key, struct sv was, struct sv f,
+                          struct sv *out)
+{
+    struct sv args[2] = {key, was}, ignored;
+    enum err e = vm_call(m, f, args, 2, out);
+    if (e != ERR_OK || out->kind != SV_NULL) {
+        return e == ERR_OK ? put(m, self.map, key, *out) : e;
+    }
+    (void)(self.map->frozen || sv_map_remove(self.map, key, &ignored));
+    return self.map->frozen ? vm_frozen(m) : vm_spend(m, 1 + self.map->n / 8);
+}
+
+METHOD(map_compute)
+{
+    const struct sv *was = sv_map_get(self.map, a[0]);
+    (void)n;
+    return recompute(m, self, a[0], was != NULL ? *was : sv_null(), a[1], out);
+}
+
+METHOD(map_compute_if_present)
+{
+    const struct sv *was = sv_map_get(self.map, a[0]);
+    (void)n;
+    *out = sv_null();
+    return was != NULL && was->kind != SV_NULL ? recompute(m, self, a[0], *was, a[1], out) : ERR_OK;
+}
+
+METHOD(map_replace_all)
+{
+    uint32_t all = self.map->n;
+    enum err e = self.map->frozen ? vm_frozen(m) : ERR_OK;
+    (void)n;
+    for (uint32_t i = 0; i < all && e == ERR_OK; i++) {
+        struct sv args[2] = {self.map->e[i].key, self.map->e[i].value}, v;
+        e = vm_call(m, a[0], args, 2, &v);
+        if (e == ERR_OK && self.map->n != all) {
+            return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "%s", "");
+        }
+        if (e == ERR_OK) {
+            self.map->e[i].value = v;
+        }
+    }
+    *out = sv_null();
+    return e;
+}
+
+/* replace(key, value): only where there is one. */
+METHOD(map_replace)
+{
+    const struct sv *was = sv_map_get(self.map, a[0]);
+    (void)n;
+    *out = was != NULL ? *was : sv_null();
+    return was != NULL ? put(m, self.map, a[0], a[1]) : ERR_OK;
+}
+
 METHOD(map_merge)
 {
     const struct sv *was = sv_map_get(self.map, a[0]);
@@ -108,13 +164,18 @@ enum side { SIDE_KEYS, SIDE_VALUES, SIDE_ENTRIES };
 
 static enum err side(struct script_run *m, struct sv self, enum side which, struct sv *out)
 {
-    enum err e = vm_list(m, which == SIDE_VALUES ? LIST_LIST : LIST_SET, out);
+    enum err e = sv_map_arrange(self.map) ? vm_list(m, which == SIDE_VALUES ? LIST_LIST : LIST_SET, out)
+                                          : vm_no_memory(m);
     for (uint32_t i = 0; i < self.map->n && e == ERR_OK; i++) {
         struct sv entry = {.kind = SV_ENTRY, .aux = i, .map = self.map};
         e = vm_push(m, out->list,
                     which == SIDE_KEYS     ? self.map->e[i].key
                     : which == SIDE_VALUES ? self.map->e[i].value
                                            : entry);
+    }
+    if (e == ERR_OK) {
+        out->list->of = self.map;
+        out->list->frozen = self.map->frozen;
     }
     return e;
 }
@@ -141,6 +202,9 @@ METHOD(map_put_all)
 {
     enum err e = ERR_OK;
     (void)n;
+    if (a[0].kind == SV_MAP && !sv_map_arrange(a[0].map)) {
+        return vm_no_memory(m);
+    }
     if (a[0].kind != SV_MAP) {
         return a[0].kind == SV_NULL ? vm_null(m, "putAll") : vm_class_cast(m, a[0], "java.util.Map");
     }
@@ -157,7 +221,7 @@ METHOD(map_clear)
     if (self.map->frozen) {
         return vm_frozen(m);
     }
-    *self.map = (struct sv_map){.sorted = self.map->sorted};
+    *self.map = (struct sv_map){.sorted = self.map->sorted, .hashed = self.map->hashed};
     *out = sv_null();
     return ERR_OK;
 }
@@ -208,6 +272,9 @@ METHOD(map_for_each)
     enum err e = ERR_OK;
     uint32_t all = self.map->n;
     (void)n;
+    if (!sv_map_arrange(self.map)) {
+        return vm_no_memory(m);
+    }
     for (uint32_t i = 0; i < all && e == ERR_OK; i++) {
         struct sv args[2] = {self.map->e[i].key, self.map->e[i].value}, ignored;
         e = vm_call(m, a[0], args, 2, &ignored);
@@ -227,6 +294,10 @@ enum err methods_map(struct script_run *m, struct sv self, struct str name, stru
                                           {"put", 2, map_put},
                                           {"putIfAbsent", 2, map_put_if_absent},
                                           {"computeIfAbsent", 2, map_compute_if_absent},
+                                          {"compute", 2, map_compute},
+                                          {"computeIfPresent", 2, map_compute_if_present},
+                                          {"replaceAll", 1, map_replace_all},
+                                          {"replace", 2, map_replace},
                                           {"merge", 3, map_merge},
                                           {"remove", 1, map_remove},
                                           {"size", 0, map_size},

@@ -426,13 +426,13 @@ enum err methods_other(struct script_run *m, struct sv self, struct str name, st
     }
     if (self.kind == SV_DOCS && n == 1 && (str_is(name, "get") || str_is(name, "containsKey"))) {
         *found = true;
-        enum err e = vm_get_at(m, self, a[0], out);
         if (str_is(name, "get")) {
-            return e;
+            return vm_get_at(m, self, a[0], out);
         }
-        *out = sv_bool(e == ERR_OK); /* a field that is not mapped is no error here */
-        err_clear(m->em);
-        return ERR_OK;
+        struct str field;
+        enum err e = vm_arg_str(m, a[0], &field);
+        *out = sv_bool(e == ERR_OK && m->env->has_field != NULL && m->env->has_field(m->env->self, field));
+        return e;
     }
     return vm_table(m, all, ARRAY_LEN(all), self, name, a, n, out, found);
 }

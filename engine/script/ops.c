@@ -33,17 +33,33 @@ static enum err bad_bits(struct script_run *m, enum op op, struct sv a, struct s
     return err_set(m->em, ERR_CLASS_CAST, "Cannot convert [%s] to an integral value.", sv_class(bad));
 }
 
+/* One is a boolean, the other a number: the boolean should become one, too. */
+static bool is_mixed(struct sv a, struct sv b)
+{
+    return (a.kind == SV_BOOL) != (b.kind == SV_BOOL) && sv_is_number(a.kind == SV_BOOL ? b : a);
+}
+
+static enum err truth_with_number(struct script_run *m, struct sv a, struct sv b)
+{
+    struct sv number = a.kind == SV_BOOL ? b : a;
+    return err_set(m->em, ERR_CLASS_CAST, "Cannot cast java.lang.Boolean to %s",
+                   sv_class(sv_to_kind(number, MAX_OF(number.kind, SV_INT))));
+}
+
 static enum err bad_operands(struct script_run *m, enum op op, struct sv a, struct sv b)
 {
     bool bits = op >= OP_SHL && op <= OP_BXOR;
-    if ((a.kind == SV_BOOL) != (b.kind == SV_BOOL) && sv_is_number(a.kind == SV_BOOL ? b : a)) {
-        return err_set(m->em, ERR_CLASS_CAST, "Cannot cast %s to %s", sv_class(a), sv_class(b));
+    if (is_mixed(a, b)) {
+        return truth_with_number(m, a, b);
     }
     if (bits) {
         return bad_bits(m, op, a, b);
     }
     if (a.kind == SV_NULL || b.kind == SV_NULL) {
         return null_of(m, a.kind == SV_NULL ? "left" : "right");
+    }
+    if (a.kind == SV_BOOL && b.kind == SV_BOOL) {
+        return err_set(m->em, ERR_CLASS_CAST, "Cannot apply [%s] operation to type [boolean]", op_sign(op));
     }
     return err_set(m->em, ERR_CLASS_CAST, "Cannot apply [%s] operation to types [%s] and [%s].",
                    op == OP_GE ? ">" : op_sign(op), sv_class(a), sv_class(b));
@@ -211,10 +227,15 @@ enum err vm_binary(struct script_run *m, enum op op, struct sv a, struct sv b, s
 {
     switch (op) {
     case OP_EQ:
+    case OP_NE:
+        if (is_mixed(a, b)) {
+            return truth_with_number(m, a, b);
+        }
+        *out = sv_bool(loosely_equal(m, a, b) == (op == OP_EQ));
+        return ERR_OK;
     case OP_SAME:
         *out = sv_bool(loosely_equal(m, a, b));
         return ERR_OK;
-    case OP_NE:
     case OP_NOT_SAME:
         *out = sv_bool(!loosely_equal(m, a, b));
         return ERR_OK;
@@ -397,7 +418,7 @@ static enum err getter(struct script_run *m, struct sv object, struct str name, 
             return e;
         }
     }
-    if (object.kind == SV_FIELD) { /* it is a list */
+    if ((object.kind == SV_LIST && object.list->form == LIST_LIST) || object.kind == SV_FIELD) {
         return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "Illegal list shortcut value [%.*s].", STR_ARG(name));
     }
     return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic getter [%s, %.*s] not found", sv_class(object),

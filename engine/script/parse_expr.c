@@ -303,7 +303,7 @@ static struct node *primary(struct parser *p)
             return brackets(p);
         }
         if (str_is(t->text, "(")) {
-            if (lambda_here(p)) {
+            if (p->arguments > 0 && lambda_here(p)) {
                 return lambda(p);
             }
             p->at++;
@@ -349,7 +349,7 @@ static struct node *postfix(struct parser *p)
             struct node *index = p_kid(p, p_mk(p, N_INDEX, t->off), n);
             n = p_kid(p, index, parse_expression(p));
             (void)p_close(p, "]");
-        } else if (p_is_sign(t, "::") && p_peek(p, 1)->kind == T_NAME) {
+        } else if (p->arguments > 0 && p_is_sign(t, "::") && p_peek(p, 1)->kind == T_NAME) {
             struct node *ref = p_mk(p, N_METHOD_REF, t->off);
             if (ref != NULL) {
                 ref->name = p_peek(p, 1)->text;

@@ -87,6 +87,7 @@ static enum err with_vars(struct script_run *m)
         }
     }
     all.map->frozen = true;
+    all.map->hashed = true;
     m->params = all;
     return ERR_OK;
 }
@@ -167,11 +168,24 @@ enum err script_value(struct script_run *run, const struct script_env *env, stru
 {
     struct sv v;
     enum err e = start(run, env, &v, em);
+    if (e == ERR_OK && v.kind == SV_LIST && v.list->form == LIST_ARRAY) { /* one value, unlike a list */
+        struct json *array = ARENA_NEW(arena, struct json);
+        *out = (struct json){.type = JSON_ARRAY, .n = 1, .items = array};
+        return array != NULL ? sv_to_json(array, v, arena, 0, em) : err_no_memory(em);
+    }
     return e == ERR_OK ? sv_to_json(out, v, arena, 0, em) : e;
 }
 
-enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx,
+enum err script_values(struct script_run *run, const struct script_env *env, bool numbers,
                        struct arena *arena, struct json *out, struct errmsg *em)
+{
+    struct sv v;
+    enum err e = start(run, env, &v, em);
+    return e == ERR_OK ? sv_values(out, v, numbers, arena, em) : e;
+}
+
+enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx,
+                       struct arena *arena, struct json *out, bool *unwritable, struct errmsg *em)
 {
     struct sv ignored;
     enum err e = prepare(run, env, em);
@@ -182,7 +196,12 @@ enum err script_update(struct script_run *run, const struct script_env *env, con
         return vm_no_memory(run);
     }
     e = execute(run, &ignored);
-    e = e == ERR_OK ? sv_to_json(out, run->ctx, arena, 0, em) : e;
+    if (e == ERR_OK) {
+        e = sv_to_json(out, run->ctx, arena, 0, em);
+        if (unwritable != NULL) {
+            *unwritable = e != ERR_OK;
+        }
+    }
     run->ctx = sv_null();
     return e;
 }

@@ -114,11 +114,17 @@ static enum err sigmoid(struct script_run *m, struct sv *a, struct sv *out)
 static enum err random_score(struct script_run *m, struct sv *a, uint32_t n, struct sv *out)
 {
     int64_t seed = 0;
-    struct str field = STR_NULL;
+    struct str field, text = STR_NULL;
+    struct sv values, at = sv_int(0), first;
     enum err e = vm_arg_i64(m, a[0], &seed);
-    e = e == ERR_OK && n > 1 ? vm_arg_str(m, a[1], &field) : e;
-    *out = sv_double(
-        e == ERR_OK && m->env->random != NULL ? m->env->random(m->env->self, (int32_t)seed, field) : 0);
+    if (e == ERR_OK && n > 1) {
+        e = vm_arg_str(m, a[1], &field);
+        e = e == ERR_OK ? vm_field(m, field, &values) : e;
+        e = e == ERR_OK ? vm_method(m, values, STR("get"), &at, 1, &first) : e;
+        e = e == ERR_OK ? vm_text(m, first, &text) : e;
+    }
+    *out = sv_double(e == ERR_OK && m->env->random != NULL ? m->env->random(m->env->self, (int32_t)seed, text)
+                                                           : 0);
     return e;
 }
 

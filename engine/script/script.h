@@ -61,8 +61,10 @@ struct script_env {
     double (*score)(void *self);
     /* The document's source, borrowed until the next document; NULL: none. */
     const struct json *(*source)(void *self);
-    /* randomScore's number in [0, 1) for the current document; field is empty where the script names none. */
-    double (*random)(void *self, int32_t seed, struct str field);
+    /* Whether a field of this name can be asked for. */
+    bool (*has_field)(void *self, struct str name);
+    /* randomScore's number in [0, 1): from a value's text, or (p == NULL) from which document it is. */
+    double (*random)(void *self, int32_t seed, struct str text);
     int64_t now_ms;
 
     bool has_value; /* `_value`, of a value script: a number or a text */
@@ -130,11 +132,17 @@ enum err script_bool(struct script_run *run, const struct script_env *env, bool 
 /* The text lives until the next execution. */
 enum err script_text(struct script_run *run, const struct script_env *env, struct str *out,
                      struct errmsg *em) NODISCARD;
-/* Whatever it returned, in `arena`. Dates, addresses and points are as Elasticsearch prints them. */
+/* Whatever it returned, in `arena`: an array where it is a list or a set, an array of arrays for a Java array. Dates, addresses
+ * and points are as Elasticsearch prints them. */
 enum err script_value(struct script_run *run, const struct script_env *env, struct arena *arena,
                       struct json *out, struct errmsg *em) NODISCARD;
-/* SCRIPT_UPDATE: runs on a copy of the object `ctx` and gives what it became, in `arena`. */
-enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx,
+/* What an aggregation takes its result for: null, a value or an array of values. Each is a text, as Java's toString() gives it; or, where
+ * numbers are asked for, a number (milliseconds of a date), a boolean, and a text for what is neither. */
+enum err script_values(struct script_run *run, const struct script_env *env, bool numbers,
                        struct arena *arena, struct json *out, struct errmsg *em) NODISCARD;
+/* SCRIPT_UPDATE: runs on a copy of the object `ctx` and gives what it became, in `arena`. *unwritable (NULL: nobody asks): it ran,
+ * and what it left has no JSON form. */
+enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx,
+                       struct arena *arena, struct json *out, bool *unwritable, struct errmsg *em) NODISCARD;
 
 #endif

@@ -355,6 +355,9 @@ static enum err collectors(struct script_run *m, struct str name, struct sv *a, 
             return vm_method(m, a[0], STR("join"), &(struct sv){.kind = SV_STR}, 1, out);
         }
         enum err e = vm_list(m, set ? LIST_SET : LIST_LIST, out);
+        if (e == ERR_OK) {
+            out->list->hashed = set;
+        }
         return e == ERR_OK ? vm_method(m, *out, STR("addAll"), a, 1, &(struct sv){0}) : e;
     }
     if (n == 0 && (str_is(name, "toList") || str_is(name, "toSet") || str_is(name, "joining"))) {
@@ -572,24 +575,14 @@ enum err vm_static_field(struct script_run *m, enum type_id type, struct str nam
 
 /* ---- constructors ---- */
 
-static enum err new_collection(struct script_run *m, enum list_form form, struct sv *a, uint32_t n,
-                               struct sv *out)
+static enum err new_list(struct script_run *m, struct sv *a, uint32_t n, struct sv *out)
 {
-    enum err e = vm_list(m, form, out);
+    enum err e = vm_list(m, LIST_LIST, out);
     if (e == ERR_OK && n == 1 && !sv_is_whole(a[0])) { /* a number would be a capacity */
         struct sv ignored;
         e = vm_method(m, *out, STR("addAll"), a, 1, &ignored);
     }
     return e;
-}
-
-static enum err new_map(struct script_run *m, struct sv *a, uint32_t n, struct sv *out)
-{
-    *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(&m->mem)};
-    struct sv ignored;
-    return out->map == NULL               ? vm_no_memory(m)
-           : n == 1 && !sv_is_whole(a[0]) ? vm_method(m, *out, STR("putAll"), a, 1, &ignored)
-                                          : ERR_OK;
 }
 
 static enum err new_exception(struct script_run *m, struct sv *a, uint32_t n, struct sv *out)
@@ -607,11 +600,7 @@ enum err vm_new(struct script_run *m, enum type_id type, struct sv *a, uint32_t 
     enum err e;
     switch (type) {
     case TYPE_LIST:
-        return new_collection(m, LIST_LIST, a, n, out);
-    case TYPE_SET:
-        return new_collection(m, LIST_SET, a, n, out);
-    case TYPE_MAP:
-        return new_map(m, a, n, out);
+        return new_list(m, a, n, out);
     case TYPE_EXCEPTION:
         return new_exception(m, a, n, out);
     case TYPE_BUILDER:

@@ -174,60 +174,6 @@ bool sv_equals(struct sv a, struct sv b, uint64_t *steps)
     return is;
 }
 
-/* String.hashCode: over UTF-16 units. */
-static uint32_t text_hash(struct str s)
-{
-    uint32_t h = 0;
-    for (size_t at = 0; at < s.n;) {
-        uint32_t c = utf8_next(s, &at);
-        if (c > 0xFFFF) {
-            h = h * 31 + (0xD800 + ((c - 0x10000) >> 10));
-            c = 0xDC00 + ((c - 0x10000) & 0x3FF);
-        }
-        h = h * 31 + c;
-    }
-    return h;
-}
-
-static uint32_t fold(uint64_t v)
-{
-    return (uint32_t)(v ^ v >> 32);
-}
-
-uint32_t sv_hash(struct sv v)
-{
-    uint64_t bits;
-    float f;
-    uint32_t h = 0, fbits;
-    switch (v.kind) {
-    case SV_BOOL:
-        return v.b ? 1231 : 1237;
-    case SV_LONG:
-        return fold((uint64_t)v.i);
-    case SV_FLOAT:
-        f = (float)v.d;
-        memcpy(&fbits, &f, sizeof(fbits));
-        return fbits;
-    case SV_DOUBLE:
-        memcpy(&bits, &v.d, sizeof(bits));
-        return fold(bits);
-    case SV_STR:
-        return text_hash(v.s);
-    case SV_LIST:
-        h = v.list->form == LIST_SET ? 0 : 1;
-        for (uint32_t i = 0; i < MIN_OF(v.list->n, 1000U); i++) { /* enough to tell lists apart */
-            struct sv e = v.list->v[i];
-            uint32_t one = e.kind == SV_LIST || e.kind == SV_MAP ? 7 : sv_hash(e);
-            h = v.list->form == LIST_SET ? h + one : h * 31 + one;
-        }
-        return h;
-    case SV_MAP:
-        return v.map->n;
-    default:
-        return sv_is_whole(v) ? (uint32_t)v.i : 0;
-    }
-}
-
 static int order(double a, double b)
 {
     if (a < b || a > b) {
@@ -313,8 +259,9 @@ static bool put_list(const struct sv_list *l, struct buf *out, unsigned depth)
     return !out->failed;
 }
 
-static bool put_map(const struct sv_map *m, struct buf *out, unsigned depth)
+static bool put_map(struct sv_map *m, struct buf *out, unsigned depth)
 {
+    sv_map_arrange(m);
     buf_char(out, '{');
     for (uint32_t i = 0; i < m->n; i++) {
         buf_z(out, i > 0 ? ", " : "");
@@ -464,10 +411,24 @@ bool sv_list_insert(struct arena *a, struct sv_list *l, uint32_t at, struct sv v
     return true;
 }
 
+/* What is taken out of a map's keys, values or entries leaves the map; the entries behind it move up. */
+static void remove_from_map(struct sv_list *l, uint32_t at)
+{
+    sv_map_remove_at(l->of, at);
+    for (uint32_t i = at; i < l->n; i++) {
+        if (l->v[i].kind == SV_ENTRY && l->v[i].map == l->of) {
+            l->v[i].aux = i;
+        }
+    }
+}
+
 void sv_list_remove(struct sv_list *l, uint32_t at)
 {
     memmove(&l->v[at], &l->v[at + 1], (l->n - 1 - at) * sizeof(*l->v));
     l->n--;
+    if (l->of != NULL && at < l->of->n) {
+        remove_from_map(l, at);
+    }
 }
 
 uint32_t sv_list_find(const struct sv_list *l, struct sv v, uint64_t *steps)
@@ -508,7 +469,7 @@ static uint32_t find_entry(const struct sv_map *m, struct sv key, uint32_t hash,
     }
 }
 
-static void fill_slots(struct sv_map *m)
+void sv_map_index(struct sv_map *m)
 {
     memset(m->slots, 0, m->slots_n * sizeof(*m->slots));
     for (uint32_t i = 0; i < m->n; i++) {
@@ -536,7 +497,7 @@ static void sink_newest(struct sv_map *m)
     }
     m->e[at] = newest;
     if (at < m->n - 1 && m->slots != NULL) {
-        fill_slots(m);
+        sv_map_index(m);
     }
 }
 
@@ -552,7 +513,8 @@ bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv valu
         return false;
     }
     m->e = grown;
-    m->e[m->n++] = (struct sv_map_entry){key, value, hash};
+    m->e[m->n++] = (struct sv_map_entry){key, value, hash, m->puts++};
+    m->arranged = false;
     if (m->n > SLOTS_FROM && m->n * 2 > m->slots_n) {
         uint32_t n = MAX_OF(64U, m->slots_n * 2);
         m->slots = ARENA_ARRAY(a, uint32_t, n);
@@ -561,7 +523,7 @@ bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv valu
             m->slots_n = 0;
             return false;
         }
-        fill_slots(m);
+        sv_map_index(m);
     } else if (m->slots != NULL) {
         uint32_t at = (uint32_t)hash_u64(hash) & (m->slots_n - 1);
         while (m->slots[at] != 0) {
@@ -575,6 +537,15 @@ bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv valu
     return true;
 }
 
+void sv_map_remove_at(struct sv_map *m, uint32_t i)
+{
+    memmove(&m->e[i], &m->e[i + 1], (m->n - 1 - i) * sizeof(*m->e));
+    m->n--;
+    if (m->slots != NULL) {
+        sv_map_index(m);
+    }
+}
+
 bool sv_map_remove(struct sv_map *m, struct sv key, struct sv *was)
 {
     uint32_t i = find_entry(m, key, sv_hash(key), &(struct comparing){0});
@@ -582,11 +553,7 @@ bool sv_map_remove(struct sv_map *m, struct sv key, struct sv *was)
         return false;
     }
     *was = m->e[i].value;
-    memmove(&m->e[i], &m->e[i + 1], (m->n - 1 - i) * sizeof(*m->e));
-    m->n--;
-    if (m->slots != NULL) {
-        fill_slots(m);
-    }
+    sv_map_remove_at(m, i);
     return true;
 }
 

@@ -94,11 +94,15 @@ struct sv_list {
     enum sv_kind element; /* LIST_ARRAY: what assignment converts to; SV_NULL: anything */
     bool frozen;
     bool sorted; /* a TreeSet */
+    bool hashed; /* a HashSet: in the order of its buckets */
+    struct sv_map
+        *of; /* the keys, values or entries of this map: what is removed here leaves it, nothing is added */
 };
 
 struct sv_map_entry {
     struct sv key, value;
     uint32_t hash;
+    uint32_t put; /* the how manieth new key it was */
 };
 
 struct sv_map {
@@ -108,7 +112,10 @@ struct sv_map {
     uint32_t *slots; /* entry + 1; built when the map is large */
     uint32_t slots_n;
     bool frozen;
-    bool sorted; /* a TreeMap */
+    bool sorted;   /* a TreeMap */
+    bool hashed;   /* a HashMap: */
+    bool arranged; /* its entries are in the order of their buckets */
+    uint32_t puts;
 };
 
 struct sv_field {
@@ -196,6 +203,12 @@ struct sv_map *sv_map_new(struct arena *a);
 struct sv *sv_map_get(const struct sv_map *m, struct sv key); /* NULL: absent */
 bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv value) NODISCARD;
 bool sv_map_remove(struct sv_map *m, struct sv key, struct sv *was);
+void sv_map_remove_at(struct sv_map *m, uint32_t i);
+void sv_map_index(struct sv_map *m); /* entries have moved: where keys are found is told anew */
+/* Entries of a HashMap into the order in which Java walks them: before they are walked. false: no memory, they stay as they are. */
+bool sv_map_arrange(struct sv_map *m);
+/* The newest element of a HashSet to its place. */
+void sv_set_settle(struct sv_list *l);
 
 /* Trees in and out. Whole numbers become int, or long where they do not fit; fractions double. */
 bool sv_of_json(struct sv *out, const struct json *v, struct arena *a, bool frozen) NODISCARD;
@@ -204,6 +217,8 @@ bool sv_thaw(struct sv *out, struct sv v, struct arena *a) NODISCARD;
 /* ERR_ILLEGAL_ARGUMENT for what has no JSON form, or contains itself. */
 enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned depth,
                     struct errmsg *em) NODISCARD;
+/* What an aggregation takes a result for: null, a value, or an array of values, each a number or a text. */
+enum err sv_values(struct json *out, struct sv v, bool numbers, struct arena *a, struct errmsg *em) NODISCARD;
 
 /* ---- a field's values ---- */
 

@@ -76,6 +76,7 @@ bool sv_of_json(struct sv *out, const struct json *v, struct arena *a, bool froz
         }
         if (out->map != NULL) {
             out->map->frozen = frozen;
+            out->map->hashed = frozen; /* parameters; a document's own order is kept */
         }
         return out->map != NULL;
     }
@@ -87,6 +88,9 @@ bool sv_thaw(struct sv *out, struct sv v, struct arena *a)
     *out = v;
     if (v.kind == SV_LIST) {
         out->list = sv_list_new(a, v.list->form);
+        if (out->list != NULL) {
+            out->list->element = v.list->element;
+        }
         for (uint32_t i = 0; out->list != NULL && i < v.list->n; i++) {
             if (!sv_thaw(&one, v.list->v[i], a) || !sv_list_push(a, out->list, one)) {
                 return false;
@@ -96,6 +100,9 @@ bool sv_thaw(struct sv *out, struct sv v, struct arena *a)
     }
     if (v.kind == SV_MAP) {
         out->map = sv_map_new(a);
+        if (out->map != NULL) {
+            out->map->hashed = v.map->hashed;
+        }
         for (uint32_t i = 0; out->map != NULL && i < v.map->n; i++) {
             if (!sv_thaw(&one, v.map->e[i].value, a) || !sv_map_put(a, out->map, v.map->e[i].key, one)) {
                 return false;
@@ -136,9 +143,12 @@ static enum err list_json(struct json *out, struct sv v, struct arena *a, unsign
     return ERR_OK;
 }
 
-static enum err map_json(struct json *out, const struct sv_map *m, struct arena *a, unsigned depth,
+static enum err map_json(struct json *out, struct sv_map *m, struct arena *a, unsigned depth,
                          struct errmsg *em)
 {
+    if (!sv_map_arrange(m)) {
+        return err_no_memory(em);
+    }
     size_t room = m->n <= 1 ? m->n : (size_t)1 << bits_width(m->n - 1); /* as json_put() expects */
     *out = (struct json){.type = JSON_OBJECT, .n = m->n, .members = ARENA_ARRAY(a, struct json_member, room)};
     if (out->members == NULL) {
@@ -146,6 +156,9 @@ static enum err map_json(struct json *out, const struct sv_map *m, struct arena 
     }
     for (uint32_t i = 0; i < m->n; i++) {
         struct json key;
+        if (m->e[i].key.kind == SV_NULL) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field name cannot be null");
+        }
         enum err e = text_json(&key, m->e[i].key, JSON_STRING, a, em);
         if (e == ERR_OK) {
             out->members[i].key = key.s;
@@ -170,6 +183,11 @@ static enum err geo_json(struct json *out, const struct geo_point *p, struct are
     return e;
 }
 
+static enum err unwritable(const char *class, struct errmsg *em)
+{
+    return err_set(em, ERR_UNWRITABLE, "cannot write xcontent for unknown value of type class %s", class);
+}
+
 enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
 {
     if (depth > DEPTH_MAX) {
@@ -191,6 +209,10 @@ enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned dep
     case SV_DOUBLE:
         return text_json(out, v, isfinite(v.d) ? JSON_NUMBER : JSON_STRING, a, em);
     case SV_LIST:
+        if (v.list->form == LIST_STREAM) {
+            return unwritable("java.util.stream.ReferencePipeline$Head", em);
+        }
+        return list_json(out, v, a, depth, em);
     case SV_FIELD:
         return list_json(out, v, a, depth, em);
     case SV_MAP:
@@ -198,7 +220,6 @@ enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned dep
     case SV_GEO:
         return geo_json(out, v.geo, a, em);
     case SV_STR:
-    case SV_CHAR:
     case SV_DATE:
         v.aux = DATE_OF_DOC;
         return text_json(out, v, JSON_STRING, a, em);
@@ -207,7 +228,39 @@ enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned dep
     case SV_ENUM:
         return text_json(out, v, JSON_STRING, a, em);
     default:
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "cannot write xcontent for unknown value of type class %s",
-                       sv_class(v));
+        return unwritable(sv_class(v), em);
     }
+}
+
+/* One of the values that an aggregation computes with: dates are their milliseconds where numbers are asked for; what is no number
+ * then, and everything where texts are, is its text. */
+static enum err one_value(struct json *out, struct sv v, bool numbers, struct arena *a, struct errmsg *em)
+{
+    if (numbers && (v.kind == SV_DATE || sv_is_number(v) || v.kind == SV_BOOL)) {
+        return sv_to_json(out, v.kind == SV_DATE ? sv_long(instant_to_ms(v.date->t)) : v, a, 0, em);
+    }
+    if (v.kind == SV_NULL && !numbers) {
+        *out = json_mk_str(STR(""));
+        return ERR_OK;
+    }
+    return text_json(out, v, JSON_STRING, a, em);
+}
+
+enum err sv_values(struct json *out, struct sv v, bool numbers, struct arena *a, struct errmsg *em)
+{
+    const bool field = v.kind == SV_FIELD;
+    enum err e = ERR_OK;
+    if (v.kind == SV_NULL) {
+        *out = (struct json){.type = JSON_NULL};
+        return ERR_OK;
+    }
+    if (!field && (v.kind != SV_LIST || v.list->form == LIST_STREAM)) {
+        return one_value(out, v, numbers, a, em);
+    }
+    uint32_t n = field ? v.field->doc.n : v.list->n;
+    *out = (struct json){.type = JSON_ARRAY, .n = n, .items = ARENA_ARRAY(a, struct json, n)};
+    for (uint32_t i = 0; out->items != NULL && e == ERR_OK && i < n; i++) {
+        e = one_value(&out->items[i], field ? sv_field_at(v.field, i) : v.list->v[i], numbers, a, em);
+    }
+    return out->items != NULL ? e : err_no_memory(em);
 }

@@ -91,6 +91,7 @@ static enum err make_map(struct script_run *m, uint32_t pairs)
     if (map.map == NULL) {
         return vm_no_memory(m);
     }
+    map.map->hashed = true;
     for (uint32_t i = 0; i < pairs; i++) {
         const struct sv *at = &m->stack[m->sp - 2 * pairs + 2 * i];
         if (!sv_map_put(&m->mem, map.map, at[0], at[1])) {
@@ -275,24 +276,38 @@ static enum err branch(struct script_run *m, struct frame *f, const struct ins *
     }
 }
 
-/* A new TreeMap or TreeSet: what it was made of, and whatever comes later, in order. */
-static enum err sort_collection(struct script_run *m, struct sv *v)
+/* A new map or set: a TreeMap keeps its keys in order, a HashMap in that of their hashes, a LinkedHashMap as they came. */
+static enum err new_container(struct script_run *m, enum type_id type, struct str name, struct sv *args,
+                              uint32_t n, struct sv *out)
 {
-    struct sv given = *v, ignored;
-    if (v->kind == SV_MAP) {
-        v->map = sv_map_new(&m->mem);
-        if (v->map == NULL) {
+    const bool sorted = str_starts(name, STR("Tree")), hashed = !sorted && !str_starts(name, STR("Linked"));
+    struct sv ignored;
+    if (type == TYPE_MAP) {
+        *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(&m->mem)};
+        if (out->map == NULL) {
             return vm_no_memory(m);
         }
-        v->map->sorted = true;
-        return vm_method(m, *v, STR("putAll"), &given, 1, &ignored);
+        out->map->sorted = sorted;
+        out->map->hashed = hashed;
+    } else {
+        enum err e = vm_list(m, LIST_SET, out);
+        if (e != ERR_OK) {
+            return e;
+        }
+        out->list->sorted = sorted;
+        out->list->hashed = hashed;
     }
-    enum err e = vm_list(m, LIST_SET, v);
-    if (e != ERR_OK) {
-        return e;
-    }
-    v->list->sorted = true;
-    return vm_method(m, *v, STR("addAll"), &given, 1, &ignored);
+    return n == 1 && !sv_is_whole(args[0]) /* a number would be a capacity */
+               ? vm_method(m, *out, type == TYPE_MAP ? STR("putAll") : STR("addAll"), args, 1, &ignored)
+               : ERR_OK;
+}
+
+/* A new object of a class by its name: several classes are one type here. */
+static enum err construct(struct script_run *m, enum type_id type, struct str name, struct sv *args,
+                          uint32_t n, struct sv *out)
+{
+    return type == TYPE_MAP || type == TYPE_SET ? new_container(m, type, name, args, n, out)
+                                                : vm_new(m, type, args, n, out);
 }
 
 static enum err call(struct script_run *m, const struct ins *in)
@@ -313,10 +328,7 @@ static enum err call(struct script_run *m, const struct ins *in)
         e = vm_builtin(m, (enum builtin)in->b, args, in->a, &out);
         break;
     default:
-        e = vm_new(m, (enum type_id)in->b, args, in->a, &out);
-        if (e == ERR_OK && str_starts(name_of(m, in), STR("Tree"))) {
-            e = sort_collection(m, &out);
-        }
+        e = construct(m, (enum type_id)in->b, name_of(m, in), args, in->a, &out);
         if (e == ERR_OK && in->b == TYPE_EXCEPTION) {
             struct sv code = sv_int((int32_t)exception_code(name_of(m, in)));
             e = sv_map_put(&m->mem, out.map, sv_str(STR("#code")), code) ? ERR_OK : vm_no_memory(m);
@@ -608,7 +620,7 @@ enum err vm_call(struct script_run *m, struct sv func, const struct sv *args, ui
         return vm_method(m, f->object, f->name, all, n, out);
     }
     if (str_is(f->name, "new")) {
-        return vm_new(m, f->type.id, all, n, out);
+        return construct(m, f->type.id, STR("Hash"), all, n, out);
     }
     /* Type::name is a static method, or one of the first argument */
     struct errmsg before = *m->em;

@@ -20,7 +20,7 @@ enum err vm_class_cast(struct script_run *m, struct sv v, const char *to)
 
 enum err vm_frozen(struct script_run *m)
 {
-    return err_set(m->em, ERR_UNSUPPORTED, "the collection cannot be changed");
+    return err_set(m->em, ERR_UNSUPPORTED, "%s", "");
 }
 
 enum err vm_index(struct script_run *m, int64_t at, uint64_t n)
@@ -188,7 +188,7 @@ bool vm_next(struct script_run *m, struct sv_iter *it, struct sv *out, enum err 
     if (it->at == it->list->n) { /* Java asks only this before it looks for changes */
         return false;
     }
-    if (it->list->n != it->n || it->at >= it->n) {
+    if (it->list->n != it->n || it->at >= it->n || (it->list->of != NULL && it->list->of->n != it->n)) {
         *e = err_set(m->em, ERR_CONCURRENT_MODIFICATION, "%s", "");
         return false;
     }

@@ -89,7 +89,11 @@ void node_words(const struct node *n, char *out, size_t size)
         constant_words(n, out, size);
         break;
     case N_NAME:
-        snprintf(out, size, "variable [%.*s]", STR_ARG(n->name));
+        if (type_of_name(n->name) != TYPE_NONE) {
+            snprintf(out, size, "static type [%s]", type_java(type_called(n->name)).s);
+        } else {
+            snprintf(out, size, "variable [%.*s]", STR_ARG(n->name));
+        }
         break;
     case N_TYPE:
         snprintf(out, size, "static type [%s]", type_java(n->type).s);

@@ -40,7 +40,7 @@ enum err script_fields_write(struct fetch *f, struct fetch_hit *h, struct jsonw 
         const struct script_field *s = &f->source->script_fields[i];
         struct json v;
         enum err e = run_one(f, h, s, &v, f->em);
-        if (e != ERR_OK && s->ignore_failure) {
+        if (e != ERR_OK && e != ERR_UNWRITABLE && s->ignore_failure) {
             err_clear(f->em);
             continue;
         }

@@ -279,7 +279,7 @@ static void run_script(struct str source, const char *lang, enum script_context 
     if (e == ERR_OK) {
         if (context == SCRIPT_UPDATE) {
             struct json ctx = params;
-            e = script_update(run, &env, &ctx, &a, &out, &em);
+            e = script_update(run, &env, &ctx, &a, &out, NULL, &em);
         } else {
             e = script_value(run, &env, &a, &out, &em);
         }

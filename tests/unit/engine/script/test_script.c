@@ -27,7 +27,7 @@ static const struct {
     {"['a':1]", "[{\"a\":1}]", NULL},
     {"while(true){}", NULL, "illegal_argument_exception"},
     {"int i = 5; for(;;){i++}", NULL, "painless_error"},
-    {"int[] x = new int[]{1,2}; x", "[1,2]", NULL},
+    {"int[] x = new int[]{1,2}; x", "[[1,2]]", NULL},
     {"\"abc\" ==~ /a.c/", "[true]", NULL},
     {"7/2", "[3]", NULL},
     {"7/2.0", "[3.5]", NULL},
@@ -84,7 +84,7 @@ static const struct {
     {"(float)0.1", "[0.1]", NULL},
     {"(double)0.1f", "[0.10000000149011612]", NULL},
     {"(int)'a'", NULL, "class_cast_exception"},
-    {"(char)97", "[\"a\"]", NULL},
+    {"(char)97", NULL, "illegal_argument_exception"},
     {"int x = 5; x++; x", "[6]", NULL},
     {"int x = 5; x++", "[5]", NULL},
     {"int x = 5; ++x", "[6]", NULL},
@@ -118,8 +118,8 @@ static const struct {
     {"'hello'.indexOf('l')", "[2]", NULL},
     {"'hello'.contains('ell')", "[true]", NULL},
     {"'hello'.toUpperCase()", "[\"HELLO\"]", NULL},
-    {"'a,b,c'.splitOnToken(',')", "[\"a\",\"b\",\"c\"]", NULL},
-    {"'hello'.charAt(1)", "[\"e\"]", NULL},
+    {"'a,b,c'.splitOnToken(',')", "[[\"a\",\"b\",\"c\"]]", NULL},
+    {"'hello'.charAt(1)", NULL, "illegal_argument_exception"},
     {"'hello'.replace('l', 'L')", "[\"heLLo\"]", NULL},
     {"' x '.trim()", "[\"x\"]", NULL},
     {"'b'.compareTo('a')", "[1]", NULL},
@@ -213,7 +213,7 @@ static const struct {
     {"def x = 3; x == 3 ? 'y' : 'n'", "[\"y\"]", NULL},
     {"Map m = [:]; m.x = [1]; m", "[{\"x\":[1]}]", NULL},
     {"List l = [1]; l.get(0)", "[1]", NULL},
-    {"def a = new int[3]; a[1] = 5; a", "[0,5,0]", NULL},
+    {"def a = new int[3]; a[1] = 5; a", "[[0,5,0]]", NULL},
     {"int[] a = new int[3]; a.length", "[3]", NULL},
     {"for (int i = 0, j = 10; i < j; i++, j--) { } 1", NULL, "illegal_argument_exception"},
     {"char c = 'a'; c", NULL, "class_cast_exception"},
@@ -239,7 +239,7 @@ static const struct {
     {"def x = 1; String y = x; y", NULL, "class_cast_exception"},
     {"def x = 1; boolean y = x; y", NULL, "class_cast_exception"},
     {"def x = 'abc'; char y = x; y", NULL, "class_cast_exception"},
-    {"char c = (char)'a'; c", "[\"a\"]", NULL},
+    {"char c = (char)'a'; c + ''", "[\"a\"]", NULL},
     {"char c = (char)97; c + 1", "[98]", NULL},
     {"1 != 'a'", NULL, "class_cast_exception"},
     {"'a' == 'b'", "[false]", NULL},
@@ -301,7 +301,7 @@ static const struct {
     {"Integer.compare(1, 2)", "[-1]", NULL},
     {"Integer.max(3, 4)", "[4]", NULL},
     {"Long.MAX_VALUE", "[9223372036854775807]", NULL},
-    {"Double.MIN_VALUE", "[4.94065645841247E-324]", NULL},
+    {"Double.MIN_VALUE", "[4.9E-324]", NULL},
     {"Character.isDigit((char)'5')", "[true]", NULL},
     {"Character.isLetter((char)'5')", "[false]", NULL},
     {"'hello'.lastIndexOf('l')", "[3]", NULL},
@@ -317,8 +317,8 @@ static const struct {
     {"'héllo'.length()", "[5]", NULL},
     {"'日本語'.substring(1)", "[\"本語\"]", NULL},
     {"'hello'.toCharArray().length", "[5]", NULL},
-    {"'a,b,,'.splitOnToken(',')", "[\"a\",\"b\",\"\",\"\"]", NULL},
-    {"'a,b,c'.splitOnToken(',', 2)", "[\"a\",\"b,c\"]", NULL},
+    {"'a,b,,'.splitOnToken(',')", "[[\"a\",\"b\",\"\",\"\"]]", NULL},
+    {"'a,b,c'.splitOnToken(',', 2)", "[[\"a\",\"b,c\"]]", NULL},
     {"'hello'.indexOf('l', 3)", "[3]", NULL},
     {"'hello'.charAt(9)", NULL, "string_index_out_of_bounds_exception"},
     {"'hello'.substring(-1)", NULL, "string_index_out_of_bounds_exception"},
@@ -395,7 +395,7 @@ static const struct {
     {"def x = params.l; x.0 + x.1", "[4]", NULL},
     {"int[] a = new int[2]; a[5]", NULL, "array_index_out_of_bounds_exception"},
     {"def a = new int[]{1,2,3}; int s = 0; for (int x : a) { s += x } s", "[6]", NULL},
-    {"def a = new def[2]; a[0] = 'x'; a", "[\"x\",null]", NULL},
+    {"def a = new def[2]; a[0] = 'x'; a", "[[\"x\",null]]", NULL},
     {"def a = new String[]{'a','b'}; a.length", "[2]", NULL},
     {"new Foo()", NULL, "illegal_argument_exception"},
     {"Foo.bar()", NULL, "illegal_argument_exception"},
@@ -731,7 +731,7 @@ START_TEST(updates)
                          ERR_OK);
         ck_assert_int_eq(script_run_new(&r, s, &params, NULL, NULL), ERR_OK);
         for (int twice = 0; twice < 2; twice++) { /* an execution leaves nothing behind */
-            enum err e = script_update(r, NULL, &ctx, &a, &out, &em);
+            enum err e = script_update(r, NULL, &ctx, &a, &out, NULL, &em);
             ck_assert_msg(e == ERR_OK && json_equal(&out, &want), "%s", cases[i].source);
         }
         script_run_free(r);
