@@ -172,6 +172,58 @@ enum err jr_expect(struct str text, const char *parser, const struct json_member
                       STR_ARG(m->key), json_token_name(&m->value));
 }
 
+static bool is_name(struct str text, size_t at)
+{
+    for (at++; at < text.n && text.p[at] != '"'; at++) {
+        at += text.p[at] == '\\';
+    }
+    for (at++; at < text.n && isspace((unsigned char)text.p[at]); at++) {
+    }
+    return at < text.n && text.p[at] == ':';
+}
+
+const char *jr_next_token(struct str text, size_t *at)
+{
+    while (*at < text.n && memchr(" \t\r\n,:", text.p[*at], 6) != NULL) {
+        (*at)++;
+    }
+    switch (*at < text.n ? text.p[*at] : '}') {
+    case '{':
+        return "START_OBJECT";
+    case '}':
+        return "END_OBJECT";
+    case '[':
+        return "START_ARRAY";
+    case ']':
+        return "END_ARRAY";
+    case '"':
+        return is_name(text, *at) ? "FIELD_NAME" : "VALUE_STRING";
+    case 't':
+    case 'f':
+        return "VALUE_BOOLEAN";
+    case 'n':
+        return "VALUE_NULL";
+    default:
+        return "VALUE_NUMBER";
+    }
+}
+
+enum err jr_object(struct str text, const char *parser, const struct json *v, const struct json **out,
+                   struct errmsg *em)
+{
+    size_t at = v->type == JSON_ARRAY ? v->off + 1 : v->end;
+    *out = v->type == JSON_OBJECT                                                 ? v
+           : v->type == JSON_ARRAY && v->n > 0 && v->items[0].type == JSON_OBJECT ? &v->items[0]
+                                                                                  : NULL;
+    if (*out != NULL) {
+        return ERR_OK;
+    }
+    const char *name = jr_next_token(text, &at);
+    return strcmp(name, "START_OBJECT") == 0
+               ? ERR_OK
+               : jr_fail_xc(text, at, em, "[%s] Expected START_OBJECT but was: %s", parser, name);
+}
+
 /* Where the value of the member begins whose name stands at a place; false: no name is there. */
 static bool value_of_name(struct str text, uint32_t line, uint32_t col, size_t *off)
 {

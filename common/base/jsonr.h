@@ -48,6 +48,14 @@ enum jr_kind {
  * ObjectParser's check. */
 enum err jr_expect(struct str text, const char *parser, const struct json_member *m, unsigned kinds,
                    struct errmsg *em);
+/* The token behind place *at of a body that is JSON, as a reader that stands there meets it next: its name
+ * ("END_ARRAY", "FIELD_NAME", "VALUE_STRING"), with *at moved to where it begins. */
+const char *jr_next_token(struct str text, size_t *at);
+/* The object that ObjectParser reads where it finds `v`: `v`; or, as it takes one token when it stands before
+ * none, what comes behind that token. The refusal "[parser] Expected START_OBJECT but was: END_ARRAY" where that
+ * is no object, ERR_OK with *out == NULL where it is one outside of `v`. */
+enum err jr_object(struct str text, const char *parser, const struct json *v, const struct json **out,
+                   struct errmsg *em);
 /* What Jackson calls a value: VALUE_NUMBER_INT, VALUE_TRUE. */
 const char *jr_token(const struct json *v);
 /* The refusal of a text that is no number with a fraction, in Java's words; returns ERR_NUMBER_FORMAT. */

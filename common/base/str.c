@@ -31,6 +31,15 @@ size_t str_find(struct str s, char c, size_t from)
 
 #define MEMMEM_MIN 256 /* bytes; in less, the table that memmem() makes first costs more than it saves */
 
+size_t str_rfind(struct str s, char c)
+{
+    size_t i = s.n;
+    while (i > 0 && s.p[i - 1] != c) {
+        i--;
+    }
+    return i > 0 ? i - 1 : SIZE_MAX;
+}
+
 size_t str_find_str(struct str s, struct str needle)
 {
     if (needle.n == 0) {

@@ -48,6 +48,8 @@ bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
 /* Index of the first byte c at or after `from`, or SIZE_MAX. */
 size_t str_find(struct str s, char c, size_t from);
+/* Index of the last byte c, or SIZE_MAX. */
+size_t str_rfind(struct str s, char c);
 /* Index of the first occurrence of `needle`, or SIZE_MAX. */
 size_t str_find_str(struct str s, struct str needle);
 /* Bytes [from, to) of s; both are clamped to its length. */

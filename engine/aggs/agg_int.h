@@ -6,6 +6,7 @@
 #define ENGINE_AGGS_AGG_INT_H
 
 #include "common/base/geo.h"
+#include "common/base/json_pull.h"
 #include "common/base/rounding.h"
 #include "engine/aggs/aggs.h"
 
@@ -238,6 +239,8 @@ struct percentiles_params {
 
 struct sampler_params {
     int64_t shard_size, per_value;
+    struct str
+        hint; /* how to remember values: there is one way here, and what is none is refused by shards */
 };
 
 enum gap_policy { GAP_SKIP, GAP_ZEROS };
@@ -247,8 +250,13 @@ struct pipe_path {
     struct agg_path path;
 };
 
+struct pipe_sort {
+    bool asc;
+    struct agg_path path;
+};
+
 struct pipe_params {
-    const struct pipe_path *v;
+    struct pipe_path *v; /* before agg_validate(): with their texts alone */
     uint32_t n;
     enum gap_policy gap;
     struct str format;
@@ -258,10 +266,13 @@ struct pipe_params {
     double sigma;
     const struct json *script;
     int32_t window, shift, lag;
-    struct str unit;               /* derivative; p == NULL: none */
-    const struct agg_orders *sort; /* bucket_sort */
-    int64_t from, size;            /* bucket_sort; size -1: all */
+    struct str unit;        /* derivative; p == NULL: none */
+    struct pipe_sort *sort; /* bucket_sort; NULL: none */
+    uint32_t n_sort;
+    int64_t from, size; /* bucket_sort; size -1: all */
+    bool refused;       /* bucket_sort: from or size was read, and refused when it was set */
     /* moving_avg */
+    const struct json *settings; /* NULL: none */
     struct str model_name;
     enum { MODEL_SIMPLE, MODEL_LINEAR, MODEL_EWMA, MODEL_HOLT, MODEL_HOLT_WINTERS } model;
     double alpha, beta, gamma;
@@ -288,6 +299,7 @@ struct agg {
         struct filters_params filters; /* filter: one; missing: none */
         struct grid_params grid;
         struct composite_params composite;
+        struct composite_source source; /* while the definition of one is read */
         struct percentiles_params percentiles;
         struct sampler_params sampler;
         struct pipe_params pipe;
@@ -318,6 +330,7 @@ struct agg_spec {
     struct str text;
     struct str failures; /* what is wrong with the pipelines: "1: ...;2: ...;" */
     uint32_t n_failures;
+    struct str bad_path; /* p != NULL: why a path of a pipeline cannot be read; nothing else is then said */
     bool needs_scores;
 };
 
@@ -336,6 +349,7 @@ static inline uint32_t agg_places(const struct agg *a)
 struct agg_parse {
     struct agg_spec *spec;
     struct str text;
+    size_t at; /* where the reader stands: the place in refusals of a parameter whose mistake has none */
     struct arena *arena;
     struct errmsg *em;
 };
@@ -348,6 +362,8 @@ enum {
     TK_SCRIPT = TK_OBJECT | TK_STRING
 };
 
+unsigned agg_token(const struct json *v);
+
 /* One parameter of a definition, as Elasticsearch's ObjectParser declares it. */
 struct agg_param {
     const char *name;
@@ -359,17 +375,54 @@ struct agg_param {
 enum err agg_params(struct agg_parse *p, struct agg *a, const struct json *body, const char *parser,
                     const struct agg_param *table, const struct agg_param *more);
 
+/* The same of one of its members. */
+enum err agg_params_one(struct agg_parse *p, struct agg *a, const struct json_member *m, const char *parser,
+                        const struct agg_param *table, const struct agg_param *more);
+
 bool agg_param_known(const struct agg_param *table, struct str key);
+#define AGG_NAMES_MAX 64
+/* The names in the tables (`more` may be NULL), NULL-terminated, for suggestions. */
+void agg_param_names(const struct agg_param *table, const struct agg_param *more,
+                     const char *known[AGG_NAMES_MAX]);
+/* Takes element `i` of a list of values or objects (`v` itself, when that is no array) and moves the reader there.
+ * Lists within lists are refused. */
+enum err agg_item(struct agg_parse *p, const struct json *v, uint32_t i, const struct json **out);
+/* How many elements such a list has. */
+static inline uint32_t agg_items(const struct json *v)
+{
+    return v->type == JSON_ARRAY ? v->n : 1;
+}
+/* A whole number that is at least 0 or 1 (`min`); the same of those that are ints. */
+enum err agg_at_least(struct agg_parse *p, const struct agg *a, const struct json *v, const char *what,
+                      int64_t min, int64_t *out);
+enum err agg_at_least_int(struct agg_parse *p, const struct agg *a, const struct json *v, const char *what,
+                          int64_t min, int64_t *out);
+/* parser.text(): ERR_ILLEGAL_STATE for what has none. */
+enum err agg_text(struct agg_parse *p, const struct json *v, struct str *out);
+/* Reads the query at the cursor (or behind it, where none begins there) and leaves the cursor, and the reader, at
+ * its end or at the mistake. */
+enum err agg_query(struct agg_parse *p, struct json_pull *c, const struct json **out);
 
 /* What most aggregations share: field, missing, script, value_type, format, time_zone. */
 extern const struct agg_param agg_source_params[], agg_source_params_zone[];
+/* The same of those that take fields alone. */
+extern const struct agg_param agg_field_params[];
+/* Each of them alone, for other tables. */
+enum err agg_set_field(struct agg_parse *p, struct agg *a, const struct json *v);
+enum err agg_set_missing(struct agg_parse *p, struct agg *a, const struct json *v);
+enum err agg_set_type(struct agg_parse *p, struct agg *a, const struct json *v);
+enum err agg_set_format(struct agg_parse *p, struct agg *a, const struct json *v);
+enum err agg_set_script(struct agg_parse *p, struct agg *a, const struct json *v);
+enum err agg_set_zone(struct agg_parse *p, struct agg *a, const struct json *v);
+/* A script as a parameter: checks its form. */
+enum err agg_script(struct agg_parse *p, const struct json *v, const struct json **out);
 /* ERR_ILLEGAL_ARGUMENT unless a field or a script is given. */
 enum err agg_need_source(struct agg_parse *p, const struct source_spec *s);
-enum err agg_source_one(struct agg_parse *p, struct source_spec *s, struct str key, const struct json *v,
-                        bool *known);
+/* ERR_ILLEGAL_ARGUMENT unless a field is given. */
+enum err agg_need_field(struct agg_parse *p, const struct source_spec *s);
 
-bool agg_path_parse(struct agg_path *out, struct str text, struct arena *arena, struct errmsg *em,
-                    enum err *e);
+/* ERR_AGG_EXECUTION, or ERR_ILLEGAL_ARGUMENT where nothing is named. */
+enum err agg_path_parse(struct agg_path *out, struct str text, struct arena *arena, struct errmsg *em);
 enum err agg_orders_parse(struct agg_parse *p, const struct json *v, struct agg_orders *out);
 /* The given order with a final one by key, ascending. NULL, 0 for v, n: only that. */
 enum err agg_orders_make(struct agg_parse *p, const struct agg_order *v, uint32_t n, struct agg_orders *out);
@@ -408,6 +461,9 @@ enum err parse_sampler(struct agg_parse *p, struct agg *a, const struct json *bo
 enum err parse_diversified(struct agg_parse *p, struct agg *a, const struct json *body);
 enum err parse_composite(struct agg_parse *p, struct agg *a, const struct json *body);
 enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body);
+
+/* The model of moving_avg and its settings, read when the rest is. ERR_PARSING. */
+enum err moving_model_parse(struct agg_parse *p, struct agg *a, const struct json *body);
 
 /* Checks pipelines against the aggregations around them and puts them in order. ERR_ACTION_VALIDATION. */
 enum err agg_validate(struct agg_parse *p, struct agg *root);

@@ -198,7 +198,7 @@ enum err aggs_parse(const struct agg_spec **out, const struct json *aggs, struct
     }
     spec->root.type = &agg_type_root;
     spec->text = text;
-    struct agg_parse p = {spec, text, arena, em};
+    struct agg_parse p = {.spec = spec, .text = text, .arena = arena, .em = em};
     enum err e = parse_level(&p, &spec->root, aggs, 0);
     e = e == ERR_OK ? agg_validate(&p, &spec->root) : e;
     if (e == ERR_OK) {

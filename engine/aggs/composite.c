@@ -4,9 +4,12 @@
  * Documents go down to sub-aggregations in a second pass, when the combinations are known. */
 #include "engine/aggs/auto_date.h"
 #include "engine/aggs/values.h"
+#include "engine/mapping/java.h"
 
+#include "common/base/coerce.h"
 #include "common/base/hash.h"
 #include "common/base/inet.h"
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 
 #include <math.h>
@@ -448,45 +451,66 @@ static enum err parse_tile(struct str text, int64_t *out, struct errmsg *em)
     return ERR_OK;
 }
 
+static enum err after_text(struct composite *m, struct source *s, const struct json *given, struct part *out,
+                           struct errmsg *em)
+{
+    struct str text = json_text(given);
+    if (given->type != JSON_STRING) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid value, expected string, got %s",
+                       java_class_name(given));
+    }
+    if (s->v.kind == SOURCE_IP) {
+        uint8_t *p = arena_alloc(m->c.run->arena, INET_BYTES);
+        enum err e = p == NULL ? err_no_memory(em) : inet_parse(text, p, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        text = str_mk(p, INET_BYTES);
+    }
+    uint32_t id = dict_of_text(&s->v.dict, text);
+    out->v = id;
+    return id != NO_BUCKET ? ERR_OK : err_no_memory(em);
+}
+
+/* A whole number, or what the source's format makes one of. */
+static enum err after_whole(struct source *s, const struct json *given, struct part *out, struct errmsg *em)
+{
+    double d;
+    int64_t whole;
+    struct json text = json_mk_str(json_text(given)); /* numbers, too, are read in the source's format */
+    enum err e = values_parse(&s->v, &text, &d, &whole, em);
+    bool exact = num_parse_i64(text.s, &whole);
+    out->v = s->v.kind == SOURCE_NUMBER && !exact && e == ERR_OK ? num_double_to_i64(floor(d)) : whole;
+    return e;
+}
+
 static enum err after_value(struct composite *m, struct source *s, const struct json *given, struct part *out,
                             struct errmsg *em)
 {
     double d;
     int64_t whole;
-    if (given->type == JSON_NULL) {
+    if (given->type == JSON_NULL && s->spec->missing_bucket) {
         out->null = true;
-        return s->spec->missing_bucket
-                   ? ERR_OK
-                   : err_set(em, ERR_ILLEGAL_ARGUMENT,
-                             "Invalid value for [after.%.*s], expected comparable, got [null]",
-                             STR_ARG(s->spec->name));
-    }
-    if (s->text) {
-        uint32_t id;
-        if (s->v.kind == SOURCE_IP) {
-            uint8_t *p = arena_alloc(m->c.run->arena, 16);
-            enum err e = p == NULL ? err_no_memory(em) : inet_parse(json_text(given), p, em);
-            if (e != ERR_OK) {
-                return e;
-            }
-            id = dict_of_text(&s->v.dict, str_mk(p, 16));
-        } else {
-            id = dict_of_text(&s->v.dict, json_text(given));
-        }
-        out->v = id;
-        return id != NO_BUCKET ? ERR_OK : err_no_memory(em);
-    }
-    if (s->spec->kind == COMPOSITE_GEOTILE) {
-        return parse_tile(json_text(given), &out->v, em);
-    }
-    if (given->type == JSON_BOOL) {
-        out->v = given->b;
         return ERR_OK;
     }
-    enum err e = values_parse(&s->v, given, &d, &whole, em);
-    bool fraction =
-        s->spec->kind == COMPOSITE_HISTOGRAM || (s->spec->kind == COMPOSITE_TERMS && s->v.floating);
-    out->v = fraction ? num_from_double(d) : whole;
+    if (given->type == JSON_NULL || given->type == JSON_ARRAY || given->type == JSON_OBJECT) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Invalid value for [after.%.*s], expected comparable, got [%s]",
+                       STR_ARG(s->spec->name), java_class_name(given));
+    }
+    if (s->text) {
+        return after_text(m, s, given, out, em);
+    }
+    if (s->spec->kind == COMPOSITE_GEOTILE) {
+        return given->type == JSON_NUMBER ? jr_long(given, &out->v, em)
+                                          : parse_tile(json_text(given), &out->v, em);
+    }
+    if (s->spec->kind != COMPOSITE_HISTOGRAM && !(s->spec->kind == COMPOSITE_TERMS && s->v.floating)) {
+        return after_whole(s, given, out, em);
+    }
+    struct json text = given->type == JSON_BOOL ? json_mk_str(json_text(given)) : *given;
+    enum err e = values_parse(&s->v, &text, &d, &whole, em);
+    out->v = num_from_double(d);
     return e;
 }
 
@@ -591,7 +615,10 @@ static enum err composite_check(struct collector *c, struct errmsg *em)
     if (a->composite.size > max) {
         return err_too_many_buckets(max, a->composite.size, em);
     }
-    if (a->composite.size <= 0) {
+    if (a->composite.size < 0) {
+        return err_set(em, ERR_NEGATIVE_ARRAY_SIZE, "%lld", (long long)a->composite.size);
+    }
+    if (a->composite.size == 0) {
         return err_set(em, ERR_NULL_POINTER, "composite of no buckets");
     }
     return make_slots((struct composite *)c, c->run->arena, em);

@@ -152,10 +152,9 @@ bool include_long(const struct include *x, int64_t v)
     if (x->p->partitions > 0) {
         return floor_mod_is((int64_t)hll_hash_i64(v), x->p->partitions, x->p->partition);
     }
-    if (x->p->include.given
-        && (x->n_in == 0 || bsearch(&v, x->in_num, x->n_in, sizeof(v), by_number) == NULL)) {
+    /* of numbers, an empty list includes all */
+    if (x->n_in > 0 && bsearch(&v, x->in_num, x->n_in, sizeof(v), by_number) == NULL) {
         return false;
     }
-    return !(x->p->exclude.given && x->n_out > 0
-             && bsearch(&v, x->out_num, x->n_out, sizeof(v), by_number) != NULL);
+    return !(x->n_out > 0 && bsearch(&v, x->out_num, x->n_out, sizeof(v), by_number) != NULL);
 }

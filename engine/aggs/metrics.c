@@ -203,7 +203,8 @@ enum err metric_new(struct collector **out, struct agg_run *r, const struct agg 
     if (e != ERR_OK) {
         return e;
     }
-    return values_bind(&m->v, r, a, &a->vs, count ? TAKES_ALL : TAKES_NUMERIC, SOURCE_NUMBER, em);
+    return values_bind(&m->v, r, a, &a->vs, count ? TAKES_ALL : TAKES_NUMERIC,
+                       count ? SOURCE_TEXT : SOURCE_NUMBER, em);
 }
 
 /* ---- weighted_avg -------------------------------------------------------------------------------------- */
@@ -284,7 +285,8 @@ static enum err weighted_build(struct collector *c, uint32_t bucket, struct agg_
     (void)em;
     out->agg = c->agg;
     out->form = RESULT_PLAIN;
-    out->shape = c->agg->vs.format.n > 0 ? w->value.shape : NULL; /* a field's own format does not count */
+    /* neither a field's own format counts, nor one beside a type */
+    out->shape = c->agg->vs.format.n > 0 && c->agg->vs.value_type == VT_NONE ? w->value.shape : NULL;
     if (bucket < w->cap) {
         out->sum = w->acc[bucket].sum;
         out->weights = w->acc[bucket].weights;

@@ -8,8 +8,9 @@
 #include "engine/query/query.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-static unsigned token_of(const struct json *v)
+unsigned agg_token(const struct json *v)
 {
     static const unsigned of[] = {
         [JSON_NULL] = TK_NULL,     [JSON_BOOL] = TK_BOOL,   [JSON_NUMBER] = TK_NUMBER,
@@ -32,38 +33,100 @@ bool agg_param_known(const struct agg_param *table, struct str key)
     return find_param(table, key) != NULL;
 }
 
+void agg_param_names(const struct agg_param *table, const struct agg_param *more,
+                     const char *known[AGG_NAMES_MAX])
+{
+    size_t n = 0;
+    for (; table->name != NULL && n < AGG_NAMES_MAX - 1; table++) {
+        known[n++] = table->name;
+    }
+    for (; more != NULL && more->name != NULL && n < AGG_NAMES_MAX - 1; more++) {
+        known[n++] = more->name;
+    }
+    known[n] = NULL;
+}
+
+static enum err unknown_param(struct agg_parse *p, const struct json_member *m, const char *parser,
+                              const struct agg_param *table, const struct agg_param *more)
+{
+    const char *known[AGG_NAMES_MAX];
+    agg_param_names(table, more, known);
+    return jr_unknown_field(p->text, m->key_off, parser, m->key, known, p->em);
+}
+
+enum err agg_params_one(struct agg_parse *p, struct agg *a, const struct json_member *m, const char *parser,
+                        const struct agg_param *table, const struct agg_param *more)
+{
+    const struct agg_param *q = find_param(table, m->key);
+    q = q != NULL ? q : find_param(more, m->key);
+    if (q == NULL) {
+        return unknown_param(p, m, parser, table, more);
+    }
+    if ((q->tokens & agg_token(&m->value)) == 0) {
+        return jr_fail_xc(p->text, m->value.off, p->em, "[%s] %s doesn't support values of type: %s", parser,
+                          q->name, json_token_name(&m->value));
+    }
+    p->at = m->value.off;
+    enum err e = q->set(p, a, &m->value);
+    return e == ERR_OK || e == ERR_NO_MEMORY ? e : jr_wrap_field(p->text, p->at, parser, m->key, p->em);
+}
+
 enum err agg_params(struct agg_parse *p, struct agg *a, const struct json *body, const char *parser,
                     const struct agg_param *table, const struct agg_param *more)
 {
-    for (uint32_t i = 0; i < body->n; i++) {
-        const struct json_member *m = &body->members[i];
-        const struct agg_param *q = find_param(table, m->key);
-        q = q != NULL ? q : find_param(more, m->key);
-        if (q == NULL) {
-            const char *known[64];
-            size_t n = 0;
-            for (const struct agg_param *t = table; t->name != NULL && n < 32; t++) {
-                known[n++] = t->name;
-            }
-            for (const struct agg_param *t = more; t != NULL && t->name != NULL && n < 63; t++) {
-                known[n++] = t->name;
-            }
-            known[n] = NULL;
-            return jr_unknown_field(p->text, m->key_off, parser, m->key, known, p->em);
-        }
-        if ((q->tokens & token_of(&m->value)) == 0) {
-            return jr_fail_xc(p->text, m->value.off, p->em, "[%s] %s doesn't support values of type: %s",
-                              parser, q->name, json_token_name(&m->value));
-        }
-        enum err e = q->set(p, a, &m->value);
-        if (e == ERR_NO_MEMORY) {
-            return e;
-        }
-        if (e != ERR_OK) {
-            return jr_wrap_field(p->text, m->value.off, parser, m->key, p->em);
-        }
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < body->n; i++) {
+        e = agg_params_one(p, a, &body->members[i], parser, table, more);
     }
-    return ERR_OK;
+    return e;
+}
+
+enum err agg_item(struct agg_parse *p, const struct json *v, uint32_t i, const struct json **out)
+{
+    *out = v->type == JSON_ARRAY ? &v->items[i] : v;
+    p->at = (*out)->off;
+    return (*out)->type != JSON_ARRAY
+               ? ERR_OK
+               : err_set(p->em, ERR_ILLEGAL_STATE, "expected value but got [START_ARRAY]");
+}
+
+enum err agg_at_least(struct agg_parse *p, const struct agg *a, const struct json *v, const char *what,
+                      int64_t min, int64_t *out)
+{
+    enum err e = jr_long(v, out, p->em);
+    if (e != ERR_OK || *out >= min) {
+        return e;
+    }
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[%s] must be greater than %s0. Found [%lld] in [%.*s]", what,
+                   min == 0 ? "or equal to " : "", (long long)*out, STR_ARG(a->name));
+}
+
+enum err agg_at_least_int(struct agg_parse *p, const struct agg *a, const struct json *v, const char *what,
+                          int64_t min, int64_t *out)
+{
+    int32_t n;
+    enum err e = jr_int(v, &n, p->em);
+    return e == ERR_OK ? agg_at_least(p, a, v, what, min, out) : e;
+}
+
+enum err agg_text(struct agg_parse *p, const struct json *v, struct str *out)
+{
+    uint32_t line, col;
+    *out = json_text(v);
+    p->at = v->off;
+    if (v->type != JSON_OBJECT && v->type != JSON_ARRAY && v->type != JSON_NULL) {
+        return ERR_OK;
+    }
+    json_place(p->text, v->off, &line, &col);
+    return err_set(p->em, ERR_ILLEGAL_STATE, "Can't get text on a %s at %u:%u", json_token_name(v), line,
+                   col);
+}
+
+enum err agg_query(struct agg_parse *p, struct json_pull *c, const struct json **out)
+{
+    enum err e = query_check_at(c, out, p->arena, p->em);
+    p->at = c->off;
+    return e;
 }
 
 /* ---- sources ------------------------------------------------------------------------------------------- */
@@ -91,10 +154,13 @@ static enum err set_value_type(struct agg_parse *p, struct source_spec *s, const
 enum err agg_zone_parse(struct agg_parse *p, const struct json *v, const struct zone **out)
 {
     struct str id = json_text(v);
-    int64_t hours;
-    if (v->type == JSON_NUMBER && json_i64(v, &hours)) {
-        id = arena_printf(p->arena, "%c%02lld:00", hours < 0 ? '-' : '+',
-                          (long long)(hours < 0 ? -hours : hours));
+    if (v->type == JSON_NUMBER) {
+        int32_t hours = 0;
+        enum err e = jr_int(v, &hours, p->em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        id = arena_printf(p->arena, "%c%02lld:00", hours < 0 ? '-' : '+', llabs((long long)hours));
         if (id.p == NULL) {
             return err_no_memory(p->em);
         }
@@ -102,68 +168,63 @@ enum err agg_zone_parse(struct agg_parse *p, const struct json *v, const struct 
     return zone_of(out, id, p->arena, p->em);
 }
 
-static enum err set_field(struct agg_parse *p, struct agg *a, const struct json *v)
+enum err agg_set_field(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     (void)p;
     a->vs.field = json_text(v);
     return ERR_OK;
 }
 
-static enum err set_missing(struct agg_parse *p, struct agg *a, const struct json *v)
+enum err agg_set_missing(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    (void)p;
-    a->vs.missing = v->type != JSON_NULL ? v : NULL;
-    return ERR_OK;
+    a->vs.missing = v;
+    return v->type != JSON_NULL
+               ? ERR_OK
+               : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[missing] must not be null: [%.*s]", STR_ARG(a->name));
 }
 
-static enum err set_type(struct agg_parse *p, struct agg *a, const struct json *v)
+enum err agg_set_type(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     return set_value_type(p, &a->vs, v);
 }
 
-static enum err set_format(struct agg_parse *p, struct agg *a, const struct json *v)
+enum err agg_set_format(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     (void)p;
     a->vs.format = json_text(v);
     return ERR_OK;
 }
 
-static enum err set_script(struct agg_parse *p, struct agg *a, const struct json *v)
+enum err agg_script(struct agg_parse *p, const struct json *v, const struct json **out)
 {
-    a->vs.script = v;
+    *out = v;
+    p->at = v->type == JSON_OBJECT ? v->end - 1 : v->off;
     return script_check(v, p->text, p->arena, p->em);
 }
 
-static enum err set_zone(struct agg_parse *p, struct agg *a, const struct json *v)
+enum err agg_set_script(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    return agg_script(p, v, &a->vs.script);
+}
+
+enum err agg_set_zone(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     return agg_zone_parse(p, v, &a->vs.zone);
 }
 
-const struct agg_param agg_source_params[] = {
-    {"field", TK_STRING, set_field},     {"missing", TK_VALUE, set_missing},
-    {"value_type", TK_STRING, set_type}, {"format", TK_STRING, set_format},
-    {"script", TK_SCRIPT, set_script},   {NULL, 0, NULL}};
-const struct agg_param agg_source_params_zone[] = {{"field", TK_STRING, set_field},
-                                                   {"missing", TK_VALUE, set_missing},
-                                                   {"value_type", TK_STRING, set_type},
-                                                   {"format", TK_STRING, set_format},
-                                                   {"script", TK_SCRIPT, set_script},
-                                                   {"time_zone", TK_INT, set_zone},
-                                                   {NULL, 0, NULL}};
-
-enum err agg_source_one(struct agg_parse *p, struct source_spec *s, struct str key, const struct json *v,
-                        bool *known)
-{
-    struct agg scratch = {.vs = *s};
-    const struct agg_param *q = find_param(agg_source_params_zone, key);
-    *known = q != NULL;
-    if (q == NULL) {
-        return ERR_OK;
+#define FIELD_PARAMS                                                                     \
+    {"field", TK_STRING, agg_set_field}, {"missing", TK_VALUE, agg_set_missing},         \
+        {"value_type", TK_STRING, agg_set_type}, {"valueType", TK_STRING, agg_set_type}, \
+    {                                                                                    \
+        "format", TK_STRING, agg_set_format                                              \
     }
-    enum err e = q->set(p, &scratch, v);
-    *s = scratch.vs;
-    return e;
-}
+const struct agg_param agg_field_params[] = {FIELD_PARAMS, {NULL, 0, NULL}};
+const struct agg_param agg_source_params[] = {
+    FIELD_PARAMS, {"script", TK_SCRIPT, agg_set_script}, {NULL, 0, NULL}};
+const struct agg_param agg_source_params_zone[] = {FIELD_PARAMS,
+                                                   {"script", TK_SCRIPT, agg_set_script},
+                                                   {"time_zone", TK_INT, agg_set_zone},
+                                                   {NULL, 0, NULL}};
 
 enum err agg_need_source(struct agg_parse *p, const struct source_spec *s)
 {
@@ -174,27 +235,27 @@ enum err agg_need_source(struct agg_parse *p, const struct source_spec *s)
                    "Required one of fields [field, script], but none were specified. ");
 }
 
+enum err agg_need_field(struct agg_parse *p, const struct source_spec *s)
+{
+    return s->field.p != NULL ? ERR_OK
+                              : err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                                        "Required one of fields [field], but none were specified. ");
+}
+
 /* ---- paths and orders ---------------------------------------------------------------------------------- */
 
 /* The last step may name a value: "st.max", "p[95]". */
 static bool split_key(struct agg_step *s, bool last)
 {
     struct str t = s->name;
-    size_t open = str_find(t, '[', 0);
+    size_t open = str_rfind(t, '['), dot = last ? str_rfind(t, '.') : SIZE_MAX;
     if (open != SIZE_MAX) {
-        if (open == 0 || t.n < open + 3 || t.p[t.n - 1] != ']' || str_find(t, ']', 0) != t.n - 1) {
+        if (open == 0 || t.n < open + 3 || t.p[t.n - 1] != ']') {
             return false;
         }
         s->name = str_slice(t, 0, open);
         s->key = str_slice(t, open + 1, t.n - 1);
         return true;
-    }
-    size_t dot = SIZE_MAX;
-    for (size_t i = t.n; last && i-- > 0;) {
-        if (t.p[i] == '.') {
-            dot = i;
-            break;
-        }
     }
     if (dot == 0 || (dot != SIZE_MAX && dot + 1 == t.n)) {
         return false;
@@ -206,29 +267,30 @@ static bool split_key(struct agg_step *s, bool last)
     return true;
 }
 
-bool agg_path_parse(struct agg_path *out, struct str text, struct arena *arena, struct errmsg *em,
-                    enum err *e)
+enum err agg_path_parse(struct agg_path *out, struct str text, struct arena *arena, struct errmsg *em)
 {
-    uint32_t n = 1;
+    uint32_t n = 1, steps = 0;
     for (size_t i = 0; i < text.n; i++) {
         n += text.p[i] == '>';
     }
     struct agg_step *v = ARENA_ARRAY(arena, struct agg_step, n);
-    *e = v == NULL ? err_no_memory(em) : ERR_OK;
     if (v == NULL) {
-        return false;
+        return err_no_memory(em);
     }
     struct str rest = text;
-    for (uint32_t i = 0; i < n; i++) {
-        v[i].name = str_cut(rest, '>', &rest);
-        if (v[i].name.n == 0 || !split_key(&v[i], i + 1 == n)) {
-            *e = err_set(em, ERR_AGG_EXECUTION, "Invalid path element [%.*s] in path [%.*s]",
-                         STR_ARG(v[i].name), STR_ARG(text));
-            return false;
+    for (uint32_t i = 0; i < n; i++) { /* empty steps are passed over */
+        v[steps].name = str_trim(str_cut(rest, '>', &rest));
+        steps += v[steps].name.n > 0;
+    }
+    for (uint32_t i = 0; i < steps; i++) {
+        struct str step = v[i].name;
+        if (!split_key(&v[i], i + 1 == steps)) {
+            return err_set(em, ERR_AGG_EXECUTION, "Invalid path element [%.*s] in path [%.*s]", STR_ARG(step),
+                           STR_ARG(text));
         }
     }
-    *out = (struct agg_path){text, v, n};
-    return true;
+    *out = (struct agg_path){text, v, steps};
+    return steps > 0 ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid path []");
 }
 
 static enum err order_member(struct agg_parse *p, const struct json_member *m, struct agg_order *o)
@@ -241,16 +303,13 @@ static enum err order_member(struct agg_parse *p, const struct json_member *m, s
     if (!o->asc && !str_eq_nocase(m->value.s, STR("desc"))) {
         return jr_fail(p->text, m->value.off, p->em, "Unknown order direction [%.*s]", STR_ARG(m->value.s));
     }
-    enum err e = ERR_OK;
     if (str_is(m->key, "_count")) {
         o->by = ORDER_COUNT;
-    } else if (str_is(m->key, "_key") || str_is(m->key, "_term") || str_is(m->key, "_time")) {
-        o->by = ORDER_KEY;
-    } else {
-        o->by = ORDER_PATH;
-        agg_path_parse(&o->path, m->key, p->arena, p->em, &e);
+        return ERR_OK;
     }
-    return e;
+    o->by =
+        str_is(m->key, "_key") || str_is(m->key, "_term") || str_is(m->key, "_time") ? ORDER_KEY : ORDER_PATH;
+    return o->by == ORDER_PATH ? agg_path_parse(&o->path, m->key, p->arena, p->em) : ERR_OK;
 }
 
 /* As Elasticsearch's parser does, the last member of an object wins. */
@@ -262,6 +321,7 @@ static enum err order_object(struct agg_parse *p, const struct json *v, struct a
     for (uint32_t i = 0; i < v->n; i++) {
         enum err e = order_member(p, &v->members[i], o);
         if (e != ERR_OK) {
+            p->at = v->end - 1;
             return e;
         }
     }
@@ -290,8 +350,9 @@ enum err agg_orders_make(struct agg_parse *p, const struct agg_order *v, uint32_
 
 enum err agg_orders_parse(struct agg_parse *p, const struct json *v, struct agg_orders *out)
 {
-    uint32_t n = v->type == JSON_ARRAY ? v->n : 1;
+    uint32_t n = agg_items(v);
     if (n == 0) {
+        p->at = v->end - 1;
         return err_set(p->em, ERR_INDEX_BOUNDS, "Index 0 out of bounds for length 0");
     }
     struct agg_order *list = ARENA_ARRAY(p->arena, struct agg_order, n);
@@ -299,14 +360,14 @@ enum err agg_orders_parse(struct agg_parse *p, const struct json *v, struct agg_
         return err_no_memory(p->em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        const struct json *o = v->type == JSON_ARRAY ? &v->items[i] : v;
-        if (o->type != JSON_OBJECT) {
-            bool end = i + 1 == n;
-            return jr_fail(p->text, end ? v->end - 1 : v->items[i + 1].off, p->em,
-                           "Unexpected token [%s] for [order]",
-                           end ? "END_ARRAY" : json_token_name(&v->items[i + 1]));
+        const struct json *o;
+        enum err e = agg_item(p, v, i, &o);
+        if (e == ERR_OK && o->type != JSON_OBJECT) {
+            size_t at = o->end;
+            const char *name = jr_next_token(p->text, &at);
+            e = jr_fail(p->text, at, p->em, "Unexpected token [%s] for [order]", name);
         }
-        enum err e = order_object(p, o, &list[i]);
+        e = e == ERR_OK ? order_object(p, o, &list[i]) : e;
         if (e != ERR_OK) {
             return e;
         }
@@ -331,6 +392,11 @@ enum err agg_offset_parse(const struct json *v, int64_t *out, struct errmsg *em)
     return e;
 }
 
+static enum err interval_empty(struct agg_parse *p, const char *what)
+{
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[%s] must not be null: [date_histogram]", what);
+}
+
 static enum err interval_twice(struct agg_parse *p, const char *now, const struct date_histogram_params *d)
 {
     return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Cannot use [%s] with [%s] configuration option.", now,
@@ -340,6 +406,9 @@ static enum err interval_twice(struct agg_parse *p, const char *now, const struc
 enum err agg_calendar_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v)
 {
     struct str s = json_text(v);
+    if (s.n == 0) {
+        return interval_empty(p, "interval");
+    }
     if (!date_unit_of(s, &d->unit)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "The supplied interval [%.*s] could not be parsed as a calendar interval.",
@@ -355,6 +424,9 @@ enum err agg_calendar_interval(struct agg_parse *p, struct date_histogram_params
 enum err agg_fixed_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v)
 {
     int64_t ms;
+    if (json_text(v).n == 0) {
+        return interval_empty(p, "interval");
+    }
     enum err e = fixed_interval_parse(json_text(v), "date_histogram.fixedInterval", &ms, p->em);
     if (e != ERR_OK) {
         return e;
@@ -377,7 +449,14 @@ enum err agg_old_interval(struct agg_parse *p, struct date_histogram_params *d, 
     }
     d->has_interval = true;
     if (v->type == JSON_NUMBER) {
-        return jr_long(v, &d->fixed_ms, p->em);
+        enum err e = jr_long(v, &d->fixed_ms, p->em);
+        return e != ERR_OK || d->fixed_ms >= 1
+                   ? e
+                   : err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                             "[interval] must be 1 or greater for aggregation [date_histogram]");
+    }
+    if (json_text(v).n == 0) {
+        return interval_empty(p, "dateHistogramInterval");
     }
     d->calendar = date_unit_of(json_text(v), &d->unit);
     /* a text that is neither is refused by the shards */

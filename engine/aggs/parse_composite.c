@@ -1,148 +1,150 @@
 /* The definition of composite: its sources, each a small definition of its own. */
 #include "engine/aggs/agg_int.h"
 
+#include "common/base/json_pull.h"
 #include "common/base/jsonr.h"
 
-static enum err source_order(struct agg_parse *p, struct composite_source *s, const struct json *v)
+static enum err source_order(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     struct str t = json_text(v);
-    s->descending = str_eq_nocase(t, STR("desc"));
-    if (!s->descending && !str_eq_nocase(t, STR("asc"))) {
+    a->source.descending = str_eq_nocase(t, STR("desc"));
+    if (!a->source.descending && !str_eq_nocase(t, STR("asc"))) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "No enum constant org.elasticsearch.search.sort.SortOrder.%.*s", STR_ARG(t));
     }
     return ERR_OK;
 }
 
-static enum err histogram_interval(struct agg_parse *p, struct composite_source *s, const struct json *v)
+static enum err source_missing(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_double(v, &s->interval, p->em);
-    if (e == ERR_OK && !(s->interval > 0)) {
+    return jr_bool(v, &a->source.missing_bucket, p->em);
+}
+
+static enum err source_type(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    enum err e = agg_set_type(p, a, v);
+    return e == ERR_ILLEGAL_ARGUMENT
+               ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[userValueTypeHint] must not be null")
+               : e;
+}
+
+static enum err histogram_interval(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    enum err e = jr_double(v, &a->source.interval, p->em);
+    if (e == ERR_OK && !(a->source.interval > 0)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[interval] must be greater than 0 for [histogram] source");
     }
     return e;
 }
 
-static enum err tile_precision(struct agg_parse *p, struct composite_source *s, const struct json *v)
+static enum err tile_precision(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_int(v, &s->precision, p->em);
-    if (e == ERR_OK && (s->precision < 0 || s->precision > 29)) {
+    enum err e = jr_int(v, &a->source.precision, p->em);
+    if (e == ERR_OK && (a->source.precision < 0 || a->source.precision > 29)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                       "Invalid geotile_grid precision of %d. Must be between 0 and 29.", s->precision);
+                       "Invalid geotile_grid precision of %d. Must be between 0 and 29.",
+                       a->source.precision);
     }
     return e;
 }
 
-/* One parameter of a source; *known stays false for what this kind of source has not. */
-static enum err source_member(struct agg_parse *p, struct composite_source *s, struct str key,
-                              const struct json *v, bool *known)
+static enum err date_calendar(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    *known = true;
-    if (str_is(key, "order")) {
-        return source_order(p, s, v);
-    }
-    if (str_is(key, "missing_bucket")) {
-        return jr_bool(v, &s->missing_bucket, p->em);
-    }
-    if (s->kind == COMPOSITE_HISTOGRAM && str_is(key, "interval")) {
-        return histogram_interval(p, s, v);
-    }
-    if (s->kind == COMPOSITE_GEOTILE && str_is(key, "precision")) {
-        return tile_precision(p, s, v);
-    }
-    if (s->kind == COMPOSITE_DATE && str_is(key, "calendar_interval")) {
-        return agg_calendar_interval(p, &s->date, v);
-    }
-    if (s->kind == COMPOSITE_DATE && str_is(key, "fixed_interval")) {
-        return agg_fixed_interval(p, &s->date, v);
-    }
-    if (s->kind == COMPOSITE_DATE && str_is(key, "interval")) {
-        return agg_old_interval(p, &s->date, v);
-    }
-    if (s->kind == COMPOSITE_DATE && str_is(key, "offset")) {
-        return agg_offset_parse(v, &s->date.offset_ms, p->em);
-    }
-    bool date_only = str_is(key, "format") || str_is(key, "time_zone");
-    if (str_is(key, "missing") || (date_only && s->kind != COMPOSITE_DATE)) {
-        *known = false;
-        return ERR_OK;
-    }
-    return agg_source_one(p, &s->vs, key, v, known);
+    return agg_calendar_interval(p, &a->source.date, v);
 }
 
-static enum err source_body(struct agg_parse *p, struct composite_source *s, const char *kind,
-                            const struct json *body)
+static enum err date_fixed(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    static const char *const known_names[] = {"field", "script",         "value_type",
-                                              "order", "missing_bucket", NULL};
-    for (uint32_t i = 0; i < body->n; i++) {
-        const struct json_member *m = &body->members[i];
-        bool known = false;
-        enum err e = source_member(p, s, m->key, &m->value, &known);
-        if (!known) {
-            return jr_unknown_field(p->text, m->key_off, kind, m->key, known_names, p->em);
-        }
-        if (e != ERR_OK) {
-            return jr_wrap_field(p->text, m->value.off, kind, m->key, p->em);
-        }
-    }
-    return ERR_OK;
+    return agg_fixed_interval(p, &a->source.date, v);
 }
 
-static enum err unexpected(struct agg_parse *p, uint32_t off, const char *want, const char *got)
+static enum err date_interval(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return jr_fail(p->text, off, p->em, "Failed to parse object: expecting token of type [%s] but found [%s]",
-                   want, got);
+    return agg_old_interval(p, &a->source.date, v);
 }
 
-/* An object with something in it. */
-static enum err expect_object(struct agg_parse *p, const struct json *v)
+static enum err date_offset(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    if (v->type != JSON_OBJECT) {
-        return unexpected(p, v->off, "START_OBJECT", json_token_name(v));
-    }
-    return v->n > 0 ? ERR_OK : unexpected(p, v->end - 1, "FIELD_NAME", "END_OBJECT");
+    return agg_offset_parse(v, &a->source.date.offset_ms, p->em);
 }
 
-/* {"name":{"terms":{...}}} */
-static enum err one_source(struct agg_parse *p, const struct json *v, struct composite_source *s)
+static const struct agg_param shared_params[] = {
+    {"field", TK_STRING, agg_set_field},    {"missing_bucket", TK_FLAG, source_missing},
+    {"value_type", TK_STRING, source_type}, {"script", TK_SCRIPT, agg_set_script},
+    {"order", TK_STRING, source_order},     {NULL, 0, NULL}};
+static const struct agg_param terms_params[] = {{NULL, 0, NULL}};
+static const struct agg_param histogram_params[] = {{"interval", TK_INT, histogram_interval},
+                                                    {NULL, 0, NULL}};
+static const struct agg_param date_params[] = {{"format", TK_STRING, agg_set_format},
+                                               {"interval", TK_INT, date_interval},
+                                               {"calendar_interval", TK_STRING, date_calendar},
+                                               {"fixed_interval", TK_STRING, date_fixed},
+                                               {"offset", TK_INT, date_offset},
+                                               {"time_zone", TK_INT, agg_set_zone},
+                                               {NULL, 0, NULL}};
+static const struct agg_param tile_params[] = {{"precision", TK_INT, tile_precision}, {NULL, 0, NULL}};
+static const struct {
+    const char *name;
+    const struct agg_param *params;
+} kinds[] = {[COMPOSITE_TERMS] = {"terms", terms_params},
+             [COMPOSITE_HISTOGRAM] = {"histogram", histogram_params},
+             [COMPOSITE_DATE] = {"date_histogram", date_params},
+             [COMPOSITE_GEOTILE] = {"geotile_grid", tile_params}};
+
+/* The token that must come here. */
+static enum err expect(struct agg_parse *p, const struct json_pull *c, enum json_token want)
 {
-    static const char *const kinds[] = {"terms", "histogram", "date_histogram", "geotile_grid"};
-    enum err shape = expect_object(p, v);
-    shape = shape == ERR_OK ? expect_object(p, &v->members[0].value) : shape;
-    if (shape != ERR_OK) {
-        return shape;
+    p->at = c->off;
+    return c->token == want
+               ? ERR_OK
+               : json_pull_err(c, p->em, ERR_PARSING,
+                               "Failed to parse object: expecting token of type [%s] but found [%s]",
+                               json_token_text(want), json_token_text(c->token));
+}
+
+static enum err next_is(struct agg_parse *p, struct json_pull *c, enum json_token want)
+{
+    json_pull_next(c);
+    return expect(p, c, want);
+}
+
+static enum err source_body(struct agg_parse *p, struct composite_source *s, struct json_pull *c,
+                            struct str kind)
+{
+    size_t k = 0;
+    while (k < ARRAY_LEN(kinds) && !str_is(kind, kinds[k].name)) {
+        k++;
     }
-    const struct json *def = &v->members[0].value;
-    s->name = v->members[0].key;
-    s->precision = 7;
-    const struct json_member *m = &def->members[0];
-    unsigned kind = 0;
-    while (kind < ARRAY_LEN(kinds) && !str_is(m->key, kinds[kind])) {
-        kind++;
+    if (k == ARRAY_LEN(kinds)) {
+        return json_pull_err(c, p->em, ERR_PARSING, "invalid source type: %.*s", STR_ARG(kind));
     }
-    if (m->value.type != JSON_OBJECT) {
-        return unexpected(p, m->value.off, "START_OBJECT", json_token_name(&m->value));
+    struct agg scratch = {.source = {.kind = (unsigned)k, .name = s->name, .precision = 7}};
+    enum err e = agg_params(p, &scratch, c->value, kinds[k].name, kinds[k].params, shared_params);
+    *s = scratch.source;
+    s->vs = scratch.vs;
+    return e;
+}
+
+/* {"name":{"terms":{...}}}, with the cursor at its beginning. Whatever the two tokens behind the body of a source
+ * are, they are passed over as the ends of the objects around it: what else stands there is taken for a source, or
+ * for the end of the list. */
+static enum err one_source(struct agg_parse *p, struct json_pull *c, struct composite_source *s)
+{
+    enum err e = expect(p, c, TOK_START_OBJECT);
+    e = e == ERR_OK ? next_is(p, c, TOK_FIELD_NAME) : e;
+    s->name = c->name;
+    e = e == ERR_OK ? next_is(p, c, TOK_START_OBJECT) : e;
+    e = e == ERR_OK ? next_is(p, c, TOK_FIELD_NAME) : e;
+    struct str kind = c->name;
+    e = e == ERR_OK ? next_is(p, c, TOK_START_OBJECT) : e;
+    e = e == ERR_OK ? source_body(p, s, c, kind) : e;
+    if (e == ERR_OK) {
+        json_pull_skip(c);
+        json_pull_next(c);
+        json_pull_next(c);
     }
-    if (kind == ARRAY_LEN(kinds)) {
-        return jr_fail(p->text, m->value.off, p->em, "invalid source type: %.*s", STR_ARG(m->key));
-    }
-    s->kind = kind;
-    if (def->n > 1 || v->n > 1) {
-        enum err e = source_body(p, s, kinds[kind], &m->value);
-        /* the parser goes on as if the next name's value were the next source */
-        if (e == ERR_OK && def->n == 1) {
-            e = expect_object(p, &v->members[1].value);
-            const struct json *next = e == ERR_OK ? &v->members[1].value.members[0].value : NULL;
-            e = e == ERR_OK ? expect_object(p, next) : e;
-            e = e == ERR_OK && next->members[0].value.type != JSON_OBJECT ? unexpected(
-                    p, next->members[0].value.off, "START_OBJECT", json_token_name(&next->members[0].value))
-                                                                          : e;
-        }
-        return e != ERR_OK ? e : err_set(p->em, ERR_ILLEGAL_STATE, "expected value but got [END_OBJECT]");
-    }
-    return source_body(p, s, kinds[kind], &m->value);
+    return e;
 }
 
 static enum err refuse_sources(struct agg_parse *p, const char *why, struct str name)
@@ -151,28 +153,57 @@ static enum err refuse_sources(struct agg_parse *p, const char *why, struct str 
     return err_wrap(p->em, ERR_X_CONTENT, "Failed to build [composite] after last required field arrived");
 }
 
+static enum err unique_name(struct agg_parse *p, const struct composite_source *list, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++) {
+        if (str_eq(list[k].name, list[i].name)) {
+            return refuse_sources(p, "Composite source names must be unique, found duplicates: [",
+                                  list[i].name);
+        }
+    }
+    return ERR_OK;
+}
+
+/* The list was over before its end: what follows the source is taken for aggregations. */
+static enum err list_ended(struct agg_parse *p, const struct json *v, uint32_t n)
+{
+    size_t at = n > 0 ? v->items[n - 1].end : v->off + 1;
+    const char *token = jr_next_token(p->text, &at);
+    return jr_fail(p->text, at, p->em,
+                   "Unexpected token %s in [aggs]: aggregations definitions must start with the name of the "
+                   "aggregation.",
+                   token);
+}
+
 static enum err set_sources(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    uint32_t n = v->type == JSON_ARRAY ? v->n : 1;
-    struct composite_source *list = ARENA_ARRAY(p->arena, struct composite_source, n);
-    if (list == NULL) {
+    struct json_pull c;
+    struct composite_source *list = ARENA_ARRAY(p->arena, struct composite_source, agg_items(v) + 1);
+    if (list == NULL || !json_pull_init(&c, v, p->text, p->arena)) {
         return err_no_memory(p->em);
     }
-    for (uint32_t i = 0; i < n; i++) {
-        enum err e = one_source(p, v->type == JSON_ARRAY ? &v->items[i] : v, &list[i]);
-        for (uint32_t k = 0; e == ERR_OK && k < i; k++) {
-            if (str_eq(list[k].name, list[i].name)) {
-                e = refuse_sources(p, "Composite source names must be unique, found duplicates: [",
-                                   list[i].name);
-            }
+    bool array = json_pull_next(&c) == TOK_START_ARRAY;
+    a->composite.v = list;
+    while (a->composite.n <= agg_items(v)
+           && (array ? json_pull_until(&c, TOK_END_ARRAY) : a->composite.n == 0)) {
+        p->at = c.off;
+        if (c.token != TOK_START_OBJECT && c.token != TOK_NULL && !json_token_is_value(c.token)) {
+            return err_set(p->em, ERR_ILLEGAL_STATE, "expected value but got [%s]", json_token_text(c.token));
         }
+        enum err e = one_source(p, &c, &list[a->composite.n]);
+        e = e == ERR_OK ? unique_name(p, list, a->composite.n) : e;
         if (e != ERR_OK) {
             return e;
         }
+        a->composite.n++;
     }
-    a->composite.v = list;
-    a->composite.n = n;
-    return n > 0 ? ERR_OK : refuse_sources(p, "Composite [sources] cannot be null or empty", STR(""));
+    if (c.off != v->end - 1) {
+        return array ? list_ended(p, v, a->composite.n)
+                     : err_set(p->em, ERR_ILLEGAL_STATE, "parser for [sources] did not end on END_OBJECT");
+    }
+    p->at = v->end - 1;
+    return a->composite.n > 0 ? ERR_OK
+                              : refuse_sources(p, "Composite [sources] cannot be null or empty", STR(""));
 }
 
 static enum err set_size(struct agg_parse *p, struct agg *a, const struct json *v)

@@ -29,27 +29,38 @@ static int by_name(const void *a, const void *b)
     return str_cmp(((const struct filter_spec *)a)->name, ((const struct filter_spec *)b)->name);
 }
 
-/* Named queries (an object) or anonymous ones (an array). */
-static enum err query_list(struct agg_parse *p, struct agg *a, const struct json *v)
+/* Named queries (an object) or anonymous ones (an array). The reader of a named one begins at its name, or behind
+ * it. */
+static enum err query_list(struct agg_parse *p, struct agg *a, const struct json *v, bool from_name)
 {
-    struct filter_spec *list = ARENA_ARRAY(p->arena, struct filter_spec, v->n);
-    if (list == NULL) {
+    struct json_pull c;
+    struct filters_params *f = &a->filters;
+    struct filter_spec *list = ARENA_ARRAY(p->arena, struct filter_spec, (size_t)v->n + 1);
+    if (list == NULL || !json_pull_init(&c, v, p->text, p->arena)) {
         return err_no_memory(p->em);
     }
-    a->filters.keyed = v->type == JSON_OBJECT;
-    for (uint32_t i = 0; i < v->n; i++) {
-        list[i].name = a->filters.keyed ? v->members[i].key : STR_NULL;
-        list[i].query = a->filters.keyed ? &v->members[i].value : &v->items[i];
-        enum err e = query_check(list[i].query, p->text, p->arena, p->em);
+    f->keyed = v->type == JSON_OBJECT;
+    f->v = list;
+    f->n = 0;
+    json_pull_next(&c);
+    while (f->n <= v->n && json_pull_until(&c, f->keyed ? TOK_END_OBJECT : TOK_END_ARRAY)) {
+        struct filter_spec *to = &list[f->n++];
+        to->name = f->keyed ? c.name : STR_NULL;
+        if (f->keyed && !from_name) {
+            json_pull_next(&c);
+        }
+        enum err e = agg_query(p, &c, &to->query);
         if (e != ERR_OK) {
             return e;
         }
     }
-    if (a->filters.keyed) {
-        sort_items(list, v->n, sizeof(*list), by_name);
+    if (c.off != v->end - 1) { /* it ended with a list inside it */
+        return jr_fail(p->text, v->end - 1, p->em, "Unknown key for a %s in [%.*s]: [filters].",
+                       f->keyed ? "END_OBJECT" : "END_ARRAY", STR_ARG(a->name));
     }
-    a->filters.v = list;
-    a->filters.n = v->n;
+    if (f->keyed) {
+        sort_items(list, f->n, sizeof(*list), by_name);
+    }
     return ERR_OK;
 }
 
@@ -61,7 +72,7 @@ enum err parse_filters(struct agg_parse *p, struct agg *a, const struct json *bo
         const struct json_member *m = &body->members[i];
         enum err e = ERR_OK;
         if (str_is(m->key, "filters") && (m->value.type == JSON_OBJECT || m->value.type == JSON_ARRAY)) {
-            e = query_list(p, a, &m->value);
+            e = query_list(p, a, &m->value, false);
         } else if (str_is(m->key, "other_bucket") && m->value.type == JSON_BOOL) {
             other_given = true;
             other = m->value.b;
@@ -84,7 +95,14 @@ enum err parse_filters(struct agg_parse *p, struct agg *a, const struct json *bo
 
 static enum err matrix_filters(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return query_list(p, a, v);
+    if (v->type == JSON_ARRAY) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[filters] doesn't support arrays. Use a single object with multiple fields.");
+    }
+    enum err e = query_list(p, a, v, true);
+    return e == ERR_OK || e == ERR_NO_MEMORY
+               ? e
+               : jr_wrap_field(p->text, p->at, "filters", v->members[a->filters.n - 1].key, p->em);
 }
 
 static enum err matrix_separator(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -94,8 +112,9 @@ static enum err matrix_separator(struct agg_parse *p, struct agg *a, const struc
     return ERR_OK;
 }
 
-static const struct agg_param matrix_params[] = {
-    {"separator", TK_STRING, matrix_separator}, {"filters", TK_OBJECT, matrix_filters}, {NULL, 0, NULL}};
+static const struct agg_param matrix_params[] = {{"separator", TK_STRING, matrix_separator},
+                                                 {"filters", TK_OBJECT | TK_ARRAY, matrix_filters},
+                                                 {NULL, 0, NULL}};
 
 enum err parse_adjacency(struct agg_parse *p, struct agg *a, const struct json *body)
 {
@@ -192,8 +211,7 @@ static enum err diversified_per_value(struct agg_parse *p, struct agg *a, const 
 static enum err diversified_hint(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     (void)p;
-    (void)a;
-    (void)v; /* how to remember values: there is one way here */
+    a->sampler.hint = json_text(v);
     return ERR_OK;
 }
 

@@ -49,14 +49,13 @@ static enum err cardinality_threshold(struct agg_parse *p, struct agg *a, const 
 
 static enum err cardinality_rehash(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    (void)p;
     (void)a;
-    (void)v; /* accepted and without effect since Elasticsearch 2 */
-    return ERR_OK;
+    int64_t ignored; /* without effect since Elasticsearch 2, and read as a number */
+    return jr_long(v, &ignored, p->em);
 }
 
 static const struct agg_param cardinality_params[] = {{"precision_threshold", TK_INT, cardinality_threshold},
-                                                      {"rehash", TK_VALUE, cardinality_rehash},
+                                                      {"rehash", TK_INT, cardinality_rehash},
                                                       {NULL, 0, NULL}};
 
 enum err parse_cardinality(struct agg_parse *p, struct agg *a, const struct json *body)
@@ -75,13 +74,15 @@ struct pct_state {
 
 static enum err pct_list(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    uint32_t n = v->type == JSON_ARRAY ? v->n : 1;
+    uint32_t n = agg_items(v);
     double *list = ARENA_ARRAY(p->arena, double, n);
     if (list == NULL) {
         return err_no_memory(p->em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        enum err e = jr_double(v->type == JSON_ARRAY ? &v->items[i] : v, &list[i], p->em);
+        const struct json *item;
+        enum err e = agg_item(p, v, i, &item);
+        e = e == ERR_OK ? jr_double(item, &list[i], p->em) : e;
         if (e != ERR_OK) {
             return e;
         }
@@ -135,11 +136,13 @@ static enum err pct_hdr(struct agg_parse *p, struct agg *a, const struct json *v
 static const struct agg_param percentiles_params[] = {{"percents", TK_ARRAY | TK_INT, pct_list},
                                                       {"keyed", TK_FLAG, pct_keyed},
                                                       {"tdigest", TK_OBJECT, pct_tdigest},
+                                                      {"TDigest", TK_OBJECT, pct_tdigest},
                                                       {"hdr", TK_OBJECT, pct_hdr},
                                                       {NULL, 0, NULL}};
 static const struct agg_param ranks_params[] = {{"values", TK_ARRAY | TK_INT, pct_list},
                                                 {"keyed", TK_FLAG, pct_keyed},
                                                 {"tdigest", TK_OBJECT, pct_tdigest},
+                                                {"TDigest", TK_OBJECT, pct_tdigest},
                                                 {"hdr", TK_OBJECT, pct_hdr},
                                                 {NULL, 0, NULL}};
 
@@ -229,27 +232,32 @@ enum err parse_percentiles(struct agg_parse *p, struct agg *a, const struct json
 
 /* ---- weighted_avg, geo_bounds, top_hits ---------------------------------------------------------------- */
 
+static enum err config_missing(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    (void)p;
+    a->vs.missing = v->type != JSON_NULL ? v : NULL;
+    return ERR_OK;
+}
+
+static const struct agg_param field_config_params[] = {{"field", TK_STRING, agg_set_field},
+                                                       {"missing", TK_VALUE, config_missing},
+                                                       {"script", TK_SCRIPT, agg_set_script},
+                                                       {"time_zone", TK_INT, agg_set_zone},
+                                                       {NULL, 0, NULL}};
+
 static enum err field_config(struct agg_parse *p, const struct json *v, struct source_spec *s)
 {
-    static const char *const known[] = {"field", "missing", "script", "time_zone", "filter", NULL};
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct json_member *m = &v->members[i];
-        bool ok = false;
-        enum err e = str_is(m->key, "format") || str_is(m->key, "value_type")
-                         ? ERR_OK
-                         : agg_source_one(p, s, m->key, &m->value, &ok);
-        if (e != ERR_OK) {
-            return jr_wrap_field(p->text, m->value.off, "field_config", m->key, p->em);
-        }
-        if (!ok) {
-            return jr_unknown_field(p->text, m->key_off, "field_config", m->key, known, p->em);
-        }
+    struct agg scratch = {.vs = *s};
+    enum err e = agg_params(p, &scratch, v, "field_config", field_config_params, NULL);
+    *s = scratch.vs;
+    p->at = v->end - 1;
+    if (e != ERR_OK || (s->field.n > 0) != (s->script != NULL)) {
+        return e;
     }
-    if (s->field.p == NULL && s->script == NULL) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                       "[field] and [script] cannot both be null.  Please specify one or the other.");
-    }
-    return ERR_OK;
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                   s->field.n > 0
+                       ? "[field] and [script] cannot both be configured.  Please specify one or the other."
+                       : "[field] and [script] cannot both be null.  Please specify one or the other.");
 }
 
 static enum err weighted_value(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -264,24 +272,10 @@ static enum err weighted_weight(struct agg_parse *p, struct agg *a, const struct
     return field_config(p, v, &a->weighted.weight);
 }
 
-static enum err weighted_format(struct agg_parse *p, struct agg *a, const struct json *v)
-{
-    (void)p;
-    a->vs.format = json_text(v);
-    return ERR_OK;
-}
-
-static enum err weighted_type(struct agg_parse *p, struct agg *a, const struct json *v)
-{
-    bool known;
-    return agg_source_one(p, &a->vs, STR("value_type"), v, &known);
-}
-
-static const struct agg_param weighted_params[] = {{"value", TK_OBJECT, weighted_value},
-                                                   {"weight", TK_OBJECT, weighted_weight},
-                                                   {"format", TK_STRING, weighted_format},
-                                                   {"value_type", TK_STRING, weighted_type},
-                                                   {NULL, 0, NULL}};
+static const struct agg_param weighted_params[] = {
+    {"value", TK_OBJECT, weighted_value},   {"weight", TK_OBJECT, weighted_weight},
+    {"format", TK_STRING, agg_set_format},  {"value_type", TK_STRING, agg_set_type},
+    {"valueType", TK_STRING, agg_set_type}, {NULL, 0, NULL}};
 
 enum err parse_weighted(struct agg_parse *p, struct agg *a, const struct json *body)
 {
@@ -298,8 +292,8 @@ static const struct agg_param bounds_params[] = {{"wrap_longitude", TK_FLAG, bou
 enum err parse_geo_bounds(struct agg_parse *p, struct agg *a, const struct json *body)
 {
     a->geo_bounds.wrap = true;
-    enum err e = agg_params(p, a, body, "geo_bounds", bounds_params, agg_source_params);
-    return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
+    enum err e = agg_params(p, a, body, "geo_bounds", bounds_params, agg_field_params);
+    return e == ERR_OK ? agg_need_field(p, &a->vs) : e;
 }
 
 /* top_hits takes the part of a search's body that shapes hits. */
@@ -343,5 +337,13 @@ enum err parse_top_hits(struct agg_parse *p, struct agg *a, const struct json *b
         }
     }
     a->top_hits.source = s;
+    const struct json *scripts = json_get(body, "script_fields");
+    for (uint32_t i = 0; json_is(scripts, JSON_OBJECT) && i < scripts->n; i++) {
+        const struct json *v = &scripts->members[i].value;
+        if (v->type != JSON_OBJECT) {
+            return jr_fail(p->text, v->off, p->em,
+                           "Expected [START_OBJECT] in [script_fields] but found [%s]", json_token_name(v));
+        }
+    }
     return search_source_parse(s, body, p->text, p->arena, p->em);
 }

@@ -3,23 +3,14 @@
 #include "engine/aggs/agg_int.h"
 
 #include "common/base/jsonr.h"
-#include "common/base/num.h"
+#include "engine/mapping/java.h"
 #include "engine/query/query.h"
 
 #include <math.h>
 
 static bool declared(enum agg_kind k)
 {
-    return k == AGG_DERIVATIVE || k == AGG_CUMULATIVE_SUM || k == AGG_MOVING_FN || k == AGG_BUCKET_SCRIPT
-           || k == AGG_BUCKET_SORT;
-}
-
-static enum err one_path(struct agg_parse *p, struct pipe_path *to, struct str var, struct str text)
-{
-    enum err e = ERR_OK;
-    to->var = var;
-    agg_path_parse(&to->path, text, p->arena, p->em, &e);
-    return e;
+    return k == AGG_CUMULATIVE_SUM || k == AGG_MOVING_FN || k == AGG_BUCKET_SCRIPT || k == AGG_BUCKET_SORT;
 }
 
 /* Which pipelines take how many paths is looked at late in Elasticsearch; what an empty list leads to there. */
@@ -53,22 +44,22 @@ static enum err set_paths(struct agg_parse *p, struct agg *a, const struct json 
     if (list == NULL) {
         return err_no_memory(p->em);
     }
+    bool selector = a->type->kind == AGG_BUCKET_SELECTOR && v->type == JSON_OBJECT;
     for (uint32_t i = 0; i < n; i++) {
-        struct str var = STR("_value");
         const struct json *text = v->type == JSON_STRING  ? v
                                   : v->type == JSON_ARRAY ? &v->items[i]
                                                           : &v->members[i].value;
-        if (v->type == JSON_OBJECT) {
-            var = v->members[i].key;
-        } else if (n > 1) {
-            var = arena_printf(p->arena, "_value%u", i);
-        }
-        if (text->type == JSON_OBJECT || text->type == JSON_ARRAY || text->type == JSON_NULL) {
-            return err_set(p->em, ERR_ILLEGAL_STATE, "Can't get text on a %s", json_token_name(text));
-        }
-        enum err e = var.p == NULL ? err_no_memory(p->em) : one_path(p, &list[i], var, json_text(text));
+        list[i].var = v->type == JSON_OBJECT  ? v->members[i].key
+                      : v->type == JSON_ARRAY ? arena_printf(p->arena, "_value%u", i)
+                                              : STR("_value");
+        /* bucket_selector takes any value for a path, as Java shows it */
+        enum err e = selector ? ERR_OK : agg_text(p, text, &list[i].path.text);
         if (e != ERR_OK) {
             return e;
+        }
+        list[i].path.text = selector ? java_text(text, p->arena) : list[i].path.text;
+        if (list[i].var.p == NULL || list[i].path.text.p == NULL) {
+            return err_no_memory(p->em);
         }
     }
     a->pipe.v = list;
@@ -100,8 +91,7 @@ static enum err set_format(struct agg_parse *p, struct agg *a, const struct json
 
 static enum err set_script(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    a->pipe.script = v;
-    return script_check(v, p->text, p->arena, p->em);
+    return agg_script(p, v, &a->pipe.script);
 }
 
 static enum err set_unit(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -123,20 +113,24 @@ static enum err set_shift(struct agg_parse *p, struct agg *a, const struct json 
 
 static enum err set_sort_from(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_long(v, &a->pipe.from, p->em);
-    return e == ERR_OK && a->pipe.from < 0
-               ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[from] must be a non-negative integer: [%lld]",
-                         (long long)a->pipe.from)
-               : e;
+    int32_t n = 0;
+    enum err e = jr_int(v, &n, p->em);
+    a->pipe.from = n;
+    a->pipe.refused = e == ERR_OK && n < 0;
+    return a->pipe.refused ? err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                                     "[from] must be a non-negative integer: [%lld]", (long long)a->pipe.from)
+                           : e;
 }
 
 static enum err set_sort_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_long(v, &a->pipe.size, p->em);
-    return e == ERR_OK && a->pipe.size <= 0
-               ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[size] must be a positive integer: [%lld]",
-                         (long long)a->pipe.size)
-               : e;
+    int32_t n = 1;
+    enum err e = jr_int(v, &n, p->em);
+    a->pipe.size = n;
+    a->pipe.refused = e == ERR_OK && n <= 0;
+    return a->pipe.refused ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[size] must be a positive integer: [%lld]",
+                                     (long long)a->pipe.size)
+                           : e;
 }
 
 /* Keys as in a search's sort: "_key", {"t":"desc"}, {"t":{"order":"desc"}}. */
@@ -144,32 +138,26 @@ static enum err set_sort(struct agg_parse *p, struct agg *a, const struct json *
 {
     const struct sort_spec *specs;
     uint32_t n;
+    for (uint32_t i = 0; v->type == JSON_ARRAY && i < v->n && p->at == v->off; i++) {
+        bool fine = v->items[i].type == JSON_OBJECT || v->items[i].type == JSON_STRING;
+        p->at = fine ? p->at : v->items[i].off;
+    }
     enum err e = sort_parse(&specs, &n, v, p->text, p->arena, p->em);
     if (e != ERR_OK) {
         return e;
     }
-    struct agg_order *list = ARENA_ARRAY(p->arena, struct agg_order, n);
-    struct agg_orders *all = ARENA_NEW(p->arena, struct agg_orders);
-    if (list == NULL || all == NULL) {
+    a->pipe.sort = ARENA_ARRAY(p->arena, struct pipe_sort, n);
+    a->pipe.n_sort = n;
+    if (a->pipe.sort == NULL) {
         return err_no_memory(p->em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        list[i] = (struct agg_order){.by = ORDER_PATH, .asc = !specs[i].descending};
-        struct str field = specs[i].field.p != NULL ? specs[i].field : STR("_score");
-        if (!agg_path_parse(&list[i].path, field, p->arena, p->em, &e)) {
-            return e;
-        }
+        a->pipe.sort[i].asc = !specs[i].descending;
+        a->pipe.sort[i].path.text = specs[i].field.p != NULL ? specs[i].field : STR("_score");
     }
-    *all = (struct agg_orders){list, n};
-    a->pipe.sort = all;
     return ERR_OK;
 }
 
-static const struct agg_param derivative_params[] = {{"buckets_path", TK_STRING | TK_ARRAY, set_paths},
-                                                     {"format", TK_STRING, set_format},
-                                                     {"gap_policy", TK_STRING, set_gap},
-                                                     {"unit", TK_INT, set_unit},
-                                                     {NULL, 0, NULL}};
 static const struct agg_param cumulative_params[] = {
     {"buckets_path", TK_STRING | TK_ARRAY, set_paths}, {"format", TK_STRING, set_format}, {NULL, 0, NULL}};
 static const struct agg_param moving_fn_params[] = {{"buckets_path", TK_STRING, set_paths},
@@ -191,46 +179,96 @@ static const struct agg_param sort_params[] = {{"sort", TK_OBJECT | TK_ARRAY, se
                                                {"gap_policy", TK_STRING, set_gap},
                                                {NULL, 0, NULL}};
 
+/* What a declared parser must have been given. */
+static enum err all_given(struct agg_parse *p, const struct agg *a)
+{
+    bool script = a->type->kind != AGG_CUMULATIVE_SUM && a->pipe.script == NULL;
+    bool window = a->type->kind == AGG_MOVING_FN && a->pipe.window == INT32_MIN;
+    const char *const names[] = {a->pipe.v == NULL ? "buckets_path" : NULL, script ? "script" : NULL,
+                                 window ? "window" : NULL};
+    struct str list = STR("");
+    for (size_t i = 0; i < ARRAY_LEN(names) && list.p != NULL; i++) {
+        list = names[i] == NULL
+                   ? list
+                   : arena_printf(p->arena, "%.*s%s%s", STR_ARG(list), list.n > 0 ? ", " : "", names[i]);
+    }
+    return list.p == NULL ? err_no_memory(p->em)
+           : list.n == 0  ? ERR_OK
+                          : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [%.*s]", STR_ARG(list));
+}
+
+/* A window of none is found when the last of the parameters that must be there has been read. */
+static enum err moving_window(struct agg_parse *p, const struct json *body)
+{
+    static const char *const required[] = {"buckets_path", "window", "script"};
+    const struct json_member *last = body->members;
+    for (uint32_t i = 0; i < body->n; i++) {
+        for (size_t k = 0; k < ARRAY_LEN(required); k++) {
+            last = str_is(body->members[i].key, required[k]) ? &body->members[i] : last;
+        }
+    }
+    size_t at = last->value.type == JSON_OBJECT ? last->value.end - 1 : last->value.off;
+    err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[window] must be a positive, non-zero integer.");
+    err_wrap(p->em, ERR_X_CONTENT, "Failed to build [moving_fn] after last required field arrived");
+    return jr_wrap_field(p->text, at, "moving_fn", last->key, p->em);
+}
+
 static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct json *body)
 {
     enum agg_kind k = a->type->kind;
-    const struct agg_param *table = k == AGG_DERIVATIVE       ? derivative_params
-                                    : k == AGG_CUMULATIVE_SUM ? cumulative_params
-                                    : k == AGG_MOVING_FN      ? moving_fn_params
-                                    : k == AGG_BUCKET_SCRIPT  ? script_params
-                                                              : sort_params;
+    const struct agg_param *table = k == AGG_CUMULATIVE_SUM  ? cumulative_params
+                                    : k == AGG_MOVING_FN     ? moving_fn_params
+                                    : k == AGG_BUCKET_SCRIPT ? script_params
+                                                             : sort_params;
     a->pipe.window = INT32_MIN;
     enum err e = agg_params(p, a, body, a->type->name, table, NULL);
-    if (e == ERR_X_CONTENT && k == AGG_BUCKET_SORT && p->em != NULL && p->em->n > 1) {
+    if (a->pipe.refused) {
         return err_wrap(p->em, ERR_X_CONTENT,
                         "failed to build [bucket_sort] after last required field arrived");
     }
     if (e != ERR_OK) {
         return e;
     }
-    if (k != AGG_BUCKET_SORT && a->pipe.v == NULL) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [buckets_path]");
-    }
-    if ((k == AGG_MOVING_FN || k == AGG_BUCKET_SCRIPT) && a->pipe.script == NULL) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [script]");
-    }
-    if (k == AGG_MOVING_FN && a->pipe.window == INT32_MIN) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [window]");
+    e = k == AGG_BUCKET_SORT ? ERR_OK : all_given(p, a);
+    if (e != ERR_OK) {
+        return e;
     }
     if (k == AGG_MOVING_FN && a->pipe.window <= 0) {
-        err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[window] must be a positive, non-zero integer.");
-        err_wrap(p->em, ERR_X_CONTENT, "Failed to build [moving_fn] after last required field arrived");
-        return jr_wrap_field(p->text, body->off, "moving_fn", STR("script"), p->em);
+        return moving_window(p, body);
     }
     return check_paths(p, a);
 }
 
 /* ---- the older parsers --------------------------------------------------------------------------------- */
 
+/* Tokens that an older parser knows as values of some parameter: others it does not even look at. */
+static unsigned older_tokens(enum agg_kind k)
+{
+    switch (k) {
+    case AGG_DERIVATIVE:
+        return TK_STRING | TK_ARRAY;
+    case AGG_SERIAL_DIFF:
+        return TK_STRING | TK_NUMBER | TK_ARRAY;
+    case AGG_BUCKET_SELECTOR:
+        return TK_STRING | TK_ARRAY | TK_OBJECT;
+    default:
+        return TK_STRING | TK_NUMBER | TK_ARRAY | TK_OBJECT | TK_BOOL;
+    }
+}
+
 static enum err unexpected(struct agg_parse *p, const struct agg *a, const struct json_member *m)
 {
-    return jr_fail(p->text, m->value.off, p->em, "Unexpected token %s [%.*s] in [%.*s]",
-                   json_token_name(&m->value), STR_ARG(m->key), STR_ARG(a->name));
+    const char *token = json_token_name(&m->value);
+    enum agg_kind k = a->type->kind;
+    if (a->type->class == CLASS_SIBLING) {
+        return jr_fail(p->text, m->value.off, p->em, "Unexpected token %s [%.*s] in [%.*s]", token,
+                       STR_ARG(m->key), STR_ARG(a->name));
+    }
+    return (older_tokens(k) & agg_token(&m->value)) == 0
+               ? jr_fail(p->text, m->value.off, p->em, "Unexpected token %s in [%.*s].", token,
+                         STR_ARG(a->name))
+               : jr_fail(p->text, m->value.off, p->em, "Unknown key for a %s in [%.*s]: [%.*s].", token,
+                         STR_ARG(a->name), STR_ARG(m->key));
 }
 
 static enum err bucket_percents(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -258,42 +296,17 @@ static enum err older_window(struct agg_parse *p, const struct agg *a, const str
                              int32_t *out)
 {
     enum err e = jr_int(&m->value, out, p->em);
-    if (e == ERR_OK && *out <= 0) {
-        return jr_fail(
-            p->text, m->value.off, p->em,
-            "[%.*s] value must be a positive, non-zero integer.  Value supplied was [%d] in [%.*s].",
-            STR_ARG(m->key), *out, STR_ARG(a->name));
+    if (e != ERR_OK || *out > 0) {
+        return e;
     }
-    return e;
-}
-
-static enum err moving_settings(struct agg_parse *p, struct agg *a, const struct json *v)
-{
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct json_member *m = &v->members[i];
-        enum err e = ERR_OK;
-        if (str_is(m->key, "alpha") || str_is(m->key, "beta") || str_is(m->key, "gamma")) {
-            double d = 0;
-            e = jr_double(&m->value, &d, p->em);
-            if (e == ERR_OK && !(d >= 0 && d <= 1)) {
-                e = err_set(
-                    p->em, ERR_PARSE,
-                    "Parameter [%.*s] must be between 0-1 inclusive.  Provided value was [%s] instead.",
-                    STR_ARG(m->key), num_text(d).s);
-            }
-            *(m->key.p[0] == 'a' ? &a->pipe.alpha : m->key.p[0] == 'b' ? &a->pipe.beta : &a->pipe.gamma) = d;
-        } else if (str_is(m->key, "period")) {
-            e = jr_int(&m->value, &a->pipe.period, p->em);
-        } else if (str_is(m->key, "pad")) {
-            e = jr_bool(&m->value, &a->pipe.pad, p->em);
-        } else if (str_is(m->key, "type")) {
-            a->pipe.multiplicative = str_is(json_text(&m->value), "mult");
-        }
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return ERR_OK;
+    return str_is(m->key, "window")
+               ? jr_fail(p->text, m->value.off, p->em,
+                         "[window] value must be a positive, non-zero integer.  Value supplied was [null] in "
+                         "[%.*s].",
+                         STR_ARG(a->name))
+               : jr_fail(p->text, m->value.off, p->em,
+                         "[predict] value must be a positive integer.  Value supplied was [%d] in [%.*s].",
+                         *out, STR_ARG(a->name));
 }
 
 static enum err moving_member(struct agg_parse *p, struct agg *a, const struct json_member *m)
@@ -305,7 +318,8 @@ static enum err moving_member(struct agg_parse *p, struct agg *a, const struct j
         return older_window(p, a, m, &a->pipe.predict);
     }
     if (str_is(m->key, "settings") && m->value.type == JSON_OBJECT) {
-        return moving_settings(p, a, &m->value);
+        a->pipe.settings = &m->value; /* read with the model */
+        return ERR_OK;
     }
     if (str_is(m->key, "minimize") && m->value.type == JSON_BOOL) {
         return ERR_OK; /* parameters are taken as they are given */
@@ -353,18 +367,20 @@ static enum err special_member(struct agg_parse *p, struct agg *a, const struct 
     return k == AGG_MOVING_AVG ? moving_member(p, a, m) : unexpected(p, a, m);
 }
 
-/* Read when the rest is: that is where a wrong one is refused. */
-static enum err moving_model(struct agg_parse *p, struct agg *a, const struct json *body)
+static bool derivative_unit(const struct agg *a, const struct json_member *m)
 {
-    static const char *const models[] = {"simple", "linear", "ewma", "holt", "holt_winters"};
-    for (size_t i = 0; i < ARRAY_LEN(models); i++) {
-        if (a->pipe.model_name.p == NULL || str_is(a->pipe.model_name, models[i])) {
-            a->pipe.model = (unsigned)i;
-            return ERR_OK;
-        }
-    }
-    return jr_fail(p->text, body->end - 1, p->em, "no [moving_avg_model] registered for [%.*s]",
-                   STR_ARG(a->pipe.model_name));
+    return a->type->kind == AGG_DERIVATIVE && str_is(m->key, "unit") && m->value.type == JSON_STRING;
+}
+
+static enum err path_missing(struct agg_parse *p, const struct agg *a, const struct json *body)
+{
+    enum agg_kind k = a->type->kind;
+    const char *what = k == AGG_DERIVATIVE || k == AGG_SERIAL_DIFF ? "derivative "
+                       : k == AGG_MOVING_AVG                       ? "movingAvg "
+                       : k == AGG_BUCKET_SELECTOR                  ? "bucket_selector "
+                                                                   : "";
+    return jr_fail(p->text, body->end - 1, p->em,
+                   "Missing required field [buckets_path] for %saggregation [%.*s]", what, STR_ARG(a->name));
 }
 
 static enum err parse_older(struct agg_parse *p, struct agg *a, const struct json *body)
@@ -379,6 +395,8 @@ static enum err parse_older(struct agg_parse *p, struct agg *a, const struct jso
             e = set_gap(p, a, &m->value);
         } else if (str_is(m->key, "buckets_path") && (text || m->value.type == JSON_ARRAY)) {
             e = set_paths(p, a, &m->value);
+        } else if (derivative_unit(a, m)) {
+            e = set_unit(p, a, &m->value);
         } else {
             e = special_member(p, a, m);
         }
@@ -387,8 +405,7 @@ static enum err parse_older(struct agg_parse *p, struct agg *a, const struct jso
         }
     }
     if (a->pipe.v == NULL) {
-        return jr_fail(p->text, body->end - 1, p->em,
-                       "Missing required field [buckets_path] for aggregation [%.*s]", STR_ARG(a->name));
+        return path_missing(p, a, body);
     }
     if (a->type->kind == AGG_BUCKET_SELECTOR && a->pipe.script == NULL) {
         return jr_fail(p->text, body->end - 1, p->em,
@@ -396,7 +413,7 @@ static enum err parse_older(struct agg_parse *p, struct agg *a, const struct jso
                        STR_ARG(a->name));
     }
     enum err e = check_paths(p, a);
-    return e == ERR_OK && a->type->kind == AGG_MOVING_AVG ? moving_model(p, a, body) : e;
+    return e == ERR_OK && a->type->kind == AGG_MOVING_AVG ? moving_model_parse(p, a, body) : e;
 }
 
 enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body)

@@ -364,14 +364,14 @@ static enum err difference(struct reduce *r, const struct agg *p, struct agg_res
 /* ---- bucket_sort --------------------------------------------------------------------------------------- */
 
 struct sorted {
-    const struct agg_orders *orders;
+    const struct pipe_params *orders;
     struct agg_bucket *b;
     struct agg_key key;     /* as it is shown: addresses sort as texts here */
     struct bucket_value *v; /* one an order; _key's found is false: the bucket's own key counts */
     uint32_t at;
 };
 
-static bool is_key(const struct agg_order *o)
+static bool is_key(const struct pipe_sort *o)
 {
     return o->path.n == 1 && str_is(o->path.v[0].name, "_key");
 }
@@ -379,8 +379,8 @@ static bool is_key(const struct agg_order *o)
 static int by_orders(const void *x, const void *y)
 {
     const struct sorted *a = x, *b = y;
-    for (uint32_t i = 0; i < a->orders->n; i++) {
-        const struct agg_order *o = &a->orders->v[i];
+    for (uint32_t i = 0; i < a->orders->n_sort; i++) {
+        const struct pipe_sort *o = &a->orders->sort[i];
         int c;
         if (is_key(o)) {
             c = agg_key_cmp(&a->key, &b->key);
@@ -414,7 +414,7 @@ static bool shown_key(struct reduce *r, const struct agg_result *of, struct sort
 
 static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_result *of, uint32_t *n)
 {
-    const struct agg_orders *orders = p->pipe.sort;
+    const struct pipe_params *orders = &p->pipe;
     struct sorted *all = ARENA_ARRAY(r->arena, struct sorted, of->n);
     struct agg_bucket *moved = ARENA_ARRAY(r->arena, struct agg_bucket, of->n);
     if (all == NULL || moved == NULL) {
@@ -422,16 +422,16 @@ static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_r
     }
     for (uint32_t i = 0; i < of->n; i++) {
         struct sorted s = {orders, &of->buckets[i], of->buckets[i].key,
-                           ARENA_ARRAY(r->arena, struct bucket_value, orders->n), i};
+                           ARENA_ARRAY(r->arena, struct bucket_value, orders->n_sort), i};
         bool any = false;
         if (s.v == NULL || !shown_key(r, of, &s)) {
             return err_no_memory(r->em);
         }
-        for (uint32_t k = 0; k < orders->n; k++) {
-            bool key = is_key(&orders->v[k]);
+        for (uint32_t k = 0; k < orders->n_sort; k++) {
+            bool key = is_key(&orders->sort[k]);
             enum err e =
                 key ? ERR_OK
-                    : pipe_bucket_value(r, of->agg, s.b, &orders->v[k].path, 0, p->pipe.gap, &s.v[k]);
+                    : pipe_bucket_value(r, of->agg, s.b, &orders->sort[k].path, 0, p->pipe.gap, &s.v[k]);
             if (e != ERR_OK) {
                 return e;
             }
@@ -452,8 +452,8 @@ static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_r
 
 static enum err bucket_sort(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
-    uint32_t n = p->pipe.sort != NULL && p->pipe.sort->n > 0 ? 0 : of->n;
-    enum err e = p->pipe.sort != NULL && p->pipe.sort->n > 0 ? sort_buckets(r, p, of, &n) : ERR_OK;
+    uint32_t n = p->pipe.n_sort > 0 ? 0 : of->n;
+    enum err e = p->pipe.n_sort > 0 ? sort_buckets(r, p, of, &n) : ERR_OK;
     uint32_t from = (uint32_t)MIN_OF(p->pipe.from, (int64_t)n);
     int64_t size = p->pipe.size < 0 ? (int64_t)n : p->pipe.size;
     of->buckets += from;

@@ -57,9 +57,6 @@ static enum err find_first(struct sampler *s, struct errmsg *em)
 static enum err sampler_leaf(struct collector *c, struct errmsg *em)
 {
     struct sampler *s = (struct sampler *)c;
-    if (c->n_subs == 0 && (c->agg->type->kind == AGG_SAMPLER || s->v.field != NULL)) {
-        return err_set(em, ERR_AGG_EXECUTION, "Sampler aggregation must be used with child aggregations.");
-    }
     enum err e = s->diversified ? values_leaf(&s->v, em) : ERR_OK;
     return e == ERR_OK && s->diversified && s->v.kind == SOURCE_TEXT && !s->found_first ? find_first(s, em)
                                                                                         : e;
@@ -189,11 +186,30 @@ static bool choose(struct choice *c, struct put_off x)
     return true;
 }
 
+/* Without its field there is nothing to tell documents apart by: no sample, and nothing below it. */
+static bool unmapped(const struct sampler *s)
+{
+    return s->diversified && s->v.none;
+}
+
 static enum err sampler_finish(struct collector *c, struct errmsg *em)
 {
     struct sampler *s = (struct sampler *)c;
     const struct sampler_params *p = &c->agg->sampler;
     uint32_t kept = 0;
+    if (unmapped(s)) {
+        s->n = 0;
+        return ERR_OK;
+    }
+    if (c->n_subs == 0) {
+        return err_set(em, ERR_AGG_EXECUTION, "Sampler aggregation must be used with child aggregations.");
+    }
+    if (p->shard_size <= 0 && !s->diversified) {
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "numHits must be > 0; please use TotalHitCountCollector if you just need the total hit "
+            "count");
+    }
     if (s->n == 0) {
         return ERR_OK;
     }
@@ -221,6 +237,11 @@ static enum err sampler_finish(struct collector *c, struct errmsg *em)
 static enum err sampler_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
 {
     struct sampler *s = (struct sampler *)c;
+    if (unmapped(s)) {
+        *out = (struct agg_result){.agg = c->agg, .form = RESULT_PLAIN, .n = 1};
+        out->buckets = ARENA_NEW(c->run->arena, struct agg_bucket);
+        return out->buckets != NULL ? ERR_OK : err_no_memory(em);
+    }
     return collector_single(c, bucket, bucket < s->cap_counts ? s->counts[bucket] : 0, out, em);
 }
 
@@ -248,7 +269,16 @@ enum err sampler_new(struct collector **out, struct agg_run *r, const struct agg
     s->diversified = a->type->kind == AGG_DIVERSIFIED;
     s->keys = ARENA_ARRAY(r->arena, int64_t, BATCH);
     enum err e = s->keys == NULL ? err_no_memory(em) : collector_init(&s->c, &sampler_ops, r, a, em);
-    return e == ERR_OK && s->diversified
-               ? values_bind(&s->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_TEXT, SOURCE_TEXT, em)
-               : e;
+    if (e == ERR_OK && s->diversified) {
+        e = values_bind(&s->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_TEXT, SOURCE_TEXT, em);
+    }
+    struct str hint = a->sampler.hint;
+    bool known = hint.p == NULL || str_is(hint, "map") || str_is(hint, "bytes_hash")
+                 || str_is(hint, "global_ordinals");
+    return e != ERR_OK || known || s->v.kind != SOURCE_TEXT || s->v.field == NULL
+               ? e
+               : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                         "Unknown `execution_hint`: [%.*s], expected any of [map, bytes_hash, "
+                         "global_ordinals]",
+                         STR_ARG(hint));
 }

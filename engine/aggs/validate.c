@@ -68,8 +68,26 @@ struct ordering {
 
 static void visit(struct ordering *o, uint32_t i);
 
-static void visit_path(struct ordering *o, const struct agg_path *path)
+/* Reads the text of a path. What cannot be read ends the request. */
+static bool read_path(struct ordering *o, struct agg_path *path)
 {
+    struct agg_spec *spec = o->p->spec;
+    struct errmsg em;
+    err_clear(&em);
+    enum err e = agg_path_parse(path, path->text, o->p->arena, &em);
+    if (e == ERR_OK) {
+        return true;
+    }
+    o->wrong = arena_printf(o->p->arena, "%s", em.n > 0 ? em.frame[0].reason : "");
+    spec->bad_path = e == ERR_AGG_EXECUTION && spec->bad_path.p == NULL ? o->wrong : spec->bad_path;
+    return false;
+}
+
+static void visit_path(struct ordering *o, struct agg_path *path)
+{
+    if (!read_path(o, path)) {
+        return;
+    }
     struct str first = path->v[0].name;
     if (is_special(first)) {
         return;
@@ -103,8 +121,8 @@ static void visit(struct ordering *o, uint32_t i)
     for (uint32_t k = 0; o->wrong.p == NULL && k < a->pipe.n; k++) {
         visit_path(o, &a->pipe.v[k].path);
     }
-    for (uint32_t k = 0; o->wrong.p == NULL && a->pipe.sort != NULL && k < a->pipe.sort->n; k++) {
-        visit_path(o, &a->pipe.sort->v[k].path);
+    for (uint32_t k = 0; o->wrong.p == NULL && k < a->pipe.n_sort; k++) {
+        visit_path(o, &a->pipe.sort[k].path);
     }
     o->marks[i] = MARK_DONE;
     o->out[o->n++] = a;
@@ -188,7 +206,7 @@ static enum err check_pipe(struct agg_parse *p, const struct agg *level, const s
         if (level->type->kind == AGG_ROOT) {
             return invalid(p, a, "", "must be declared inside of another aggregation");
         }
-        if (a->pipe.sort == NULL && a->pipe.from == 0 && a->pipe.size < 0) {
+        if (a->pipe.n_sort == 0 && a->pipe.from == 0 && a->pipe.size < 0) {
             return failed(
                 p, arena_printf(p->arena,
                                 "[%.*s] is configured to perform nothing. Please set either of [sort, size, "
@@ -218,6 +236,9 @@ enum err agg_validate(struct agg_parse *p, struct agg *level)
 
 enum err aggs_check(const struct agg_spec *spec, struct errmsg *em)
 {
+    if (spec->bad_path.p != NULL) {
+        return err_set(em, ERR_AGG_EXECUTION, "%.*s", STR_ARG(spec->bad_path));
+    }
     return spec->n_failures == 0
                ? ERR_OK
                : err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(spec->failures));

@@ -3,6 +3,7 @@
 #include "common/base/date_math.h"
 #include "common/base/hash.h"
 #include "common/base/inet.h"
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 
 #include <math.h>
@@ -197,12 +198,14 @@ enum err values_parse(struct values *v, const struct json *given, double *out, i
         *out_i = b;
         return ERR_OK;
     }
-    bool ok = v->shape != NULL && v->shape->decimal != NULL
-                  ? decimal_format_parse(v->shape->decimal, text, out)
-                  : num_parse_double(text, out);
-    if (!ok) {
-        return err_set(em, ERR_NUMBER_FORMAT, text.n == 0 ? "empty String" : "For input string: \"%.*s\"",
-                       STR_ARG(text));
+    bool decimal = v->shape != NULL && v->shape->decimal != NULL;
+    if (decimal && !decimal_format_parse(v->shape->decimal, text, out)) {
+        err_set(em, ERR_QUERY_SYNTAX, "Unparseable number: \"%.*s\"", STR_ARG(text));
+        return err_wrap(em, ERR_RUNTIME, "Cannot parse the value [%.*s] using the pattern [%.*s]",
+                        STR_ARG(text), STR_ARG(v->shape->pattern));
+    }
+    if (!decimal && !num_parse_double(text, out)) {
+        return jr_bad_double(text, em);
     }
     if (!num_parse_i64(text, out_i)) {
         *out_i = *out >= -0x1p63 && *out < 0x1p63 ? (int64_t)*out : 0;

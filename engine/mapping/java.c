@@ -120,3 +120,26 @@ const char *java_class(const struct json *v)
     }
     return "java.lang.String";
 }
+
+const char *java_class_name(const struct json *v)
+{
+    int64_t n;
+    switch (v->type) {
+    case JSON_NULL:
+        return "null";
+    case JSON_STRING:
+        return "String";
+    case JSON_BOOL:
+        return "Boolean";
+    case JSON_ARRAY:
+        return "ArrayList";
+    case JSON_OBJECT:
+        return "HashMap";
+    default:
+        break;
+    }
+    if (!json_is_integral(v)) {
+        return "Double";
+    }
+    return !json_i64(v, &n) ? "BigInteger" : n >= INT32_MIN && n <= INT32_MAX ? "Integer" : "Long";
+}

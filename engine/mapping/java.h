@@ -10,6 +10,9 @@
  * in `arena`; NULL: no memory. (Buckets that became trees, eight keys and more in one, are not modelled.) */
 const struct json_member **java_order(const struct json *v, struct arena *arena) NODISCARD;
 
+/* The class that Jackson gives a value: "Integer", "HashMap"; "null". */
+const char *java_class_name(const struct json *v);
+
 /* Appends what toString() gives: maps as {a=1, b=[x, y]}, whole numbers verbatim, fractions as Double prints
  * them. */
 void java_put_text(struct buf *b, const struct json *v);

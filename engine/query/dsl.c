@@ -792,6 +792,17 @@ enum err query_check_until(const struct json *dsl, struct str text, const struct
     return p.broken && broken->n > 0 && e != ERR_NO_MEMORY ? broken_off(broken, em) : e;
 }
 
+enum err query_check_at(struct json_pull *c, const struct json **query, struct arena *arena,
+                        struct errmsg *em)
+{
+    struct dsl *d;
+    if (c->token != TOK_START_OBJECT && json_pull_next(c) != TOK_START_OBJECT) {
+        return json_pull_err(c, em, ERR_PARSING, "[_na] query malformed, must start with start_object");
+    }
+    *query = c->value;
+    return dsl_parse_query(c, arena, &d, em);
+}
+
 enum err query_check(const struct json *dsl, struct str text, struct arena *arena, struct errmsg *em)
 {
     static const struct errmsg whole = {0};

@@ -2,6 +2,7 @@
 #include "engine/query/build.h"
 
 #include "common/base/num.h"
+#include "engine/query/geo_box.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ struct dsl_geo {
     enum geo_validation validation;
     /* box */
     bool has_box;
-    double top, left, bottom, right;
+    struct geo_box box;
     /* distance */
     const struct json *distance;
     double unit, metres;
@@ -37,7 +38,7 @@ static struct dsl_geo *geo_new(struct arena *arena, const struct dsl_type *type)
     struct dsl_geo *q = (struct dsl_geo *)(void *)dsl_new(arena, type, sizeof(*q));
     if (q != NULL) {
         q->unit = 1;
-        q->top = q->left = q->bottom = q->right = NAN;
+        q->box = (struct geo_box){NAN, NAN, NAN, NAN};
     }
     return q;
 }
@@ -68,99 +69,6 @@ static enum err parse_point(struct json_pull *p, struct geo_point *out, struct e
     return geo_point_of_json(out, v, false, em);
 }
 
-/* A geohash names a cell; as a corner it is the cell's own corner. */
-static enum err parse_corner(struct json_pull *p, bool top, bool left, double *lat, double *lon,
-                             struct errmsg *em)
-{
-    const struct json *v = p->value;
-    struct geo_box cell;
-    bool hash =
-        v->type == JSON_STRING && str_find(v->s, ',', 0) == SIZE_MAX && str_find(v->s, '(', 0) == SIZE_MAX;
-    if (hash && geohash_box(v->s, &cell, NULL) == ERR_OK) {
-        *lat = top ? cell.top : cell.bottom;
-        *lon = left ? cell.left : cell.right;
-        return ERR_OK;
-    }
-    struct geo_point pt;
-    enum err e = parse_point(p, &pt, em);
-    *lat = pt.lat;
-    *lon = pt.lon;
-    return e;
-}
-
-/* BBOX (left, right, top, bottom) */
-static enum err parse_wkt(struct str s, struct dsl_geo *q, struct errmsg *em)
-{
-    char text[160];
-    double v[4];
-    int at = 0;
-    if (s.n < sizeof(text)) {
-        memcpy(text, s.p, s.n);
-        text[s.n] = '\0';
-        if ((sscanf(text, " BBOX ( %lf , %lf , %lf , %lf ) %n", &v[0], &v[1], &v[2], &v[3], &at) == 4
-             || sscanf(text, " ENVELOPE ( %lf , %lf , %lf , %lf ) %n", &v[0], &v[1], &v[2], &v[3], &at) == 4)
-            && at > 0 && text[at] == '\0') {
-            q->left = v[0];
-            q->right = v[1];
-            q->top = v[2];
-            q->bottom = v[3];
-            return ERR_OK;
-        }
-    }
-    return err_set(em, ERR_PARSE, "failed to parse WKT bounding box");
-}
-
-static enum err parse_box_member(struct json_pull *p, struct dsl_geo *q, struct str name, bool *wkt,
-                                 struct errmsg *em)
-{
-    struct str s;
-    if (str_is(name, "wkt")) {
-        *wkt = true;
-        enum err e = json_pull_text(p, &s, em);
-        return e == ERR_OK ? parse_wkt(s, q, em) : e;
-    }
-    static const struct {
-        const char *name;
-        size_t at;
-    } sides[] = {{"top", offsetof(struct dsl_geo, top)},
-                 {"bottom", offsetof(struct dsl_geo, bottom)},
-                 {"left", offsetof(struct dsl_geo, left)},
-                 {"right", offsetof(struct dsl_geo, right)}};
-    for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
-        if (str_is(name, sides[i].name)) {
-            return json_pull_double(p, (double *)(void *)((char *)q + sides[i].at), em);
-        }
-    }
-    if (str_is(name, "top_left") || str_is(name, "topLeft")) {
-        return parse_corner(p, true, true, &q->top, &q->left, em);
-    }
-    if (str_is(name, "bottom_right") || str_is(name, "bottomRight")) {
-        return parse_corner(p, false, false, &q->bottom, &q->right, em);
-    }
-    if (str_is(name, "top_right") || str_is(name, "topRight")) {
-        return parse_corner(p, true, false, &q->top, &q->right, em);
-    }
-    if (str_is(name, "bottom_left") || str_is(name, "bottomLeft")) {
-        return parse_corner(p, false, true, &q->bottom, &q->left, em);
-    }
-    return err_set(em, ERR_PARSE, "failed to parse bounding box. unexpected field [%.*s]", STR_ARG(name));
-}
-
-static enum err parse_box_body(struct json_pull *p, struct dsl_geo *q, struct errmsg *em)
-{
-    bool wkt = false;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        struct str name = p->name;
-        json_pull_next(p);
-        enum err e = parse_box_member(p, q, name, &wkt, em);
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    q->has_box = true;
-    return ERR_OK;
-}
-
 struct java_number {
     char text[40];
 };
@@ -186,27 +94,27 @@ static enum err check_corners(const struct dsl_geo *q, struct errmsg *em)
     const struct {
         const char *what;
         double v;
-    } sides[] = {{"top latitude", q->top},
-                 {"left longitude", q->left},
-                 {"bottom latitude", q->bottom},
-                 {"right longitude", q->right}};
+    } sides[] = {{"top latitude", q->box.top},
+                 {"left longitude", q->box.left},
+                 {"bottom latitude", q->box.bottom},
+                 {"right longitude", q->box.right}};
     for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
         if (!isfinite(sides[i].v)) {
             struct java_number n = java_number(sides[i].v);
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s is invalid: %s", sides[i].what, n.text);
         }
     }
-    struct java_number top = java_number(q->top), bottom = java_number(q->bottom);
-    if (q->top < q->bottom) {
+    struct java_number top = java_number(q->box.top), bottom = java_number(q->box.bottom);
+    if (q->box.top < q->box.bottom) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "top is below bottom corner: %s vs. %s", top.text,
                        bottom.text);
     }
-    if (q->top == q->bottom) {
+    if (q->box.top == q->box.bottom) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "top cannot be the same as bottom: %s == %s", top.text,
                        bottom.text);
     }
-    if (q->left == q->right) {
-        struct java_number left = java_number(q->left), right = java_number(q->right);
+    if (q->box.left == q->box.right) {
+        struct java_number left = java_number(q->box.left), right = java_number(q->box.right);
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "left cannot be the same as right: %s == %s", left.text,
                        right.text);
     }
@@ -230,7 +138,8 @@ static enum err parse_box(struct json_pull *p, struct arena *arena, struct dsl *
         }
         if (p->token == TOK_START_OBJECT) {
             q->field = name;
-            if (parse_box_body(p, q, em) != ERR_OK) {
+            q->has_box = true;
+            if (geo_box_read(p, &q->box, em) != ERR_OK) {
                 char reason[ERR_REASON_BYTES] = "";
                 if (em != NULL) {
                     memcpy(reason, em->frame[0].reason, sizeof(reason));
@@ -546,7 +455,7 @@ static enum err build_box(struct builder *b, const struct dsl *d, struct query *
         return e;
     }
     struct query *n = *out;
-    struct geo_point tl = {q->top, q->left}, br = {q->bottom, q->right};
+    struct geo_point tl = {q->box.top, q->box.left}, br = {q->box.bottom, q->box.right};
     if (q->validation == GEO_STRICT) {
         if (!geo_lat_ok(tl.lat)) {
             return invalid_point(b, q, "top latitude", tl.lat, em);

@@ -90,11 +90,27 @@ enum err source_filter_parse(struct source_filter *f, const struct json *v, stru
 
 /* ---- small parts -------------------------------------------------------------------------------------------------- */
 
+/* parser.text() of what has none */
+static enum err no_text(const struct parse *p, const struct json *v)
+{
+    uint32_t line, col;
+    json_place(p->text, v->off, &line, &col);
+    return err_set(p->em, ERR_ILLEGAL_STATE, "Can't get text on a %s at %u:%u", json_token_name(v), line,
+                   col);
+}
+
 static enum err stored_fields(const struct parse *p, const struct json *v)
 {
     struct search_source *s = p->s;
     if (v->type != JSON_STRING && v->type != JSON_ARRAY) {
-        return unknown_key(p, STR("stored_fields"), v);
+        return jr_fail(p->text, v->off, p->em,
+                       "Expected [VALUE_STRING] or [START_ARRAY] in [stored_fields] but found [%s]",
+                       json_token_name(v));
+    }
+    for (uint32_t i = 0; v->type == JSON_ARRAY && i < v->n; i++) {
+        if (json_text(&v->items[i]).p == NULL) {
+            return no_text(p, &v->items[i]);
+        }
     }
     if (!jr_strings(v, p->arena, &s->stored_fields, &s->n_stored_fields)) {
         return err_no_memory(p->em);
@@ -109,7 +125,8 @@ static enum err stored_fields(const struct parse *p, const struct json *v)
     return ERR_OK;
 }
 
-static enum err field_and_format(const struct parse *p, const struct json *v, struct field_and_format *out)
+static enum err field_and_format(const struct parse *p, const struct json *list, struct str key,
+                                 const struct json *v, struct field_and_format *out)
 {
     static const char *const known[] = {"field", "format", "include_unmapped", NULL};
     out->field = json_text(v);
@@ -117,8 +134,11 @@ static enum err field_and_format(const struct parse *p, const struct json *v, st
         return ERR_OK;
     }
     if (v->type != JSON_OBJECT) {
-        return jr_fail_xc(p->text, v->off, p->em,
-                          "[fetch_field_and_format] Expected START_OBJECT but was: %s", json_token_name(v));
+        const struct json *object;
+        enum err e = jr_object(p->text, "fetch_field_and_format", v, &object, p->em);
+        return e != ERR_OK ? e
+                           : jr_fail(p->text, list->end - 1, p->em, "Unknown key for a END_ARRAY in [%.*s].",
+                                     STR_ARG(key));
     }
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
@@ -158,7 +178,7 @@ static enum err field_list(const struct parse *p, const struct json *v, struct s
         return err_no_memory(p->em);
     }
     for (uint32_t i = 0; i < v->n; i++) {
-        enum err e = field_and_format(p, &v->items[i], &list[i]);
+        enum err e = field_and_format(p, v, key, &v->items[i], &list[i]);
         if (e != ERR_OK) {
             return e;
         }
@@ -177,9 +197,13 @@ static enum err one_script_field(const struct parse *p, const struct json_member
     }
     for (uint32_t i = 0; i < m->value.n; i++) {
         const struct json_member *k = &m->value.members[i];
-        if (str_is(k->key, "script") && (k->value.type == JSON_STRING || k->value.type == JSON_OBJECT)) {
+        if (str_is(k->key, "script") && k->value.type != JSON_ARRAY) {
+            enum err e = ERR_OK;
             out->script = &k->value;
-            enum err e = script_check(out->script, p->text, p->arena, p->em);
+            if (k->value.type != JSON_STRING) {
+                e = jr_object(p->text, "script", &k->value, &out->script, p->em);
+            }
+            e = e == ERR_OK ? script_check(out->script, p->text, p->arena, p->em) : e;
             if (e != ERR_OK) {
                 return e;
             }
