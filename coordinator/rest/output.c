@@ -2,137 +2,173 @@
  * that asks for more pays for a second pass. */
 #include "coordinator/rest/rest.h"
 
+#include "common/base/bits.h"
+#include "common/base/stop.h"
+
 /* ---- filter_path --------------------------------------------------------------------------------------- */
 
-struct pattern {
-    struct str *parts;
-    uint32_t n;
+/* A place in a pattern: what it asks of the next part of a path, or its end. */
+struct place {
+    struct str part;
+    bool many; /* `**`: one part or more */
+    bool end;  /* the pattern has been gone through: all below belongs to it */
     bool exclude;
 };
 
+/* All patterns behind each other. Where a path stands in them is a set of places: patterns with `**` have no other bound. */
 struct filters {
-    struct pattern *v;
-    uint32_t n, n_includes, n_excludes;
+    struct place *v;
+    size_t n, cap;
+    uint32_t n_includes, n_excludes;
+    uint64_t *first; /* the places where the patterns begin */
 };
 
-static bool parse_pattern(struct str text, struct arena *arena, struct pattern *out)
+static bool add_place(struct filters *f, struct place one, struct arena *arena)
 {
-    size_t cap = 0, n = 0;
-    struct str rest;
-    out->exclude = text.n > 0 && text.p[0] == '-';
-    rest = out->exclude ? str_slice(text, 1, text.n) : text;
-    while (rest.p != NULL) {
-        struct str part = str_cut(rest, '.', &rest);
-        out->parts = arena_grow(arena, out->parts, n, &cap, sizeof(*out->parts));
-        if (out->parts == NULL) {
-            return false;
-        }
-        out->parts[n++] = part;
+    struct place *v = arena_grow(arena, f->v, f->n, &f->cap, sizeof(*v));
+    if (v == NULL) {
+        return false;
     }
-    out->n = (uint32_t)n;
+    f->v = v;
+    v[f->n++] = one;
     return true;
 }
 
-enum fit { FIT_NO, FIT_DEEPER, FIT_WHOLE };
-
-/* How a path (parts so far) lies to a pattern from its part `at` on: `**` stands for any number of parts. */
-static enum fit fit(const struct pattern *p, uint32_t at, const struct str *path, uint32_t n)
+static bool add_pattern(struct filters *f, struct str text, struct arena *arena)
 {
-    if (at == p->n) {
-        return FIT_WHOLE; /* the pattern ended above: all below belongs to it */
+    bool exclude = text.n > 0 && text.p[0] == '-';
+    struct str rest = exclude ? str_slice(text, 1, text.n) : text;
+    *(exclude ? &f->n_excludes : &f->n_includes) += 1;
+    while (rest.p != NULL) {
+        struct str part = str_cut(rest, '.', &rest);
+        struct place one = {.part = part, .many = str_is(part, "**"), .exclude = exclude};
+        if (!add_place(f, one, arena)) {
+            return false;
+        }
     }
-    if (n == 0) {
-        return FIT_DEEPER;
-    }
-    if (str_is(p->parts[at], "**")) {
-        enum fit skip = fit(p, at + 1, path, n), stay = fit(p, at, path + 1, n - 1);
-        return MAX_OF(skip, stay);
-    }
-    return str_glob(p->parts[at], path[0]) ? fit(p, at + 1, path + 1, n - 1) : FIT_NO;
+    return add_place(f, (struct place){.end = true, .exclude = exclude}, arena);
 }
 
-#define FILTER_DEPTH_MAX 200
+/* How a path lies to some patterns. */
+enum fit { FIT_NO, FIT_DEEPER, FIT_WHOLE };
+struct fits {
+    enum fit in, out; /* to those that include, and those that exclude */
+};
 
 struct filter_walk {
     const struct filters *f;
-    struct str path[FILTER_DEPTH_MAX];
+    uint64_t
+        *at[JSON_DEPTH_MAX + 2]; /* where the path stands, for each of its lengths; NULL: not needed so far */
     uint32_t depth;
     struct arena *arena;
     bool failed;
 };
 
-static enum fit best_fit(const struct filter_walk *k, bool exclude)
+/* One part deeper. */
+static struct fits step(struct filter_walk *k, struct str key)
 {
-    enum fit best = FIT_NO;
-    for (uint32_t i = 0; i < k->f->n; i++) {
-        if (k->f->v[i].exclude == exclude) {
-            enum fit one = fit(&k->f->v[i], 0, k->path, k->depth);
-            best = MAX_OF(best, one);
+    const struct filters *f = k->f;
+    uint64_t *from = k->at[k->depth], *to = k->at[k->depth + 1];
+    struct fits fits = {FIT_NO, FIT_NO};
+    memset(to, 0, bits_words(f->n) * sizeof(*to));
+    for (size_t s = bits_next(from, 0, f->n); s < f->n; s = bits_next(from, s + 1, f->n)) {
+        const struct place *p = &f->v[s];
+        if (!p->end && !p->many && !str_glob(p->part, key)) {
+            continue;
         }
+        size_t now = p->end ? s : s + 1;
+        enum fit fit = f->v[now].end ? FIT_WHOLE : FIT_DEEPER, *of = p->exclude ? &fits.out : &fits.in;
+        bits_set(to, now);
+        if (p->many) {
+            bits_set(to, s);
+        }
+        *of = MAX_OF(*of, fit);
     }
-    return best;
+    return fits;
+}
+
+static bool deeper(struct filter_walk *k)
+{
+    uint64_t **to = &k->at[k->depth + 1];
+    if (*to == NULL) {
+        *to = ARENA_ARRAY(k->arena, uint64_t, bits_words(k->f->n));
+    }
+    k->failed |= *to == NULL;
+    return *to != NULL;
+}
+
+static bool keep(struct filter_walk *k, const struct json *v, bool included, bool cut, struct json *out);
+
+static void keep_members(struct filter_walk *k, const struct json *v, bool included, struct json *out)
+{
+    out->members = ARENA_ARRAY(k->arena, struct json_member, v->n);
+    k->failed |= out->members == NULL;
+    if (k->failed || !deeper(k)) {
+        return;
+    }
+    for (uint32_t i = 0; !k->failed && i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        k->failed |= stop_worked(m->key.n + k->f->n);
+        struct fits fits = step(k, m->key);
+        enum fit in = included ? FIT_WHOLE : fits.in;
+        struct json one;
+        k->depth++;
+        if (fits.out != FIT_WHOLE && in != FIT_NO
+            && keep(k, &m->value, in == FIT_WHOLE, fits.out == FIT_DEEPER, &one)) {
+            out->members[out->n++] = (struct json_member){m->key, m->key_off, one};
+        }
+        k->depth--;
+    }
 }
 
 /* A filtered copy; false: nothing of it is left. `cut`: some exclusion is about what may be in there, and then an object or
  * array that is empty goes as one that has become so. */
 static bool keep(struct filter_walk *k, const struct json *v, bool included, bool cut, struct json *out)
 {
-    bool container = v->type == JSON_OBJECT || v->type == JSON_ARRAY;
     *out = *v;
-    if (!container) {
+    if (v->type != JSON_OBJECT && v->type != JSON_ARRAY) {
         return included;
     }
     out->n = 0;
-    if (v->type == JSON_ARRAY) { /* an array's elements stand at its own path */
+    if (v->type == JSON_OBJECT) {
+        keep_members(k, v, included, out);
+    } else { /* an array's elements stand at its own path */
         out->items = ARENA_ARRAY(k->arena, struct json, v->n);
         k->failed |= out->items == NULL;
         for (uint32_t i = 0; !k->failed && i < v->n; i++) {
             out->n += keep(k, &v->items[i], included, cut, &out->items[out->n]);
         }
-        return out->n > 0 || (included && v->n == 0 && !cut);
-    }
-    out->members = ARENA_ARRAY(k->arena, struct json_member, v->n);
-    k->failed |= out->members == NULL || k->depth >= FILTER_DEPTH_MAX;
-    for (uint32_t i = 0; !k->failed && i < v->n; i++) {
-        const struct json_member *m = &v->members[i];
-        k->path[k->depth++] = m->key;
-        enum fit ex = k->f->n_excludes > 0 ? best_fit(k, true) : FIT_NO;
-        enum fit in = included ? FIT_WHOLE : best_fit(k, false);
-        struct json one;
-        if (ex != FIT_WHOLE && in != FIT_NO && keep(k, &m->value, in == FIT_WHOLE, ex == FIT_DEEPER, &one)) {
-            out->members[out->n++] = (struct json_member){m->key, m->key_off, one};
-        }
-        k->depth--;
     }
     return out->n > 0 || (included && v->n == 0 && !cut);
+}
+
+/* The patterns of a `filter_path`; none: f->n is 0. */
+static enum err read_filters(struct rest *r, struct str spec, struct filters *f)
+{
+    for (struct str rest = spec; rest.p != NULL;) {
+        struct str one = str_trim(str_cut(rest, ',', &rest));
+        if (str_is(one, "-")) {
+            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "filters cannot be null or empty");
+        }
+        if (one.n > 0 && !add_pattern(f, one, r->arena)) {
+            return err_no_memory(&r->em);
+        }
+    }
+    f->first = ARENA_ARRAY(r->arena, uint64_t, bits_words(f->n));
+    for (size_t s = 0; f->first != NULL && s < f->n; s++) {
+        if (s == 0 || f->v[s - 1].end) {
+            bits_set(f->first, s);
+        }
+    }
+    return f->first != NULL ? ERR_OK : err_no_memory(&r->em);
 }
 
 static enum err filter(struct rest *r, struct str spec, struct json *tree)
 {
     struct filters f = {0};
-    struct str rest = spec;
-    size_t cap = 0;
-    while (rest.p != NULL) {
-        struct str one = str_trim(str_cut(rest, ',', &rest));
-        if (one.n == 0) {
-            continue;
-        }
-        if (str_is(one, "-")) {
-            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "filters cannot be null or empty");
-        }
-        f.v = arena_grow(r->arena, f.v, f.n, &cap, sizeof(*f.v));
-        if (f.v == NULL) {
-            return err_no_memory(&r->em);
-        }
-        f.v[f.n] = (struct pattern){0};
-        if (!parse_pattern(one, r->arena, &f.v[f.n])) {
-            return err_no_memory(&r->em);
-        }
-        *(f.v[f.n].exclude ? &f.n_excludes : &f.n_includes) += 1;
-        f.n++;
-    }
-    if (f.n == 0) {
-        return ERR_OK;
+    enum err e = read_filters(r, spec, &f);
+    if (e != ERR_OK || f.n == 0) {
+        return e;
     }
     struct filter_walk *k = ARENA_NEW(r->arena, struct filter_walk);
     struct json out;
@@ -140,6 +176,7 @@ static enum err filter(struct rest *r, struct str spec, struct json *tree)
         return err_no_memory(&r->em);
     }
     *k = (struct filter_walk){.f = &f, .arena = r->arena};
+    k->at[0] = f.first;
     if (!keep(k, tree, f.n_includes == 0, false, &out)) {
         out = (struct json){.type = tree->type == JSON_ARRAY ? JSON_ARRAY : JSON_OBJECT};
     }
@@ -232,6 +269,10 @@ static void yaml_value(struct buf *b, const struct json *v, unsigned depth, bool
     buf_char(b, '\n');
 }
 
+/* Work that the loop does itself: bytes of the answer times those of the filter, each with what reading and writing takes. */
+#define SHAPE_QUICK MIB
+#define SHAPE_BYTES 16
+
 /* ---- choosing ------------------------------------------------------------------------------------------ */
 
 enum format { FORMAT_JSON, FORMAT_YAML };
@@ -282,18 +323,43 @@ bool rest_format_offered(struct rest *r, struct str *wanted)
     return true;
 }
 
+struct shape {
+    struct str spec; /* filter_path */
+    enum format format;
+    bool pretty;
+};
+
+static struct shape wanted_shape(struct rest *r)
+{
+    struct shape s = {.spec = r->unfiltered ? STR("") : rest_param(r, "filter_path"),
+                      .format = wanted_format(r)};
+    struct errmsg saved = r->em;
+    if (rest_bool(r, "pretty", false, &s.pretty) != ERR_OK) {
+        r->em = saved; /* a bad `pretty` was refused before, or does not matter now */
+        s.pretty = false;
+    }
+    return s;
+}
+
+static bool is_plain(const struct shape *s)
+{
+    return s->spec.n == 0 && !s->pretty && s->format == FORMAT_JSON;
+}
+
+bool rest_shape_is_quick(struct rest *r, const struct buf *b)
+{
+    struct shape s = wanted_shape(r);
+    return is_plain(&s) || b->n <= SHAPE_QUICK / (s.spec.n + SHAPE_BYTES);
+}
+
 enum err rest_shape(struct rest *r, struct buf *b, const char **content_type)
 {
-    struct str spec = r->unfiltered ? STR("") : rest_param(r, "filter_path");
-    enum format format = wanted_format(r);
-    bool pretty = false;
-    struct errmsg saved = r->em;
-    if (rest_bool(r, "pretty", false, &pretty) != ERR_OK) {
-        r->em = saved; /* a bad `pretty` was refused before, or does not matter now */
-        pretty = false;
-    }
+    const struct shape want = wanted_shape(r);
+    struct str spec = want.spec;
+    enum format format = want.format;
+    bool pretty = want.pretty;
     *content_type = format == FORMAT_YAML ? "application/yaml" : "application/json; charset=UTF-8";
-    if (spec.n == 0 && !pretty && format == FORMAT_JSON) {
+    if (is_plain(&want)) {
         return ERR_OK;
     }
     struct json tree;

@@ -6,6 +6,7 @@
 #include "common/base/hash.h"
 #include "common/base/memory_account.h"
 #include "common/base/num.h"
+#include "common/base/stop.h"
 #include "coordinator/console/events.h"
 #include "coordinator/delays.h"
 #include "coordinator/shard_tasks.h"
@@ -257,10 +258,13 @@ void rest_send_text(struct rest *r, int status, const char *content_type, struct
     end(r, status, content_type, b);
 }
 
-void rest_send(struct rest *r, int status, struct buf *b)
+static void send_now(struct rest *r, int status, struct buf *b)
 {
     const char *type;
+    struct stop st = {.asked = rest_gone, .self = r->http};
+    stop_enter(&st);
     enum err e = rest_shape(r, b, &type);
+    stop_leave(&st);
     if (e == ERR_ILLEGAL_ARGUMENT) { /* filter_path */
         buf_fini(b);
         rest_fail(r, NULL);
@@ -274,6 +278,36 @@ void rest_send(struct rest *r, int status, struct buf *b)
         type = "application/json; charset=UTF-8";
     }
     end(r, status, type, b);
+}
+
+/* An answer that takes long to be filtered or indented, which its loop has no time for. */
+struct unshaped {
+    struct rest *r;
+    int status;
+    struct buf b;
+};
+
+static void send_apart(void *arg)
+{
+    struct unshaped *u = arg;
+    send_now(u->r, u->status, &u->b);
+}
+
+void rest_send(struct rest *r, int status, struct buf *b)
+{
+    if (!rest_on_loop(r) || r->co->o.requests == NULL || rest_shape_is_quick(r, b)) {
+        send_now(r, status, b);
+        return;
+    }
+    struct unshaped *u = ARENA_NEW(r->arena, struct unshaped);
+    if (u != NULL) {
+        *u = (struct unshaped){r, status, *b};
+    }
+    if (u == NULL || !executor_submit_force(r->co->o.requests, send_apart, u)) {
+        send_now(r, status, b);
+        return;
+    }
+    buf_init(b, NULL, BUF_UNLIMITED);
 }
 
 void rest_fail(struct rest *r, const struct errmsg *em)

@@ -182,6 +182,8 @@ void error_write_cause(struct jsonw *w, const struct errmsg *em);
 bool rest_format_offered(struct rest *r, struct str *wanted);
 /* Output shaping (output.c): pretty, filter_path, yaml. Replaces b's content; sets the content type. */
 enum err rest_shape(struct rest *r, struct buf *b, const char **content_type);
+/* Does that take so little that a loop may do it? */
+bool rest_shape_is_quick(struct rest *r, const struct buf *b);
 
 /* Does a list of nodes (ids, names, addresses, patterns, roles) name this one? Empty: yes. (nodes.c) */
 bool rest_node_wanted(const struct rest *r, struct str list);
