@@ -1,6 +1,7 @@
 /* The standard tokenizer: UAX #29 word boundaries in the form of Lucene's grammar, which keeps only what
  * holds a letter, a digit, an ideograph, a syllable or an emoji, takes the longest match at each place, and
  * drops the rest character by character. */
+#include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/analysis/parts.h"
 #include "engine/analysis/word_class.h"
@@ -90,6 +91,9 @@ static enum err run(const struct tokenizer *self, struct str text, struct token_
         if (starts_nothing(c)) {
             at++;
             continue;
+        }
+        if (stop_often()) {
+            break;
         }
         const char *type = NULL;
         size_t end = at;

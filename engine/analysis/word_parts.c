@@ -1,15 +1,20 @@
 #include "engine/analysis/word_parts.h"
 
+#include "common/base/sort_items.h"
 #include "common/base/utf8.h"
 
 #include <unicode/uchar.h>
 
 static uint8_t type_of(const struct word_parts_options *o, uint32_t c)
 {
-    for (size_t i = 0; i < o->n_rules; i++) {
-        if (o->rules[i].c == c) {
-            return o->rules[i].type;
+    size_t lo = 0, hi = o->n_rules;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (o->rules[mid].c == c) {
+            return o->rules[mid].type;
         }
+        lo = o->rules[mid].c < c ? mid + 1 : lo;
+        hi = o->rules[mid].c < c ? hi : mid;
     }
     if (c < 256) {
         return u_isULowercase((UChar32)c)   ? PART_LOWER
@@ -165,6 +170,26 @@ static enum err read_rule(struct part_rule *rule, struct str text, struct errmsg
                : err_set(em, ERR_RUNTIME, "Invalid Mapping Rule : [%.*s]. Illegal type.", STR_ARG(text));
 }
 
+static int by_character(const void *a, const void *b)
+{
+    const struct part_rule *x = a, *y = b;
+    return x->c != y->c ? (x->c < y->c ? -1 : 1) : x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* By character, each once: the last rule about it holds. */
+static void order_rules(struct word_parts_options *o)
+{
+    size_t kept = 0;
+    sort_items(o->rules, o->n_rules, sizeof(*o->rules), by_character);
+    for (size_t i = 0; i < o->n_rules; i++) {
+        if (kept > 0 && o->rules[kept - 1].c == o->rules[i].c) {
+            kept--;
+        }
+        o->rules[kept++] = o->rules[i];
+    }
+    o->n_rules = kept;
+}
+
 static enum err read_rules(struct word_parts_options *o, const struct settings *s,
                            const struct analysis_env *env, struct arena *arena, struct errmsg *em)
 {
@@ -188,7 +213,9 @@ static enum err read_rules(struct word_parts_options *o, const struct settings *
         if (e != ERR_OK) {
             return path.p != NULL ? config_line_error(e, "type_table_path", em) : e;
         }
+        o->rules[o->n_rules].line = o->n_rules;
     }
+    order_rules(o);
     return ERR_OK;
 }
 

@@ -18,6 +18,7 @@ enum part_type {
 struct part_rule {
     uint32_t c;
     uint8_t type;
+    size_t line;
 };
 
 struct word_parts_options {
@@ -26,7 +27,7 @@ struct word_parts_options {
     bool case_change, numerics, possessive;  /* where to cut, what to drop */
     bool preserve, ignore_keywords, adjust_offsets;
     struct word_set protected_words;
-    struct part_rule *rules; /* the type table */
+    struct part_rule *rules; /* the type table, by character */
     size_t n_rules;
 };
 

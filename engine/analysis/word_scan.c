@@ -1,5 +1,6 @@
 #include "engine/analysis/word_scan.h"
 
+#include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/analysis/word_class.h"
 
@@ -20,7 +21,7 @@ struct unit {
 
 static size_t skip_extend(struct str text, size_t at)
 {
-    while (at < text.n) {
+    while (at < text.n && !stop_worked(1)) {
         size_t next = at;
         if ((word_class(utf8_next(text, &next)) & WC_EXTEND) == 0) {
             break;
