@@ -243,7 +243,7 @@ static enum err number_range(struct ranges *s, const struct range_spec *spec, st
         return e;
     }
     struct buf b;
-    buf_init(&b, NULL, 4 * KIB);
+    buf_init(&b, NULL, BUF_UNLIMITED);
     print_bound(s, geo && r->from == 0 ? -INFINITY : r->from, &b);
     buf_char(&b, '-');
     print_bound(s, r->to, &b);

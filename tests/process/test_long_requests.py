@@ -352,6 +352,15 @@ def test_is_not_long(node):
     quick["many sort keys of buckets"] = (429, {"size": 0, "aggs": {"w": {"terms": {"field": "word", "size": 20000}, "aggs": {"h": {"top_hits": {"size": 100, "sort": [{"n": "asc"}] * 1000}}}}}})
     assert node.call("PUT", "/big/_doc/stops?refresh=true", {"c": "same" + "." * 1000000})[0] == 201
     quick["stops"] = (200, {"query": {"term": {"_id": "stops"}}, "highlight": {"highlight_query": {"match": {"c": "same"}}, "fields": {"c": {"type": "unified"}}}})
+    nested = "x"
+    for _ in range(300):
+        nested = {"a": nested}
+    assert node.call("PUT", "/nests", {"settings": {"number_of_replicas": 0}, "mappings": {"enabled": False}})[0] == 200
+    assert node.call("PUT", "/nests/_doc/1", nested)[0] == 201
+    for path in ("**." * 300 + "x", "**.a." * 100 + "**.b", "-" + "**." * 300 + "x"):
+        before = used(node)
+        assert node.call("GET", f"/nests/_doc/1?filter_path={path}")[0] == 200
+        assert used(node) - before < 5, path[:20]
     for name, (status, body) in quick.items():
         before = used(node)
         got, answer = node.call("POST", "/words/_search" if name != "stops" else "/big/_search", body)
