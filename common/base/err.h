@@ -53,6 +53,7 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_DATE_TIME, 500, "date_time_exception", JAVA)                               \
     X(ERR_ZONE_RULES, 500, "zone_rules_exception", JAVA)                             \
     X(ERR_TOKEN_MGR, 500, "token_mgr_error", JAVA)                                   \
+    X(ERR_PART_UNUSABLE, 400, "illegal_argument_exception", JAVA) /* once used */    \
     X(ERR_MISSING_RESOURCE, 500, "missing_resource_exception", JAVA)                 \
     X(ERR_MAX_BYTES, 500, "max_bytes_length_exceeded_exception", JAVA)               \
     X(ERR_TOO_COMPLEX, 500, "too_complex_to_determinize_exception", JAVA)            \

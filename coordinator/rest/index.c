@@ -433,6 +433,8 @@ static void analyze(struct rest *r)
     if (e == ERR_OK && body == NULL) {
         e = err_set(&r->em, ERR_PARSE, "request body or source parameter is required");
     }
+    cx.has_index = index.p != NULL;
+    e = e == ERR_OK ? analyze_check(&cx, body, r->arena, &r->em) : e;
     if (e == ERR_OK && index.p != NULL) {
         struct expand_options o = {false, false, EXPAND_OPEN, true, false, 1U << BLOCK_READ};
         const struct index_target *t;

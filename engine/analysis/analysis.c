@@ -61,7 +61,7 @@ static enum err unknown_type(const char *component, struct str type, struct str 
 
 static enum err build_part(struct group_walk *w, struct str name, const struct settings *s, struct errmsg *em)
 {
-    struct str type = settings_str(s, "type", STR_NULL);
+    struct str type = part_type(s, &w->a->arena);
     const char *component = part_kind_name(w->kind);
     if (type.p == NULL) {
         return missing_type(component, name, em);
@@ -87,8 +87,10 @@ static enum err need_part(const void **out, struct group_walk *w, enum part_kind
     if (e != ERR_OK || *out != NULL) {
         return e;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s] failed to find %s under name [%.*s]", what,
-                   STR_ARG(analyzer), part_kind_name(kind), STR_ARG(name));
+    /* Elasticsearch calls a normalizer an analyzer where a filter is missing. */
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s] failed to find %s under name [%.*s]",
+                   kind == PART_TOKEN_FILTER ? "Custom Analyzer" : what, STR_ARG(analyzer),
+                   part_kind_name(kind), STR_ARG(name));
 }
 
 static enum err add_char_filters(struct chain *c, struct group_walk *w, const char *what,

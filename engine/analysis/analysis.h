@@ -74,6 +74,9 @@ struct analyze_context {
     enum field_analysis (*field_analyzer)(void *self, struct str field, const struct analyzer **out);
     void *self;
 };
+/* What is wrong with the body as such, before an index is looked for: has_index says whether one is named. */
+enum err analyze_check(const struct analyze_context *cx, const struct json *body, struct arena *arena,
+                       struct errmsg *em);
 enum err analyze_request(const struct analyze_context *cx, const struct json *body, struct arena *arena,
                          struct jsonw *w, struct errmsg *em);
 

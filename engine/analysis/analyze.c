@@ -40,21 +40,6 @@ static enum err missing_type(const char *component, const struct settings *s, st
     return e;
 }
 
-/* What `type` says, a list in brackets; p NULL: nothing. */
-static struct str type_of(const struct settings *s, struct arena *arena)
-{
-    const struct setting *t = settings_find(s, STR("type"));
-    if (t == NULL || t->is_null) {
-        return STR_NULL;
-    }
-    struct buf b;
-    buf_init(&b, NULL, ERR_REASON_BYTES);
-    settings_put_text(t, &b);
-    struct str text = arena_str(arena, buf_view(&b));
-    buf_fini(&b);
-    return text;
-}
-
 /* A part by name or by its definition. */
 static enum err resolve(const void **out, struct str *shown, enum part_kind kind, const struct json *v,
                         const struct analyze_request *r, const struct part_builder *b, struct errmsg *em)
@@ -75,7 +60,7 @@ static enum err resolve(const void **out, struct str *shown, enum part_kind kind
     if (e != ERR_OK) {
         return e;
     }
-    struct str type = type_of(&s, r->arena);
+    struct str type = part_type(&s, r->arena);
     if (type.p == NULL) {
         return missing_type(component, &s, em);
     }
@@ -396,7 +381,12 @@ static enum err explain(struct listing *g, const struct analyzer *an, struct str
         }
         jw_k(w, "analyzer");
         jw_obj(w);
-        jw_kstr(w, "name", shown);
+        jw_k(w, "name");
+        if (!g->r->cx->has_index && str_starts(shown, STR("ik_"))) {
+            jw_null(w); /* the plugin's own class, which has no name outside of an index */
+        } else {
+            jw_str(w, shown);
+        }
         e = write_stage(g, an, an->n_filters, em);
         jw_obj_end(w);
     }
@@ -427,6 +417,13 @@ static enum err respond(const struct analyze_request *r, const struct analyzer *
     enum err e = r->explain ? explain(&g, an, shown, inlined, em) : write_stage(&g, an, an->n_filters, em);
     jw_obj_end(w);
     return e == ERR_OK && w->out->failed ? err_no_memory(em) : e;
+}
+
+enum err analyze_check(const struct analyze_context *cx, const struct json *body, struct arena *arena,
+                       struct errmsg *em)
+{
+    struct analyze_request r = {.cx = cx, .arena = arena};
+    return analyze_parse(&r, body, em);
 }
 
 enum err analyze_request(const struct analyze_context *cx, const struct json *body, struct arena *arena,

@@ -28,6 +28,25 @@ static bool push_name(struct arena *arena, struct str **v, size_t n, size_t *cap
     return true;
 }
 
+/* Why a part cannot be used: of the character filters, of the tokenizer, of the filters in their order. */
+static const struct errmsg *first_unusable(const struct analyzer *an)
+{
+    for (size_t i = 0; i < an->n_char_filters; i++) {
+        if (an->char_filters[i]->unusable != NULL) {
+            return an->char_filters[i]->unusable;
+        }
+    }
+    if (an->tokenizer != NULL && an->tokenizer->unusable != NULL) {
+        return an->tokenizer->unusable;
+    }
+    for (size_t i = 0; i < an->n_filters; i++) {
+        if (an->filters[i]->unusable != NULL) {
+            return an->filters[i]->unusable;
+        }
+    }
+    return NULL;
+}
+
 enum err chain_add_char_filter(struct chain *c, const struct char_filter *f, struct str name,
                                struct errmsg *em)
 {
@@ -57,7 +76,7 @@ enum err chain_add_filter(struct chain *c, const struct token_filter *f, struct 
 {
     struct analyzer *an = &c->an;
     an->search_only |= f->search_only;
-    if (f->bind != NULL) {
+    if (f->bind != NULL && first_unusable(an) == NULL) {
         struct part_chain before = {.analyzer = an->name,
                                     .char_filters = an->char_filters,
                                     .n_char_filters = an->n_char_filters,
@@ -108,6 +127,13 @@ enum err chain_add_builtin(struct chain *c, enum part_kind kind, const char *nam
 
 enum err chain_end(struct chain *c, const struct analyzer **out, struct errmsg *em)
 {
+    const struct errmsg *why = first_unusable(&c->an);
+    if (why != NULL) {
+        if (em != NULL) {
+            *em = *why;
+        }
+        return ERR_PART_UNUSABLE;
+    }
     struct analyzer *an = ARENA_NEW(c->b->arena, struct analyzer);
     if (an == NULL) {
         return err_no_memory(em);

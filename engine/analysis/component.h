@@ -24,17 +24,22 @@ struct filtered_text {
     size_t n, cap;
 };
 
+/* Parts whose settings cannot be used are built nevertheless: the error is said by an analyzer that has them. Their
+ * `unusable` tells it, and they have nothing else. */
 struct char_filter {
     /* Replaces in->text by the filtered text (in the arena), composing the offset map. */
     enum err (*apply)(const struct char_filter *self, struct filtered_text *in, struct arena *arena,
                       struct errmsg *em);
     bool normalizes; /* may be part of a normalizer */
+    const struct errmsg *unusable;
 };
 
 struct tokenizer {
     /* Appends the tokens of `text` to `out`, with offsets into `text`; sets out->end_pos_inc. */
     enum err (*run)(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em);
     bool hides_frequency; /* _analyze does not explain the frequency of its tokens */
+    bool ends_at_token;   /* it reads the text token by token, no further */
+    const struct errmsg *unusable;
 };
 
 struct part_chain;
@@ -56,6 +61,7 @@ struct token_filter {
     bool shows_keyword;                       /* _analyze explains the keyword attribute from here on */
     bool search_only;                         /* must not be part of an analyzer that indexes */
     bool no_unigrams;                         /* gives shingles alone */
+    const struct errmsg *unusable;
 };
 
 /* Where a filter is bound: what runs before it, and the filters that it may name. */
@@ -93,7 +99,7 @@ struct analysis_env {
 
 /* Builds one part of the type that the factory serves. `name` is the part's name in the settings (or that of
  * its type), `s` its own settings ("type" included). Memory from `arena`. ERR_ILLEGAL_ARGUMENT for what its
- * settings get wrong. */
+ * settings get wrong, ERR_PART_UNUSABLE for what is said only once the part is used. */
 typedef enum err (*tokenizer_factory)(const struct tokenizer **out, struct str name, const struct settings *s,
                                       const struct analysis_env *env, struct arena *arena, struct errmsg *em);
 typedef enum err (*token_filter_factory)(const struct token_filter **out, struct str name,

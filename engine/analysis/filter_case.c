@@ -219,7 +219,7 @@ TOKEN_FILTER_FACTORY(lowercase_filter_new)
     }
     bool irish = str_eq_nocase(language, STR("irish")), turkish = str_eq_nocase(language, STR("turkish"));
     if (language.p != NULL && !irish && !turkish) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "language [%.*s] not support for lower case",
+        return err_set(em, ERR_PART_UNUSABLE, "language [%.*s] not support for lower case",
                        STR_ARG(language));
     }
     struct token_filter *f = ARENA_NEW(arena, struct token_filter);

@@ -132,13 +132,13 @@ static enum err shingle_sizes(const struct shingle_filter *f, const struct analy
             (long long)most, (long long)diff);
     }
     if (e == ERR_OK && f->max < 2) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Max shingle size must be >= 2");
+        return err_set(em, ERR_PART_UNUSABLE, "Max shingle size must be >= 2");
     }
     if (e == ERR_OK && f->min < 2) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Min shingle size must be >= 2");
+        return err_set(em, ERR_PART_UNUSABLE, "Min shingle size must be >= 2");
     }
     if (e == ERR_OK && f->min > f->max) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Min shingle size must be <= max shingle size");
+        return err_set(em, ERR_PART_UNUSABLE, "Min shingle size must be <= max shingle size");
     }
     return e;
 }
@@ -329,12 +329,12 @@ TOKEN_FILTER_FACTORY(fingerprint_filter_new)
     if (f == NULL) {
         return err_no_memory(em);
     }
-    if (separator.n > 1) {
+    if (separator.n != 1) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Setting [separator] must be a single, non-null character. [%.*s] was provided.",
                        STR_ARG(separator));
     }
-    f->separator = separator.n > 0 ? separator.p[0] : ' ';
+    f->separator = separator.p[0];
     f->base.apply = apply_fingerprint;
     f->base.synonym_use = SYNONYM_USE_REFUSED;
     *out = &f->base;

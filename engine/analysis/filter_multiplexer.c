@@ -12,6 +12,8 @@ struct multiplexer {
     struct chain_part *chains;
     size_t n;
     bool preserve;
+    const struct token_filter
+        *distinct; /* equal tokens at a position, whichever chain or token they are of */
 };
 
 /* As declared: the names wait for the analyzer that knows what they mean. */
@@ -21,17 +23,8 @@ struct multiplexer_part {
     struct str *filters;
     uint32_t n;
     bool preserve;
+    const struct token_filter *distinct;
 };
-
-static bool is_repeated(const struct token_list *to, size_t from, struct str text)
-{
-    for (size_t i = from; token_next(to, i); i++) {
-        if (str_eq(to->v[i].text, text)) {
-            return true;
-        }
-    }
-    return false;
-}
 
 static enum err run_chain(const struct chain_part *c, struct token t, struct token_list *to, size_t from,
                           struct errmsg *em)
@@ -42,6 +35,7 @@ static enum err run_chain(const struct chain_part *c, struct token t, struct tok
         return err_no_memory(em);
     }
     one.end_offset = t.end;
+    one.source = to->source;
     for (size_t i = 0; i < c->n; i++) {
         enum err e = c->v[i]->apply(c->v[i], &one, em);
         if (e != ERR_OK) {
@@ -49,9 +43,6 @@ static enum err run_chain(const struct chain_part *c, struct token t, struct tok
         }
     }
     for (size_t i = 0; token_next(&one, i); i++) {
-        if (is_repeated(to, from, one.v[i].text)) {
-            continue;
-        }
         one.v[i].pos_inc = to->n == from ? t.pos_inc : 0;
         if (!token_add(to, one.v[i])) {
             return err_no_memory(em);
@@ -67,6 +58,7 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
     struct token_list to;
     int32_t skipped = 0;
     token_list_init(&to, l->arena);
+    to.source = l->source;
     for (size_t i = 0; token_next(l, i); i++) {
         struct token t = l->v[i];
         size_t from = to.n;
@@ -83,7 +75,7 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
     l->v = to.v;
     l->n = to.n;
     l->cap = to.cap;
-    return ERR_OK;
+    return f->distinct->apply(f->distinct, l, em);
 }
 
 static enum err bind_chain(const struct multiplexer_part *p, struct str names,
@@ -132,9 +124,13 @@ static enum err bind(const struct token_filter *self, const struct part_chain *b
     *f = (struct multiplexer){
         .base = {.apply = apply, .synonym_use = SYNONYM_USE_REFUSED}, .chains = chains, .n = p->n};
     f->preserve = p->preserve;
+    f->distinct = p->distinct;
     *out = &f->base;
     for (uint32_t i = 0; i < p->n; i++) {
         enum err e = bind_chain(p, p->filters[i], before, arena, &chains[i], em);
+        for (size_t k = 0; e == ERR_OK && k < chains[i].n && f->base.unusable == NULL; k++) {
+            f->base.unusable = chains[i].v[k]->unusable;
+        }
         if (e != ERR_OK) {
             return e;
         }
@@ -144,7 +140,6 @@ static enum err bind(const struct token_filter *self, const struct part_chain *b
 
 TOKEN_FILTER_FACTORY(multiplexer_filter_new)
 {
-    (void)env;
     struct multiplexer_part *p = ARENA_NEW(arena, struct multiplexer_part);
     struct str *filters;
     uint32_t n;
@@ -164,5 +159,6 @@ TOKEN_FILTER_FACTORY(multiplexer_filter_new)
     }
     p->base.bind = bind;
     *out = &p->base;
-    return settings_bool(s, "preserve_original", true, &p->preserve, em);
+    enum err e = remove_duplicates_filter_new(&p->distinct, part, s, env, arena, em);
+    return e != ERR_OK ? e : settings_bool(s, "preserve_original", true, &p->preserve, em);
 }

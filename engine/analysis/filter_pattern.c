@@ -201,7 +201,7 @@ TOKEN_FILTER_FACTORY(pattern_capture_filter_new)
     if (f == NULL || !settings_list(s, "patterns", arena, &patterns, &n)) {
         return err_no_memory(em);
     }
-    if (n == 0) {
+    if (n == 0 && settings_find(s, STR("patterns")) == NULL) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "required setting 'patterns' is missing for token filter [%.*s]", STR_ARG(part));
     }

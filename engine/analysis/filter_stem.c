@@ -177,15 +177,56 @@ static enum err stem_new(const struct token_filter **out, const struct language 
     return ERR_OK;
 }
 
-static enum err unknown_language(struct str language, struct errmsg *em)
+/* Stemmers that Elasticsearch has. */
+static enum err check_built(struct str language, struct errmsg *em)
 {
+    static const char *const names[] = {"arabic",
+                                        "bengali",
+                                        "brazilian",
+                                        "bulgarian",
+                                        "czech",
+                                        "dutch_kp",
+                                        "estonian",
+                                        "galician",
+                                        "german2",
+                                        "greek",
+                                        "hindi",
+                                        "indonesian",
+                                        "kp",
+                                        "latvian",
+                                        "lightFinish",
+                                        "light_finnish",
+                                        "light_hungarian",
+                                        "light_norwegian",
+                                        "light_russian",
+                                        "light_swedish",
+                                        "lovins",
+                                        "minimal_galician",
+                                        "minimal_norwegian",
+                                        "minimal_portuguese",
+                                        "sorani"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_eq_nocase(language, str_of(names[i]))) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "the stemmer [%.*s] is not supported",
+                           STR_ARG(language));
+        }
+    }
+    return ERR_OK;
+}
+
+/* `code` says when: as soon as the filter is declared, or once it is used. */
+static enum err unknown_language(struct str language, enum err code, struct errmsg *em)
+{
+    enum err e = check_built(language, em);
+    if (e != ERR_OK) {
+        return e;
+    }
     char first = language.n > 0 && language.p[0] >= 'a' && language.p[0] <= 'z' ? (char)(language.p[0] - 32)
                  : language.n > 0                                               ? language.p[0]
                                                                                 : ' ';
     struct str rest = str_slice(language, 1, language.n);
     err_set(em, ERR_CLASS_NOT_FOUND, "org.tartarus.snowball.ext.%c%.*sStemmer", first, STR_ARG(rest));
-    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Invalid stemmer class specified: %c%.*s", first,
-                    STR_ARG(rest));
+    return err_wrap(em, code, "Invalid stemmer class specified: %c%.*s", first, STR_ARG(rest));
 }
 
 TOKEN_FILTER_FACTORY(stemmer_filter_new)
@@ -206,7 +247,7 @@ TOKEN_FILTER_FACTORY(stemmer_filter_new)
             return stem_new(out, &languages[i], arena, em);
         }
     }
-    return unknown_language(language, em);
+    return unknown_language(language, ERR_ILLEGAL_ARGUMENT, em);
 }
 
 TOKEN_FILTER_FACTORY(kstem_filter_new)
@@ -230,7 +271,7 @@ TOKEN_FILTER_FACTORY(snowball_filter_new)
             return stem_new(out, &row, arena, em);
         }
     }
-    return unknown_language(language, em);
+    return unknown_language(language, ERR_PART_UNUSABLE, em);
 }
 
 struct marker_filter {

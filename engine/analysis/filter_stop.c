@@ -182,10 +182,10 @@ TOKEN_FILTER_FACTORY(length_filter_new)
         return e;
     }
     if (f->min < 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "minimum length must be greater than or equal to zero");
+        return err_set(em, ERR_PART_UNUSABLE, "minimum length must be greater than or equal to zero");
     }
     if (f->min > f->max) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "maximum length must not be greater than minimum length");
+        return err_set(em, ERR_PART_UNUSABLE, "maximum length must not be greater than minimum length");
     }
     f->base.apply = apply_length;
     *out = &f->base;
@@ -196,7 +196,14 @@ static enum err apply_limit(const struct token_filter *self, struct token_list *
 {
     (void)em;
     const struct measure_filter *f = (const struct measure_filter *)self;
-    l->n = MIN_OF(l->n, (size_t)f->max);
+    if (l->n < (size_t)f->max) {
+        return ERR_OK;
+    }
+    l->n = (size_t)f->max;
+    if (!f->consume_all) { /* what is behind is never read */
+        l->end_pos_inc = 0;
+        l->end_offset = l->ends_at_token ? l->v[l->n - 1].end : l->end_offset;
+    }
     return ERR_OK;
 }
 
@@ -212,7 +219,7 @@ TOKEN_FILTER_FACTORY(limit_filter_new)
         e = settings_bool(s, "consume_all_tokens", false, &f->consume_all, em);
     }
     if (e == ERR_OK && f->max < 1) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxTokenCount must be greater than zero");
+        return err_set(em, ERR_PART_UNUSABLE, "maxTokenCount must be greater than zero");
     }
     f->base.apply = apply_limit;
     *out = &f->base;

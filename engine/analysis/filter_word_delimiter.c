@@ -50,10 +50,10 @@ static bool put(struct delimiting *d, struct token_list *l, struct str text, siz
 {
     struct token t = {
         .text = text, .start = d->t.start, .end = d->t.end, .pos_inc = inc, .pos_len = 1, .type = d->t.type};
-    uint32_t start = d->t.start + d->parts.at[from];
+    uint32_t start = d->t.start + d->parts.place[from];
     if (d->exact) {
         t.start = start;
-        t.end = d->t.start + d->parts.at[to];
+        t.end = d->t.start + d->parts.place[to];
     } else if (single && start <= d->t.end) {
         t.start = start;
     }
@@ -207,8 +207,8 @@ static bool take_word(struct delimiting *d, const struct token *t)
         d->inc -= t->pos_inc == 1 && !d->first;
         return true;
     }
-    d->exact = t->end - t->start == t->text.n;
-    return cut_word(d);
+    return word_parts_place(&d->parts, token_source(&d->to, t), t->text, d->to.arena, &d->exact)
+           && cut_word(d);
 }
 
 static enum err apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
@@ -216,6 +216,7 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
     struct delimiting d = {.o = &((const struct delimiter_filter *)self)->o, .first = true};
     bool ok = true;
     token_list_init(&d.to, l->arena);
+    d.to.source = l->source;
     token_list_init(&d.word, l->arena);
     memory_request_buf(&d.some.text);
     memory_request_buf(&d.all.text);

@@ -160,15 +160,19 @@ static bool cut_word(struct delimiting *d)
 
 static bool give_edges(struct delimiting *d)
 {
-    bool exact = d->o->adjust_offsets && d->t.end - d->t.start == d->t.text.n;
+    bool same;
+    if (!word_parts_place(&d->parts, token_source(&d->to, &d->t), d->t.text, d->to.arena, &same)) {
+        return false;
+    }
+    bool exact = d->o->adjust_offsets && same;
     int32_t pos = 0;
     for (size_t i = 0; i < d->n; i++) {
         const struct edge *x = &d->edges[i];
         struct token t = d->t;
         t.text = x->text;
         if (exact) {
-            t.start = d->t.start + d->parts.at[x->from];
-            t.end = d->t.start + d->parts.at[x->to];
+            t.start = d->t.start + d->parts.place[x->from];
+            t.end = d->t.start + d->parts.place[x->to];
         }
         t.start = MAX_OF(t.start, d->last_start); /* offsets never go back */
         t.end = MAX_OF(t.end, d->last_start);
@@ -225,6 +229,7 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
     struct delimiting d = {.o = &((const struct delimiter_filter *)self)->o};
     bool ok = true;
     token_list_init(&d.to, l->arena);
+    d.to.source = l->source;
     memory_request_buf(&d.some.text);
     memory_request_buf(&d.all.text);
     for (size_t i = 0; token_next(l, i) && ok; i++) {

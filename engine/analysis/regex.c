@@ -71,6 +71,10 @@ static enum err compile(struct regex *r, struct str pattern, uint32_t flags, str
         buf_fini(&icu);
         return err_no_memory(em);
     }
+    if (icu.n == 0) {
+        buf_z(&icu, "(?:)"); /* ICU takes no empty pattern */
+        flags &= ~(uint32_t)UREGEX_LITERAL;
+    }
     UText *ut = utext_openUTF8(NULL, icu.p != NULL ? icu.p : "", (int64_t)icu.n, &status);
     r->re = uregex_openUText(ut, flags, &where, &status);
     utext_close(ut);

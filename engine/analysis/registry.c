@@ -117,6 +117,20 @@ static const struct char_filter_entry char_filters[] = {
     {"pattern_replace", pattern_replace_char_filter_new, AS_TYPE | BARE_REFUSED, NULL},
 };
 
+struct str part_type(const struct settings *s, struct arena *arena)
+{
+    const struct setting *t = settings_find(s, STR("type"));
+    if (t == NULL || t->is_null) {
+        return STR_NULL;
+    }
+    struct buf b;
+    buf_init(&b, NULL, ERR_REASON_BYTES);
+    settings_put_text(t, &b);
+    struct str text = arena_str(arena, buf_view(&b));
+    buf_fini(&b);
+    return text;
+}
+
 const char *part_kind_name(enum part_kind kind)
 {
     return kind == PART_TOKENIZER ? "tokenizer" : kind == PART_TOKEN_FILTER ? "filter" : "char_filter";
@@ -179,6 +193,30 @@ static bool names_language(const struct found *f)
     return f->preset != NULL && str_starts(str_of(f->preset), STR("language="));
 }
 
+/* What stands for a part that cannot be used. */
+static const void *unusable(enum part_kind kind, size_t at, struct arena *arena, const struct errmsg *em)
+{
+    struct errmsg *why = ARENA_NEW(arena, struct errmsg);
+    struct tokenizer *t = kind == PART_TOKENIZER ? ARENA_NEW(arena, struct tokenizer) : NULL;
+    struct token_filter *f = kind == PART_TOKEN_FILTER ? ARENA_NEW(arena, struct token_filter) : NULL;
+    struct char_filter *c = kind == PART_CHAR_FILTER ? ARENA_NEW(arena, struct char_filter) : NULL;
+    if (why == NULL) {
+        return NULL;
+    }
+    *why = *em;
+    if (t != NULL) {
+        t->unusable = why;
+    }
+    if (f != NULL) {
+        f->unusable = why;
+        f->normal = token_filters[at].make == lowercase_filter_new ? f : NULL;
+    }
+    if (c != NULL) {
+        c->unusable = why;
+    }
+    return t != NULL ? (const void *)t : f != NULL ? (const void *)f : (const void *)c;
+}
+
 static enum err make(const void **out, enum part_kind kind, size_t at, struct str name,
                      const struct settings *s, const struct part_builder *b, struct errmsg *em)
 {
@@ -196,6 +234,10 @@ static enum err make(const void **out, enum part_kind kind, size_t at, struct st
         const struct char_filter *t = NULL;
         e = char_filters[at].make(&t, name, s, env, b->arena, em);
         *out = t;
+    }
+    if (e == ERR_PART_UNUSABLE && em != NULL) {
+        *out = unusable(kind, at, b->arena, em);
+        e = *out != NULL ? ERR_OK : err_no_memory(em);
     }
     return e;
 }

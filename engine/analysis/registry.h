@@ -42,6 +42,8 @@ struct part_builder {
 /* Runs and forgets the cleanups. */
 void cleanups_run(struct part_cleanup **list);
 
+/* What `type` of a definition says, a list in brackets; p NULL: nothing. */
+struct str part_type(const struct settings *s, struct arena *arena);
 const char *part_kind_name(enum part_kind kind); /* "tokenizer", "filter", "char_filter" */
 
 /* Builds a part of `type` from settings. *known is false, with ERR_OK, when there is no such type. */

@@ -37,6 +37,8 @@ enum err analyzer_run_stages(const struct analyzer *an, struct str text, size_t 
     out->n = 0;
     out->end_pos_inc = 0;
     out->end_offset = (uint32_t)text.n;
+    out->source = text;
+    out->ends_at_token = an->tokenizer->ends_at_token;
     if (text.n > ANALYZED_BYTES_MAX) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "a text of %zu bytes is too long to be analyzed", text.n);
     }

@@ -50,7 +50,7 @@ struct parser {
 static struct node *fail(struct parser *p, const char *what)
 {
     if (p->e == ERR_OK) {
-        p->e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "%s", what);
+        p->e = err_set(p->em, ERR_PART_UNUSABLE, "%s", what);
     }
     return NULL;
 }

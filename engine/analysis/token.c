@@ -1,5 +1,10 @@
 #include "engine/analysis/token.h"
 
+struct str token_source(const struct token_list *l, const struct token *t)
+{
+    return t->end <= l->source.n && t->start <= t->end ? str_slice(l->source, t->start, t->end) : t->text;
+}
+
 void token_list_init(struct token_list *l, struct arena *arena)
 {
     *l = (struct token_list){.arena = arena};

@@ -32,6 +32,8 @@ struct token_list {
     size_t n, cap;
     /* byte length of the original text; what the tokenizer says, where it sets another one */
     uint32_t end_offset;
+    struct str source;   /* the original text; p == NULL: not at hand */
+    bool ends_at_token;  /* the tokenizer reads no further than the token that was asked for */
     int32_t end_pos_inc; /* positions skipped behind the last token (stop words at the end) */
     bool no_graph;       /* positions are no graph, whatever pos_len says: queries take the tokens position by
                           * position (Elasticsearch's DisableGraphAttribute) */
@@ -40,6 +42,8 @@ struct token_list {
                           * (pinyin_filter.c) */
 };
 
+/* What a token was cut from, as far as the list knows it: else its own text. */
+struct str token_source(const struct token_list *l, const struct token *t);
 /* Prepares an empty list. */
 void token_list_init(struct token_list *l, struct arena *arena);
 /* Makes room for n tokens in an empty list, so that filling it moves nothing; false: no memory. */

@@ -98,7 +98,7 @@ static enum err chars_new(const struct tokenizer **out, const struct settings *s
         return e;
     }
     if (max < 1 || max > 1048576) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+        return err_set(em, ERR_PART_UNUSABLE,
                        "maxTokenLen must be greater than 0 and less than 1048576 passed: %d", max);
     }
     *t = ARENA_NEW(arena, struct char_tokenizer);
@@ -106,6 +106,7 @@ static enum err chars_new(const struct tokenizer **out, const struct settings *s
         return err_no_memory(em);
     }
     (*t)->base.run = run_chars;
+    (*t)->base.ends_at_token = true;
     (*t)->units_max = (uint32_t)max;
     *out = &(*t)->base;
     return ERR_OK;
@@ -121,7 +122,7 @@ TOKENIZER_FACTORY(keyword_tokenizer_new)
         return e != ERR_OK ? e : err_no_memory(em);
     }
     if (buffer < 1 || buffer > 1048576) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+        return err_set(em, ERR_PART_UNUSABLE,
                        "maxTokenLen must be greater than 0 and less than 1048576 passed: %d", buffer);
     }
     t->run = run_keyword;
@@ -176,7 +177,9 @@ static bool not_in_group(const struct char_tokenizer *t, uint32_t c)
 
 static enum err bad_escape(struct str item, struct errmsg *em)
 {
-    return err_set(em, ERR_RUNTIME, "Invalid escaped char in [%.*s]", STR_ARG(item));
+    return item.n > 1 && (item.p[1] & 0x80) == 0
+               ? err_set(em, ERR_RUNTIME, "Invalid escaped char %c in [%.*s]", item.p[1], STR_ARG(item))
+               : err_set(em, ERR_RUNTIME, "Invalid escaped char in [%.*s]", STR_ARG(item));
 }
 
 /* "\n", "\u0020" or the character itself. */

@@ -242,9 +242,10 @@ TOKENIZER_FACTORY(classic_tokenizer_new)
         return e != ERR_OK ? e : err_no_memory(em);
     }
     if (max < 1) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxTokenLength must be greater than zero");
+        return err_set(em, ERR_PART_UNUSABLE, "maxTokenLength must be greater than zero");
     }
     t->base.run = run;
+    t->base.ends_at_token = true;
     t->units_max = (uint32_t)max;
     *out = &t->base;
     return ERR_OK;

@@ -95,10 +95,9 @@ static enum err read_kinds(struct ngram_tokenizer *t, const struct settings *s, 
 enum err ngram_sizes(int32_t min, int32_t max, struct errmsg *em)
 {
     if (min < 1) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "minGram must be greater than zero");
+        return err_set(em, ERR_PART_UNUSABLE, "minGram must be greater than zero");
     }
-    return min <= max ? ERR_OK
-                      : err_set(em, ERR_ILLEGAL_ARGUMENT, "minGram must not be greater than maxGram");
+    return min <= max ? ERR_OK : err_set(em, ERR_PART_UNUSABLE, "minGram must not be greater than maxGram");
 }
 
 enum err ngram_width(int32_t min, int32_t max, const struct analysis_env *env, struct errmsg *em)

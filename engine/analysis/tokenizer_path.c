@@ -141,6 +141,7 @@ TOKENIZER_FACTORY(path_hierarchy_tokenizer_new)
     if (t == NULL) {
         return err_no_memory(em);
     }
+    int32_t buffer;
     t->base.run = run;
     *out = &t->base;
     enum err e = read_char(s, "delimiter", '/', &t->delimiter, em);
@@ -148,10 +149,16 @@ TOKENIZER_FACTORY(path_hierarchy_tokenizer_new)
         e = read_char(s, "replacement", t->delimiter, &t->replacement, em);
     }
     if (e == ERR_OK) {
+        e = part_int(s, "buffer_size", 1024, &buffer, em);
+    }
+    if (e == ERR_OK) {
         e = part_int(s, "skip", 0, &t->skip, em);
     }
+    if (e == ERR_OK && buffer < 0) {
+        return err_set(em, ERR_PART_UNUSABLE, "bufferSize cannot be negative");
+    }
     if (e == ERR_OK && t->skip < 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "skip cannot be negative");
+        return err_set(em, ERR_PART_UNUSABLE, "skip cannot be negative");
     }
     return e == ERR_OK ? settings_bool(s, "reverse", false, &t->reverse, em) : e;
 }

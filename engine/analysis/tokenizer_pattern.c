@@ -65,7 +65,7 @@ TOKENIZER_FACTORY(pattern_tokenizer_new)
         return e;
     }
     if (t->group > regex_groups(t->regex)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+        return err_set(em, ERR_PART_UNUSABLE,
                        "invalid group specified: pattern only has: %d capturing groups",
                        (int)regex_groups(t->regex));
     }

@@ -132,16 +132,17 @@ TOKENIZER_FACTORY(standard_tokenizer_new)
         return e;
     }
     if (max < 1) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxTokenLength must be greater than zero");
+        return err_set(em, ERR_PART_UNUSABLE, "maxTokenLength must be greater than zero");
     }
     if (max > TOKEN_UNITS_MAX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxTokenLength may not exceed %d", TOKEN_UNITS_MAX);
+        return err_set(em, ERR_PART_UNUSABLE, "maxTokenLength may not exceed %d", TOKEN_UNITS_MAX);
     }
     struct standard *t = ARENA_NEW(arena, struct standard);
     if (t == NULL) {
         return err_no_memory(em);
     }
     t->base.run = run;
+    t->base.ends_at_token = true;
     t->units_max = (uint32_t)max;
     *out = &t->base;
     return ERR_OK;

@@ -212,8 +212,11 @@ static enum err run(const struct tokenizer *self, struct str text, struct token_
     const struct url_tokenizer *t = (const struct url_tokenizer *)self;
     for (size_t at = 0; at < text.n && !token_stop(0);) {
         const char *type = NULL;
-        size_t window = MIN_OF(text.n, at + (size_t)t->units_max * 3 + 4);
-        struct str seen = str_slice(text, 0, window);
+        /* no rule sees more than a token may have */
+        size_t window = at
+                        + part_units(str_slice(text, at, MIN_OF(text.n, at + (size_t)t->units_max * 3 + 4)),
+                                     t->units_max);
+        struct str seen = str_slice(text, 0, window > at ? window : text.n);
         size_t end = word_scan(seen, at, &type), link = url(seen, at), address_end = mail(seen, at);
         if (link > at && link >= end) {
             end = link;
@@ -252,11 +255,12 @@ TOKENIZER_FACTORY(uax_url_email_tokenizer_new)
         return e != ERR_OK ? e : err_no_memory(em);
     }
     if (max < 1 || max > 1048576) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+        return err_set(em, ERR_PART_UNUSABLE,
                        max < 1 ? "maxTokenLength must be greater than zero"
                                : "maxTokenLength may not exceed 1048576");
     }
     t->base.run = run;
+    t->base.ends_at_token = true;
     t->units_max = (uint32_t)max;
     *out = &t->base;
     return ERR_OK;

@@ -109,6 +109,28 @@ bool word_parts_open(struct word_parts *w, const struct word_parts_options *o, s
     return true;
 }
 
+bool word_parts_place(struct word_parts *w, struct str source, struct str text, struct arena *arena,
+                      bool *exact)
+{
+    *exact = utf16_length(source) == utf16_length(text);
+    w->place = w->at;
+    if (source.n == text.n && *exact) {
+        return true;
+    }
+    w->place = ARENA_ARRAY(arena, uint32_t, w->n + 1);
+    size_t in_text = 0, in_source = 0, units = 0, seen = 0; /* units up to in_text, and up to in_source */
+    for (size_t i = 0; w->place != NULL && i <= w->n; i++) {
+        while (seen < units && in_source < source.n) {
+            seen += utf8_next(source, &in_source) >= 0x10000 ? 2 : 1;
+        }
+        w->place[i] = (uint32_t)(seen < units ? source.n + 1 : in_source);
+        if (i < w->n) {
+            units += utf8_next(text, &in_text) >= 0x10000 ? 2 : 1;
+        }
+    }
+    return w->place != NULL;
+}
+
 uint8_t word_parts_type(const struct word_parts *w)
 {
     uint8_t type = w->types[w->from];

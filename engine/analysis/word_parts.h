@@ -40,6 +40,7 @@ struct word_parts {
     const struct word_parts_options *o;
     uint8_t *types;
     uint32_t *at;     /* byte of each character, and of the end */
+    uint32_t *place;  /* the same in the text that the word was cut from (word_parts_place()) */
     uint8_t *letters; /* ' and s where they are, for possessives */
     size_t n;
     size_t first, last; /* without delimiters at the ends */
@@ -50,6 +51,10 @@ struct word_parts {
 /* false: no memory. Moves to the first part. */
 bool word_parts_open(struct word_parts *w, const struct word_parts_options *o, struct str text,
                      struct arena *arena) NODISCARD;
+/* Finds w->place, by UTF-16 units: characters that lie behind the end of `source`, what the word was cut from, are at
+ * source.n + 1. *exact: the word has as many units. false: no memory. */
+bool word_parts_place(struct word_parts *w, struct str source, struct str text, struct arena *arena,
+                      bool *exact) NODISCARD;
 void word_parts_next(struct word_parts *w);
 /* PART_ALPHA, PART_DIGIT ... of the present part. */
 uint8_t word_parts_type(const struct word_parts *w);
