@@ -135,6 +135,8 @@ enum resolved { RESOLVED, RESOLVED_BAD_PARSE, RESOLVED_BAD_DATE };
  * of it does. */
 enum resolved date_resolve(const struct el_run *run, struct date_parts *p, const struct zone *zone,
                            enum date_fill fill, struct instant *out);
+/* Why there is no such date, in Java's words, after RESOLVED_BAD_DATE; returns ERR_DATE_TIME. */
+enum err date_no_such(const struct date_parts *p, struct str text, struct errmsg *em);
 
 /* English names: months 1-12, weekdays 1-7 (Monday first), quarters, AM and PM, eras. NULL: out of range. */
 const char *date_text(enum date_field field, enum el_text style, int64_t v);

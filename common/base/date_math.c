@@ -206,7 +206,7 @@ static enum err plain(const struct date_format *f, struct str text, const struct
         return err_set(em, ERR_PARSE, "cannot parse empty date");
     }
     enum err e = date_parse(f, text, zone, fill, out, em);
-    if (e == ERR_OK || e == ERR_NO_MEMORY) {
+    if (e == ERR_OK || e == ERR_NO_MEMORY || e == ERR_DATE_TIME) { /* the last: well formed, and no date */
         return e;
     }
     return err_wrap(em, ERR_PARSE, "failed to parse date field [%.*s] with format [%.*s]: [%s]",

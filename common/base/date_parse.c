@@ -385,7 +385,7 @@ enum err date_parse(const struct date_format *f, struct str text, const struct z
         case RESOLVED:
             return ERR_OK;
         case RESOLVED_BAD_DATE:
-            return err_set(em, ERR_DATE_TIME, "Invalid date '%.*s'", STR_ARG(text));
+            return date_no_such(&parts, text, em);
         case RESOLVED_BAD_PARSE:
             range = true;
         }

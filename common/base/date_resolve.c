@@ -324,7 +324,8 @@ static enum resolved resolve_epoch(const struct date_parts *p, const struct zone
 {
     struct instant t;
     if (parts_has(p, FLD_EPOCH_MS)) {
-        if (p->v[FLD_EPOCH_MS] < 0) {
+        if (p->v[FLD_EPOCH_MS] % 1000
+            < 0) { /* no fraction of a second may be negative, and none is carried over */
             return RESOLVED_BAD_PARSE;
         }
         t = instant_of_ms(p->v[FLD_EPOCH_MS]);
@@ -346,6 +347,45 @@ static enum resolved resolve_epoch(const struct date_parts *p, const struct zone
     }
     out->nanos = t.nanos;
     return RESOLVED;
+}
+
+static enum err bad_value(struct errmsg *em, const char *field, const char *valid, int64_t v)
+{
+    return err_set(em, ERR_DATE_TIME, "Invalid value for %s (valid values %s): %lld", field, valid,
+                   (long long)v);
+}
+
+enum err date_no_such(const struct date_parts *p, struct str text, struct errmsg *em)
+{
+    static const char *const months[] = {"JANUARY",   "FEBRUARY", "MARCH",    "APRIL",
+                                         "MAY",       "JUNE",     "JULY",     "AUGUST",
+                                         "SEPTEMBER", "OCTOBER",  "NOVEMBER", "DECEMBER"};
+    int64_t year = 1970, month = parts_has(p, FLD_MONTH) ? p->v[FLD_MONTH] : 1,
+            day = parts_has(p, FLD_DAY) ? p->v[FLD_DAY] : 1;
+    (void)parts_year(p, &year);
+    if (!between(year, -YEAR_MAX, YEAR_MAX)) {
+        return bad_value(em, "Year", "-999999999 - 999999999", year);
+    }
+    if (parts_has(p, FLD_DAY_OF_YEAR)) {
+        day = p->v[FLD_DAY_OF_YEAR];
+        return !between(day, 1, 366)
+                   ? bad_value(em, "DayOfYear", "1 - 365/366", day)
+                   : err_set(em, ERR_DATE_TIME, "Invalid date 'DayOfYear 366' as '%lld' is not a leap year",
+                             (long long)year);
+    }
+    if (!between(month, 1, 12)) {
+        return bad_value(em, "MonthOfYear", "1 - 12", month);
+    }
+    if (!between(day, 1, 31)) {
+        return bad_value(em, "DayOfMonth", "1 - 28/31", day);
+    }
+    if (day <= civil_month_days(year, (int)month)) { /* a week's date */
+        return err_set(em, ERR_DATE_TIME, "Invalid date '%.*s'", STR_ARG(text));
+    }
+    return day == 29
+               ? err_set(em, ERR_DATE_TIME, "Invalid date 'February 29' as '%lld' is not a leap year",
+                         (long long)year)
+               : err_set(em, ERR_DATE_TIME, "Invalid date '%s %lld'", months[month - 1], (long long)day);
 }
 
 static void fill_up(struct date_parts *p)

@@ -114,7 +114,7 @@ def is_served(want, got):
     return want[0] == 500 and got[0] == 200 and isinstance(error, dict) and any(SERVED.search(f"{c.get('type')}: {c.get('reason')}") for c in causes(error))
 
 
-SERVED = re.compile(r'null_pointer_exception: (Input string is null|None|.*because "value" is null)|class_cast_exception: class java\.lang\.|illegal_state_exception: unexpected docvalues type NONE')
+SERVED = re.compile(r'null_pointer_exception: (Input string is null|None|.*because "value" is null)|array_index_out_of_bounds_exception: Index 0 out of bounds for length 0|class_cast_exception: class java\.lang\.|illegal_state_exception: unexpected docvalues type NONE')
 
 # Fields that have no columns at all: which of them a pattern meets first is a matter of a map of Java's.
 NO_COLUMNS = re.compile(r"ielddata is (not supported on field \[_|unsupported on fields of type)|Text fields are not optimised")

@@ -1,7 +1,7 @@
 """Dates in every format, read and written: patterns of Java, named formats, date math, zones with daylight saving."""
-# Without what a locale of Java says of weeks and their days: that depends on how the JVM was started.
+# Without what a locale of Java says of weeks, their days, and the long names of months and eras: that depends on how the JVM was started.
 KINDS = ["date", "date_nanos", "date_range"]
-LETTERS = ["yyyy", "uuuu", "yy", "y", "u", "uu", "MM", "M", "MMM", "MMMM", "LL", "dd", "d", "D", "DDD", "HH", "H", "hh", "h", "kk", "KK", "mm", "m", "ss", "s", "SSS", "S", "SSSSSS", "SSSSSSSSS", "n", "A", "N", "a", "EEE", "E", "Q", "QQ", "QQQ", "q", "F", "G", "GGGG",
+LETTERS = ["yyyy", "uuuu", "yy", "y", "u", "uu", "MM", "M", "MMM", "LL", "dd", "d", "D", "DDD", "HH", "H", "hh", "h", "kk", "KK", "mm", "m", "ss", "s", "SSS", "S", "SSSSSS", "SSSSSSSSS", "n", "A", "N", "a", "EEE", "E", "Q", "QQ", "QQQ", "q", "F", "G",
            "Z", "ZZ", "ZZZ", "ZZZZ", "ZZZZZ", "X", "XX", "XXX", "x", "xxx", "VV", "z", "zzzz", "O", "OOOO", "VVV", "p", "ppH", "g", "L", "MMMMM", "'T'", "''", "[", "]", "'o''clock'", "T", "b", "#", "{", "'", "yyyyy", "ddd", "HHH", "aa", "SSSSSSSSSS"]
 JOINS = ["-", "/", " ", ".", ":", "", "'T'", "T", ", "]
 COMMON = ["yyyy-MM-dd", "yyyy/MM/dd HH:mm:ss", "uuuu-MM-dd'T'HH:mm:ss.SSSXXX", "dd.MM.yyyy", "yyyyMMdd", "yyyyMMddHHmmss", "yyyy-MM-dd HH:mm:ss Z", "yyyy-MM-dd'T'HH:mm[:ss][.SSS][X]", "EEE MMM dd HH:mm:ss Z yyyy", "MMM d, yyyy h:mm a", "yyyy-DDD", "HH:mm", "MM-dd", "yyyy-QQQ", "yyyy", "yyyy-MM-dd HH:mm z", "yyyy-MM-dd VV",
@@ -53,7 +53,7 @@ def readings(draw, world):
     body = {"query": {"range": {f: {**ends, **draw.keys(format=(0.75, lambda: pattern(draw)), time_zone=(0.3, lambda: draw.choice(ZONES)), relation=(0.05, lambda: "within"))}}}}
     if draw.chance(0.1):
         body = {"query": {"term": {f: moment(draw)}}}
-    return "POST", f"/{world.indices[0]}/_validate/query?explain=true", body
+    return "POST", f"/{world.indices[0]}/_validate/query?explain=true&all_shards=true", body
 
 
 def writings(draw, world):
