@@ -55,7 +55,8 @@ static bool bind_bucket(struct top_hits *t, struct bucket_hits *b)
                                   .want_scores = t->source->track_scores,
                                   .arena = r->arena};
         b->best = -INFINITY;
-        e = top_docs_new(&b->top, &o, &r->em);
+        e = t->sort != NULL ? sort_plan_check_missing(t->sort, &r->em) : ERR_OK;
+        e = e == ERR_OK ? top_docs_new(&b->top, &o, &r->em) : e;
     }
     if (e == ERR_OK && b->leaf != r->leaf->index + 1) {
         e = top_docs_leaf(b->top, r->leaf, &t->scorer, &r->em);

@@ -267,7 +267,8 @@ static enum err find(struct inner_hits *x, const struct fetch_hit *h, struct fou
     *out = (struct found){.best = NAN};
     if (s->size > 0 && k > 0) {
         struct top_docs_opts o = {.k = (uint32_t)k, .sort = x->sort, .want_scores = true, .arena = h->arena};
-        e = top_docs_new(&top, &o, x->f.em);
+        e = x->sort != NULL ? sort_plan_check_missing(x->sort, x->f.em) : ERR_OK;
+        e = e == ERR_OK ? top_docs_new(&top, &o, x->f.em) : e;
     }
     e = e == ERR_OK ? run(x, h, top, out) : e;
     e = e == ERR_OK && top != NULL

@@ -214,6 +214,9 @@ static enum err check_after(struct run *r)
     enum err e = ERR_OK;
     for (uint32_t i = 0; i < MIN_OF(after->n, r->source->n_sort) && e == ERR_OK; i++) {
         struct sort_cell cell = {0};
+        if (r->source->size == 0 && after->items[i].type == JSON_NULL) {
+            continue; /* nothing is compared with it */
+        }
         buf_init(&cell.text, NULL, BUF_UNLIMITED);
         e = sort_cell_parse(r->sort, i, &after->items[i], &cell, r->em);
         buf_fini(&cell.text);
@@ -352,6 +355,7 @@ static enum err prepare(struct run *r)
     e = e == ERR_OK && r->sort != NULL && s->search_after != NULL ? check_after(r) : e;
     e = e == ERR_OK ? prepare_top(r) : e;
     e = e == ERR_OK ? check_window(r) : e;
+    e = e == ERR_OK && r->sort != NULL ? sort_plan_check_missing(r->sort, r->em) : e;
     r->threshold = s->track_total == TRACK_TOTAL_DISABLED ? 0 : s->track_total;
     if (e == ERR_OK && s->agg_spec != NULL) {
         /* Aggregations ask the weight for global and filtered documents: it is made with them in mind. */

@@ -74,6 +74,7 @@ static void bind_missing(struct sort_key *k, enum field_type t)
             k->missing_num = missing_of_text(k, t, json_text(m), m->type == JSON_NUMBER, &ok);
         }
         k->missing_refused = !ok;
+        k->missing_first = k->is_text; /* no document is without a value: only search_after may be */
         return;
     }
     /* The extreme that puts them where they belong under the direction. */
@@ -195,10 +196,17 @@ static enum err check_number_options(const struct search_context *cx, const stru
     return ERR_QUERY_SHARD;
 }
 
+/* NULL where nobody maps it, or it is an object. */
+static const struct field *leaf_field(const struct search_context *cx, struct str name)
+{
+    const struct field *f = mapping_field(cx->shard->view->mapping, name);
+    return f != NULL && f->type != FT_OBJECT && f->type != FT_NESTED ? f : NULL;
+}
+
 static enum err bind_field(const struct search_context *cx, struct sort_key *k, struct errmsg *em)
 {
     const struct sort_spec *s = k->spec;
-    k->field = mapping_field(cx->shard->view->mapping, s->field);
+    k->field = leaf_field(cx, s->field);
     enum field_type t = k->field != NULL ? k->field->type : FT_OBJECT;
     if (k->field == NULL) {
         enum err e = bind_unmapped(cx, k, &t, em);
@@ -213,6 +221,9 @@ static enum err bind_field(const struct search_context *cx, struct sort_key *k, 
     enum err e = loaded ? check_number_options(cx, k, t, em) : ERR_OK;
     if (e != ERR_OK) {
         return e;
+    }
+    if (t == FT_BINARY && k->field != NULL && k->field->doc_values) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "can't sort on binary field");
     }
     if (k->field != NULL && !has_text_column(k->field)
         && ((!is_text_type(t) && !has_num_column(t)) || (!k->field->doc_values && t < FT_META_ID))) {
@@ -229,8 +240,8 @@ static enum err bind_field(const struct search_context *cx, struct sort_key *k, 
         k->floating = false;
     }
     bind_missing(k, t);
-    /* Where a comparator of its own has to be made the value is read by that, once there are documents to sort. */
-    bool plain = k->nested == NULL && s->numeric_type.p == NULL
+    /* Where a comparator of its own has to be made the value is read by that: sort_plan_check_missing(). */
+    bool plain = k->nested == NULL && s->numeric_type.p == NULL && t != FT_HALF_FLOAT && t != FT_SCALED_FLOAT
                  && (s->mode == SORT_MODE_DEFAULT || s->mode == SORT_MODE_MIN || s->mode == SORT_MODE_MAX);
     return plain && k->missing_refused ? refuse_missing(k, em) : ERR_OK;
 }
@@ -239,7 +250,7 @@ static enum err bind_geo(const struct search_context *cx, struct sort_key *k, st
 {
     const struct sort_spec *s = k->spec;
     k->is_geo = k->floating = true;
-    k->field = mapping_field(cx->shard->view->mapping, s->field);
+    k->field = leaf_field(cx, s->field);
     k->missing_num =
         num_from_double(INFINITY); /* a document without a place is farthest, whatever the direction */
     if (k->field == NULL && !s->ignore_unmapped) {
@@ -519,13 +530,32 @@ bool sort_surely_after(const struct sort_plan *p, doc_id doc, const struct sort_
            > num_to_double(bound->num) * s->unit_metres;
 }
 
+#define NANOS_MS_MAX (INT64_MAX / 1000000)
+
+void sort_check_nanos(struct sort_plan *p, const struct sort_key *k, int64_t v)
+{
+    if (!str_is(k->spec->numeric_type, "date_nanos") || k->field->type != FT_DATE || p->error.n > 0) {
+        return;
+    }
+    if (v < 0) {
+        err_set(&p->error, ERR_ILLEGAL_ARGUMENT,
+                "milliSeconds [%lld] are before the epoch in 1970 and cannot be converted to nanoseconds",
+                (long long)v);
+    } else if (v > NANOS_MS_MAX) {
+        err_set(&p->error, ERR_ILLEGAL_ARGUMENT,
+                "milliSeconds [%lld] are after 2262-04-11T23:47:16.854775807 and cannot be converted to "
+                "nanoseconds",
+                (long long)v);
+    }
+}
+
 /* numeric_type: dates as nanoseconds or milliseconds, whole numbers as fractions and back. */
 int64_t sort_cast(const struct sort_key *k, int64_t v)
 {
     struct str t = k->spec->numeric_type;
     enum field_type from = k->field->type;
     if (str_is(t, "date_nanos") && from == FT_DATE) {
-        return (int64_t)((uint64_t)v * 1000000U); /* wraps for dates that nanoseconds do not reach */
+        return v < 0 || v > NANOS_MS_MAX ? 0 : v * 1000000; /* refused by sort_check_nanos() */
     }
     if (str_is(t, "date") && from == FT_DATE_NANOS) {
         return v / 1000000;
@@ -541,6 +571,9 @@ static void load_number(struct sort_plan *p, const struct sort_key *k, doc_id do
 {
     uint64_t first;
     uint32_t n = num_column_seek(&k->nums, doc, &first);
+    for (uint32_t i = 0; k->spec->numeric_type.p != NULL && i < n; i++) {
+        sort_check_nanos(p, k, num_column_value(&k->nums, first + i));
+    }
     if (n == 0) {
         out->num = k->missing_num;
     } else if (k->floating) {
@@ -610,7 +643,7 @@ void sort_cell_load(struct sort_plan *p, uint32_t i, doc_id doc, struct sort_cel
     } else if (k->spec->kind == SORT_SHARD_DOC) {
         out->num = (int64_t)p->cx->shard->slot << 32 | (int64_t)(p->leaf->base + doc);
     } else if (k->nested != NULL) {
-        sort_nested_number(k, doc, out);
+        sort_nested_number(p, k, doc, out);
     } else if (k->is_geo) {
         out->num = distance(p, k, doc);
     } else {

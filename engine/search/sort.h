@@ -52,7 +52,7 @@ struct sort_plan {
 };
 
 void sort_plan_fini(struct sort_plan *p);
-/* Refuses values of `missing` that do not fit: noticed only once documents are to be sorted. */
+/* Refuses values of `missing` that do not fit and that sort_plan_new() has let through. */
 enum err sort_plan_check_missing(const struct sort_plan *p, struct errmsg *em);
 /* A new segment begins. */
 enum err sort_plan_leaf(struct sort_plan *p, const struct leaf *leaf, struct scorer *scorer,
@@ -88,11 +88,13 @@ struct sort_children {
     int32_t used;
 };
 bool sort_nested_next(const struct sort_key *k, doc_id parent, struct sort_children *c);
-void sort_nested_number(const struct sort_key *k, doc_id parent, struct sort_cell *out);
+void sort_nested_number(struct sort_plan *p, const struct sort_key *k, doc_id parent, struct sort_cell *out);
 bool sort_nested_ord(const struct sort_key *k, doc_id parent, uint64_t *ord);
 double sort_fraction(const struct sort_key *k, int64_t v);
 /* A whole number under the key's numeric_type (sort.c). */
 int64_t sort_cast(const struct sort_key *k, int64_t v);
+/* Sets the plan's error where numeric_type asks for nanoseconds of a date that has none. */
+void sort_check_nanos(struct sort_plan *p, const struct sort_key *k, int64_t v);
 
 /* ---- scripts (sort_script.c) ---- */
 enum err sort_script_bind(const struct search_context *cx, struct sort_key *k, struct sort_plan *p,

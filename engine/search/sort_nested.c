@@ -263,7 +263,7 @@ static void add_distances(const struct sort_key *k, int64_t packed, struct combi
     }
 }
 
-void sort_nested_number(const struct sort_key *k, doc_id parent, struct sort_cell *out)
+void sort_nested_number(struct sort_plan *p, const struct sort_key *k, doc_id parent, struct sort_cell *out)
 {
     struct sort_children it = {0};
     struct combined c = {0};
@@ -273,6 +273,9 @@ void sort_nested_number(const struct sort_key *k, doc_id parent, struct sort_cel
         it.used += n > 0;
         for (uint32_t i = 0; i < n; i++) {
             int64_t v = num_column_value(&k->nums, first + i);
+            if (k->spec->numeric_type.p != NULL) {
+                sort_check_nanos(p, k, v);
+            }
             if (k->is_geo) {
                 add_distances(k, v, &c);
             } else if (k->floating) {

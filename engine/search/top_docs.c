@@ -108,10 +108,6 @@ static enum err parse_after(struct top_docs *t, struct errmsg *em)
 enum err top_docs_new(struct top_docs **out, const struct top_docs_opts *opts, struct errmsg *em)
 {
     *out = NULL;
-    enum err refused = opts->sort != NULL ? sort_plan_check_missing(opts->sort, em) : ERR_OK;
-    if (refused != ERR_OK) {
-        return refused;
-    }
     struct top_docs *t = calloc(1, sizeof(*t));
     if (t == NULL) {
         return err_no_memory(em);
