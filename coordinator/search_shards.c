@@ -1,6 +1,7 @@
 /* Which shards a search asks, and how much their indices count. */
 #include "coordinator/search_int.h"
 
+#include "common/base/jsonr.h"
 #include "common/base/sort_items.h"
 #include "coordinator/ask.h"
 #include "coordinator/copies.h"
@@ -19,7 +20,8 @@ static float index_boost(const struct search_call *c, const struct index_meta *m
         for (uint32_t k = 0; o->type == JSON_OBJECT && k < o->n; k++) {
             struct str name = o->members[k].key;
             if (str_glob(name, m->name) || index_alias(m, name) != NULL) {
-                return (float)json_double(&o->members[k].value);
+                float boost = 1;
+                return jr_float(&o->members[k].value, &boost, NULL) == ERR_OK ? boost : 1;
             }
         }
     }

@@ -210,6 +210,8 @@ static const char *package_of(enum err code)
         return "java.util.regex.";
     case ERR_NO_MEMORY:
         return "org.elasticsearch.common.breaker.";
+    case ERR_QUERY_VALIDATION:
+        return "org.elasticsearch.index.query.";
     default:
         return "java.lang.";
     }

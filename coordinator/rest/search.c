@@ -148,7 +148,9 @@ static enum err query_override(struct url_overrides *u)
         if (e != ERR_OK) {
             return e;
         }
-        ok = ok && (!rest_has(r, flags[i]) || json_put(&inner, r->arena, str_of(flags[i]), json_mk_bool(on)));
+        bool given =
+            rest_param(r, flags[i]).n > 0 || (i == 0 && rest_has(r, flags[i])); /* "lenient=" says nothing */
+        ok = ok && (!given || json_put(&inner, r->arena, str_of(flags[i]), json_mk_bool(on)));
     }
     if (op.p != NULL && !str_eq_nocase(op, STR("and")) && !str_eq_nocase(op, STR("or"))) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,

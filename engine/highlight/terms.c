@@ -94,7 +94,7 @@ static enum err collect(struct hl_terms *t, const struct query *q, float boost, 
         return add_term(t, q->field_name, q->term.term, boost, em);
     case Q_TERMS:
     case Q_SYNONYM:
-        return collect_terms(t, q, boost, em);
+        return q->field != NULL && q->field->type == FT_IP ? ERR_OK : collect_terms(t, q, boost, em);
     case Q_PHRASE:
         return add_phrase(t, q, boost, em);
     case Q_PREFIX:

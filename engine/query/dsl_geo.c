@@ -39,6 +39,7 @@ static struct dsl_geo *geo_new(struct arena *arena, const struct dsl_type *type)
     if (q != NULL) {
         q->unit = 1;
         q->box = (struct geo_box){NAN, NAN, NAN, NAN};
+        q->point = (struct geo_point){NAN, NAN};
     }
     return q;
 }
@@ -58,7 +59,8 @@ static enum err parse_validation(struct json_pull *p, struct dsl_geo *q, struct 
         }
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "No enum constant org.elasticsearch.index.query.GeoValidationMethod.%.*s", STR_ARG(s));
+                   "operator needs to be either [COERCE, IGNORE_MALFORMED, STRICT], but not [%.*s]",
+                   STR_ARG(s));
 }
 
 /* A point at the cursor, which moves to its end. */
@@ -430,17 +432,11 @@ static enum err geo_field(struct builder *b, const struct dsl_geo *q, const stru
     return ERR_OK;
 }
 
-static enum err invalid_point(struct builder *b, const struct dsl_geo *q, const char *what, double v,
+static enum err invalid_point(struct builder *b, const struct dsl_geo *q, const char *what, struct str value,
                               struct errmsg *em)
 {
-    char text[40];
-    struct buf t;
-    buf_init(&t, NULL, sizeof(text));
-    num_put_double(&t, v);
-    snprintf(text, sizeof(text), "%s", t.p != NULL ? t.p : "");
-    buf_fini(&t);
-    err_set(em, ERR_QUERY_VALIDATION, "Validation Failed: 1: [%s] %s is invalid: %s;", q->dsl.type->name,
-            what, text);
+    err_set(em, ERR_QUERY_VALIDATION, "Validation Failed: 1: [%s] %s is invalid: %.*s;", q->dsl.type->name,
+            what, STR_ARG(value));
     enum err e = err_wrap(em, ERR_QUERY_SHARD, "couldn't validate latitude/ longitude values");
     err_about_index(em, b->cx->index_name, b->cx->index_uuid);
     return e;
@@ -458,16 +454,16 @@ static enum err build_box(struct builder *b, const struct dsl *d, struct query *
     struct geo_point tl = {q->box.top, q->box.left}, br = {q->box.bottom, q->box.right};
     if (q->validation == GEO_STRICT) {
         if (!geo_lat_ok(tl.lat)) {
-            return invalid_point(b, q, "top latitude", tl.lat, em);
+            return invalid_point(b, q, "top latitude", str_of(num_text(tl.lat).s), em);
         }
         if (!geo_lat_ok(br.lat)) {
-            return invalid_point(b, q, "bottom latitude", br.lat, em);
+            return invalid_point(b, q, "bottom latitude", str_of(num_text(br.lat).s), em);
         }
         if (!geo_lon_ok(tl.lon)) {
-            return invalid_point(b, q, "left longitude", tl.lon, em);
+            return invalid_point(b, q, "left longitude", str_of(num_text(tl.lon).s), em);
         }
         if (!geo_lon_ok(br.lon)) {
-            return invalid_point(b, q, "right longitude", br.lon, em);
+            return invalid_point(b, q, "right longitude", str_of(num_text(br.lon).s), em);
         }
     } else {
         bool whole = fmod(br.lon - tl.lon, 360) == 0 && br.lon > tl.lon;
@@ -498,14 +494,28 @@ static enum err build_distance(struct builder *b, const struct dsl *d, struct qu
     }
     struct geo_point p = q->point;
     if (q->validation == GEO_STRICT) {
+        if (!geo_lat_ok(p.lat) && !geo_lon_ok(p.lon)) {
+            struct str two =
+                arena_printf(b->arena, "%s;2: [geo_distance] center point longitude is invalid: %s",
+                             num_text(p.lat).s, num_text(p.lon).s);
+            return invalid_point(b, q, "center point latitude", two, em);
+        }
         if (!geo_lat_ok(p.lat)) {
-            return invalid_point(b, q, "center point latitude", p.lat, em);
+            return invalid_point(b, q, "center point latitude", str_of(num_text(p.lat).s), em);
         }
         if (!geo_lon_ok(p.lon)) {
-            return invalid_point(b, q, "center point longitude", p.lon, em);
+            return invalid_point(b, q, "center point longitude", str_of(num_text(p.lon).s), em);
         }
-    } else {
+    } else if (q->validation == GEO_COERCE && !isnan(p.lat) && !isnan(p.lon)) {
         p = geo_point_normalise(p);
+    }
+    if (!geo_lat_ok(p.lat)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid latitude %s; must be between -90.0 and 90.0",
+                       num_text(p.lat).s);
+    }
+    if (!geo_lon_ok(p.lon)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid longitude %s; must be between -180.0 and 180.0",
+                       num_text(p.lon).s);
     }
     (*out)->geo.lat = p.lat;
     (*out)->geo.lon = p.lon;

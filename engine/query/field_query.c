@@ -502,6 +502,18 @@ static enum err number_terms(struct builder *b, const struct field *f, const str
     return ERR_OK;
 }
 
+static uint32_t sorted_distinct(struct str *v, uint32_t n)
+{
+    uint32_t distinct = MIN_OF(n, 1U);
+    sort_items(v, n, sizeof(*v), cmp_str);
+    for (uint32_t i = 1; i < n; i++) {
+        if (!str_eq(v[i], v[distinct - 1])) {
+            v[distinct++] = v[i];
+        }
+    }
+    return distinct;
+}
+
 static enum err string_terms(struct builder *b, const struct field *f, const struct json *const *v,
                              uint32_t n, struct query **out, struct errmsg *em)
 {
@@ -515,14 +527,37 @@ static enum err string_terms(struct builder *b, const struct field *f, const str
             return e;
         }
     }
-    sort_items(terms, n, sizeof(*terms), cmp_str);
-    uint32_t distinct = 1;
-    for (uint32_t i = 1; i < n; i++) {
-        if (!str_eq(terms[i], terms[distinct - 1])) {
-            terms[distinct++] = terms[i];
+    return ids_term(b, f, terms, sorted_distinct(terms, n), out, em);
+}
+
+/* Addresses as one set of points; one without an index has none. */
+static enum err ip_terms(struct builder *b, const struct field *f, const struct json *const *v, uint32_t n,
+                         struct query **out, struct errmsg *em)
+{
+    struct str *terms = ARENA_ARRAY(b->arena, struct str, n);
+    uint8_t(*bytes)[INET_BYTES] = arena_alloc(b->arena, (size_t)n * sizeof(*bytes));
+    if (terms == NULL || bytes == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        enum err e = inet_parse(json_text(v[i]), bytes[i], em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        terms[i] = str_mk(bytes[i], INET_BYTES);
+    }
+    return f->index ? ids_term(b, f, terms, sorted_distinct(terms, n), out, em)
+                    : qnode_none(b, out, em, "%s", "");
+}
+
+static bool has_cidr(const struct json *const *v, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (inet_is_cidr(json_text(v[i]))) {
+            return true;
         }
     }
-    return ids_term(b, f, terms, distinct, out, em);
+    return false;
 }
 
 enum err field_terms(struct builder *b, const struct field *f, const struct json *const *v, uint32_t n,
@@ -538,6 +573,9 @@ enum err field_terms(struct builder *b, const struct field *f, const struct json
                                                      : str_eq(json_text(v[i]), value)));
         }
         return field_constant(b, f, match, out, em);
+    }
+    if (f->type == FT_IP && !has_cidr(v, n)) {
+        return ip_terms(b, f, v, n, out, em);
     }
     enum err e = must_be_indexed(f, em);
     if (e != ERR_OK) {

@@ -134,12 +134,18 @@ static void print_one(const struct query *q, uint32_t i, struct buf *out)
     }
 }
 
+/* Addresses are points, a set of which is a query of its own. */
+static bool is_points(const struct query *q)
+{
+    return q->field != NULL && q->field->type == FT_IP;
+}
+
 void query_print_terms(const struct query *q, bool bare, struct buf *out)
 {
-    bool clauses = terms_as_clauses(q);
+    bool clauses = terms_as_clauses(q), points = is_points(q);
     buf_z(out, clauses && !bare ? "ConstantScore(" : "");
     if (!clauses) {
-        buf_printf(out, "%.*s:(", STR_ARG(q->field_name));
+        buf_printf(out, "%.*s:%c", STR_ARG(q->field_name), points ? '{' : '(');
     }
     for (uint32_t i = 0; i < q->terms.n; i++) {
         buf_z(out, i > 0 ? " " : "");
@@ -148,7 +154,7 @@ void query_print_terms(const struct query *q, bool bare, struct buf *out)
         }
         print_one(q, i, out);
     }
-    buf_z(out, clauses && bare ? "" : ")");
+    buf_z(out, clauses && bare ? "" : points ? "}" : ")");
 }
 
 bool terms_as_clauses(const struct query *q)
@@ -158,7 +164,7 @@ bool terms_as_clauses(const struct query *q)
 
 const struct query *terms_rewrite(const struct query *q, struct arena *arena)
 {
-    if (q->terms.clauses) {
+    if (q->terms.clauses || is_points(q)) {
         return q;
     }
     struct query *c = ARENA_NEW(arena, struct query);

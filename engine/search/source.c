@@ -597,6 +597,44 @@ static enum err key_section(const struct parse *p, struct str key, const struct 
     return aggs_parse(&s->agg_spec, v, p->text, p->arena, p->em);
 }
 
+/* A list has an object for each index, which holds one number; an object may have several, in any form. */
+static enum err indices_boost(const struct parse *p, const struct json *v)
+{
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json *one = v->type == JSON_ARRAY ? &v->items[i] : &v->members[i].value;
+        float boost;
+        if (v->type == JSON_OBJECT) {
+            if (one->type == JSON_OBJECT || one->type == JSON_ARRAY || one->type == JSON_NULL) {
+                return jr_fail(p->text, one->off, p->em, "Unknown key for a %s in [%.*s].",
+                               json_token_name(one), STR_ARG(v->members[i].key));
+            }
+            enum err e = jr_float(one, &boost, p->em);
+            if (e != ERR_OK) {
+                return e;
+            }
+            continue;
+        }
+        if (one->type != JSON_OBJECT) {
+            return jr_fail(p->text, one->off, p->em, "Expected [START_OBJECT] in [null] but found [%s]",
+                           json_token_name(one));
+        }
+        if (one->n == 0) {
+            return jr_fail(p->text, one->end - 1, p->em,
+                           "Expected [FIELD_NAME] in [indices_boost] but found [END_OBJECT]");
+        }
+        if (one->members[0].value.type != JSON_NUMBER) {
+            return jr_fail(p->text, one->members[0].value.off, p->em,
+                           "Expected [VALUE_NUMBER] in [indices_boost] but found [%s]",
+                           json_token_name(&one->members[0].value));
+        }
+        if (one->n > 1) {
+            return jr_fail(p->text, one->members[1].key_off, p->em,
+                           "Expected [END_OBJECT] in [indices_boost] but found [FIELD_NAME]");
+        }
+    }
+    return ERR_OK;
+}
+
 static enum err key_misc(const struct parse *p, struct str key, const struct json *v)
 {
     struct search_source *s = p->s;
@@ -615,13 +653,7 @@ static enum err key_misc(const struct parse *p, struct str key, const struct jso
     }
     if (str_is(key, "indices_boost")) {
         s->indices_boost = v;
-        for (uint32_t i = 0; v->type == JSON_ARRAY && i < v->n; i++) {
-            if (v->items[i].type == JSON_OBJECT && v->items[i].n > 1) {
-                return jr_fail(p->text, v->items[i].members[1].key_off, p->em,
-                               "Expected [END_OBJECT] in [indices_boost] but found [FIELD_NAME]");
-            }
-        }
-        return ERR_OK;
+        return indices_boost(p, v);
     }
     if (str_is(key, "stats")) {
         return jr_strings(v, p->arena, &s->stats, &s->n_stats) ? ERR_OK : err_no_memory(p->em);

@@ -1,6 +1,9 @@
 #include "engine/search/whole_query.h"
 
+#include "common/base/num.h"
 #include "engine/query/nested_docs.h"
+
+#include <math.h>
 
 static struct query *node(const struct search_context *cx, enum query_kind kind)
 {
@@ -105,6 +108,14 @@ enum err whole_query(const struct query **out, const struct search_context *cx, 
     } else {
         *out = node(cx, Q_MATCH_ALL);
         e = *out != NULL ? ERR_OK : err_no_memory(em);
+    }
+    if (e == ERR_OK && !(cx->shard->index_boost >= 0 && isfinite(cx->shard->index_boost))) {
+        struct buf shown;
+        buf_init(&shown, NULL, BUF_UNLIMITED);
+        num_put_float(&shown, cx->shard->index_boost);
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "boost must be a positive float, got %.*s",
+                    STR_ARG(buf_view(&shown)));
+        buf_fini(&shown);
     }
     if (e == ERR_OK && cx->shard->index_boost != 1) {
         struct query *boosted = node(cx, Q_BOOST);
