@@ -511,7 +511,9 @@ enum err settings_check(const struct setting_registry *r, const struct settings 
                         struct errmsg *em)
 {
     enum err first = ERR_OK;
-    for (size_t i = 0; i < s->n; i++) {
+    /* what would not be said is not looked for */
+    for (size_t i = 0; i < s->n && (first == ERR_OK || em == NULL || em->n_suppressed < ERR_SUPPRESSED_MAX);
+         i++) {
         struct errmsg one;
         if (change && str_find(s->v[i].key, '*', 0) != SIZE_MAX) {
             continue;
