@@ -85,9 +85,10 @@ static enum err from_template(struct doc_parser *p, const struct field *object, 
     if (path.p == NULL) {
         return err_no_memory(p->em);
     }
-    const struct dynamic_template *t = mapping_template(p->m, path, name, type, p->arena);
-    if (t == NULL) {
-        return ERR_OK;
+    const struct dynamic_template *t;
+    enum err e = mapping_template(&t, p->m, path, name, type, p->arena, p->em);
+    if (e != ERR_OK || t == NULL) {
+        return e;
     }
     const struct json *def = template_mapping(t, name, type, p->arena);
     return def != NULL ? make_field(p, object, name, def, date_format, out) : err_no_memory(p->em);

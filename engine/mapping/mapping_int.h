@@ -224,10 +224,10 @@ enum err mapping_print(struct builder *b, struct mapping *m);
 /* The property `name` of an object, or NULL; aliases are not followed. */
 const struct field *mapping_child(const struct mapping *m, const struct field *object, struct str name);
 struct builder mapping_builder(const struct mapping *m, struct arena *arena, struct errmsg *em);
-/* The template for a new field, or NULL. type: "string", "long", "double", "boolean", "date", "object",
+/* The template for a new field, or NULL; ERR_ILLEGAL_ARGUMENT when a regular expression of one takes too long. type: "string", "long", "double", "boolean", "date", "object",
  * "binary". */
-const struct dynamic_template *mapping_template(const struct mapping *m, struct str path, struct str name,
-                                                const char *type, struct arena *arena);
+enum err mapping_template(const struct dynamic_template **out, const struct mapping *m, struct str path,
+                          struct str name, const char *type, struct arena *arena, struct errmsg *em);
 /* Its mapping with {name} and {dynamic_type} replaced and "type" set; NULL: no memory. */
 const struct json *template_mapping(const struct dynamic_template *t, struct str name, const char *type,
                                     struct arena *arena);

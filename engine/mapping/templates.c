@@ -1,19 +1,29 @@
 #include "engine/mapping/templates.h"
 
+#include "common/base/stop.h"
 #include "engine/mapping/java.h"
 
 #include <unicode/uregex.h>
 #include <unicode/ustring.h>
 
-/* Java's value.matches(pattern), by ICU, whose syntax is close. Returns 1, 0, or -1 when the pattern is
- * malformed. */
-static int regex_matches(struct str pattern, struct str value, struct arena *arena)
+#define MATCH_TIME_MAX 300 /* in ICU's units, of about a millisecond */
+
+enum match { MATCH_NO, MATCH_YES, MATCH_MALFORMED, MATCH_TOO_LONG };
+
+static UBool goes_on(const void *self, int32_t steps)
+{
+    (void)self, (void)steps;
+    return !stop_now();
+}
+
+/* Java's value.matches(pattern), by ICU, whose syntax is close. */
+static enum match regex_matches(struct str pattern, struct str value, struct arena *arena)
 {
     UErrorCode status = U_ZERO_ERROR;
     int32_t pn = 0, vn = 0;
     UChar *p = ARENA_ARRAY(arena, UChar, pattern.n + 1), *v = ARENA_ARRAY(arena, UChar, value.n + 1);
     if (p == NULL || v == NULL) {
-        return 0;
+        return MATCH_NO;
     }
     u_strFromUTF8WithSub(p, (int32_t)pattern.n + 1, &pn, pattern.p, (int32_t)pattern.n, 0xFFFD, NULL,
                          &status);
@@ -21,43 +31,61 @@ static int regex_matches(struct str pattern, struct str value, struct arena *are
     URegularExpression *re = uregex_open(p, pn, 0, NULL, &status);
     if (U_FAILURE(status)) {
         uregex_close(re);
-        return -1;
+        return MATCH_MALFORMED;
     }
+    uregex_setTimeLimit(re, MATCH_TIME_MAX, &status);
+    uregex_setMatchCallback(re, goes_on, NULL, &status);
     uregex_setText(re, v, vn, &status);
     bool matches = uregex_matches(re, 0, &status);
     uregex_close(re);
-    return U_SUCCESS(status) && matches ? 1 : 0;
+    return U_FAILURE(status) ? MATCH_TOO_LONG : matches ? MATCH_YES : MATCH_NO;
 }
 
-static bool matches(const struct dynamic_template *t, struct str pattern, struct str value,
-                    struct arena *arena)
+/* A template, and what is looked at by it. */
+struct trial {
+    const struct dynamic_template *t;
+    struct arena *arena;
+    struct str too_long; /* the pattern that does not end */
+};
+
+static bool matches(struct trial *x, struct str pattern, struct str value)
 {
-    return t->regex ? regex_matches(pattern, value, arena) == 1 : str_glob(pattern, value);
+    if (!x->t->regex) {
+        return str_glob(pattern, value);
+    }
+    enum match m = x->too_long.p == NULL ? regex_matches(pattern, value, x->arena) : MATCH_NO;
+    x->too_long = m == MATCH_TOO_LONG ? pattern : x->too_long;
+    return m == MATCH_YES;
 }
 
-static bool applies(const struct dynamic_template *t, struct str path, struct str name, const char *type,
-                    struct arena *arena)
+static bool applies(struct trial *x, struct str path, struct str name, const char *type)
 {
+    const struct dynamic_template *t = x->t;
     if (t->type.p != NULL && !str_is(t->type, type)) {
         return false;
     }
-    if ((t->path_match.p != NULL && !matches(t, t->path_match, path, arena))
-        || (t->match.p != NULL && !matches(t, t->match, name, arena))) {
+    if ((t->path_match.p != NULL && !matches(x, t->path_match, path))
+        || (t->match.p != NULL && !matches(x, t->match, name))) {
         return false;
     }
-    return (t->path_unmatch.p == NULL || !matches(t, t->path_unmatch, path, arena))
-           && (t->unmatch.p == NULL || !matches(t, t->unmatch, name, arena));
+    return (t->path_unmatch.p == NULL || !matches(x, t->path_unmatch, path))
+           && (t->unmatch.p == NULL || !matches(x, t->unmatch, name));
 }
 
-const struct dynamic_template *mapping_template(const struct mapping *m, struct str path, struct str name,
-                                                const char *type, struct arena *arena)
+enum err mapping_template(const struct dynamic_template **out, const struct mapping *m, struct str path,
+                          struct str name, const char *type, struct arena *arena, struct errmsg *em)
 {
-    for (uint32_t i = 0; i < m->def.n_templates; i++) {
-        if (applies(&m->def.templates[i], path, name, type, arena)) {
-            return &m->def.templates[i];
+    *out = NULL;
+    for (uint32_t i = 0; i < m->def.n_templates && *out == NULL && !stop_often(); i++) {
+        struct trial x = {.t = &m->def.templates[i], .arena = arena};
+        *out = applies(&x, path, name, type) ? x.t : NULL;
+        if (x.too_long.p != NULL) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "pattern [%.*s] of dynamic template [%.*s] takes too long", STR_ARG(x.too_long),
+                           STR_ARG(x.t->name));
         }
     }
-    return NULL;
+    return ERR_OK;
 }
 
 /* ---- placeholders ---- */
@@ -187,7 +215,7 @@ static enum err check_patterns(struct builder *b, const struct dynamic_template 
 {
     struct str patterns[] = {t->path_match, t->match, t->path_unmatch, t->unmatch};
     for (size_t i = 0; t->regex && i < ARRAY_LEN(patterns); i++) {
-        if (patterns[i].p != NULL && regex_matches(patterns[i], STR(""), b->arena) < 0) {
+        if (patterns[i].p != NULL && regex_matches(patterns[i], STR(""), b->arena) == MATCH_MALFORMED) {
             err_set(b->em, ERR_PATTERN_SYNTAX, "%.*s", STR_ARG(patterns[i]));
             return err_wrap(
                 b->em, ERR_ILLEGAL_ARGUMENT,
