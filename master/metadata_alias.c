@@ -3,6 +3,8 @@
 
 #include "common/base/java_set.h"
 #include "common/base/jsonr.h"
+#include "common/base/map.h"
+#include "common/base/sort_items.h"
 
 #include "common/cluster/blocks.h"
 
@@ -192,28 +194,48 @@ static bool copy_alias(struct alias_meta *to, const struct alias_meta *from, str
     return ok;
 }
 
-enum err index_put_alias(struct index_meta *m, const struct alias_meta *a, bool *changed, struct errmsg *em)
+static int by_name(const void *a, const void *b)
+{
+    const struct alias_meta *const *x = a, *const *y = b;
+    int c = str_cmp((*x)->name, (*y)->name);
+    return c != 0 ? c : *x < *y ? -1 : *x > *y;
+}
+
+enum err index_put_aliases(struct index_meta *m, const struct alias_meta *add, size_t n, uint32_t *changed,
+                           struct errmsg *em)
 {
     struct arena *arena = &m->part.arena;
-    uint32_t at = 0;
-    while (at < m->n_aliases && str_cmp(m->aliases[at].name, a->name) < 0) {
-        at++;
+    const struct alias_meta **sorted = ARENA_ARRAY(arena, const struct alias_meta *, n);
+    struct alias_meta *to = ARENA_ARRAY(arena, struct alias_meta, m->n_aliases + n);
+    uint32_t at = 0, out = 0;
+    *changed = 0;
+    if (sorted == NULL || to == NULL) {
+        return err_no_memory(em);
     }
-    bool there = at < m->n_aliases && str_eq(m->aliases[at].name, a->name);
-    *changed = !there || !same_alias(&m->aliases[at], a);
-    if (!there) {
-        struct alias_meta *v = ARENA_ARRAY(arena, struct alias_meta, (size_t)m->n_aliases + 1);
-        if (v == NULL) {
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = &add[i];
+    }
+    sort_items(sorted, n, sizeof(*sorted), by_name);
+    for (size_t i = 0; i < n; i++) {
+        if (i + 1 < n && str_eq(sorted[i]->name, sorted[i + 1]->name)) {
+            continue;
+        }
+        while (at < m->n_aliases && str_cmp(m->aliases[at].name, sorted[i]->name) < 0) {
+            to[out++] = m->aliases[at++];
+        }
+        bool there = at < m->n_aliases && str_eq(m->aliases[at].name, sorted[i]->name);
+        *changed += !there || !same_alias(&m->aliases[at], sorted[i]) ? 1 : 0;
+        at += there ? 1 : 0;
+        if (!copy_alias(&to[out++], sorted[i], arena)) {
             return err_no_memory(em);
         }
-        if (m->n_aliases > 0) {
-            memcpy(v, m->aliases, at * sizeof(*v));
-            memcpy(&v[at + 1], &m->aliases[at], (m->n_aliases - at) * sizeof(*v));
-        }
-        m->aliases = v;
-        m->n_aliases++;
     }
-    return copy_alias(&m->aliases[at], a, arena) ? ERR_OK : err_no_memory(em);
+    while (at < m->n_aliases) {
+        to[out++] = m->aliases[at++];
+    }
+    m->aliases = to;
+    m->n_aliases = out;
+    return ERR_OK;
 }
 
 /* ---- rules over several indices ------------------------------------------------------------------------ */
@@ -271,51 +293,81 @@ enum err aliases_agree(const struct cluster_state *s, struct errmsg *em)
 
 /* ---- META_ALIASES -------------------------------------------------------------------------------------- */
 
-/* A copy to change of the index as the builder has it by now. */
-static enum err open_index(const struct state_builder *b, struct str name, struct index_meta **out,
-                           struct errmsg *em)
+/* The index that actions are about, while they are about the same one: a copy to change, and what is to be added to it. */
+struct opened {
+    struct meta_request *rq;
+    struct state_builder *b;
+    struct index_meta *m; /* NULL: none */
+    uint32_t changes;
+    struct alias_meta *added;
+    size_t n_added, cap_added;
+};
+
+static enum err put_added(struct opened *o, struct errmsg *em)
 {
-    const struct index_meta *m = cluster_index(b->next, name);
+    uint32_t changed = 0;
+    enum err e = o->n_added > 0 ? index_put_aliases(o->m, o->added, o->n_added, &changed, em) : ERR_OK;
+    o->n_added = 0;
+    o->changes += changed;
+    return e;
+}
+
+/* Puts the copy in the index's place, if there was no error and it has changed. Returns the error. */
+static enum err close_index(struct opened *o, enum err e, struct errmsg *em)
+{
+    struct index_meta *m = o->m;
+    if (m == NULL) {
+        return e;
+    }
+    e = e == ERR_OK ? put_added(o, em) : e;
+    o->m = NULL;
+    if (e != ERR_OK || o->changes == 0) {
+        state_part_unref(&m->part);
+        return e;
+    }
+    m->version += o->changes;
+    m->aliases_version++;
+    o->rq->changed = true;
+    return state_put_index(o->b, m) ? ERR_OK : err_no_memory(em);
+}
+
+static enum err open_index(struct opened *o, struct str name, struct errmsg *em)
+{
+    if (o->m != NULL && str_eq(o->m->name, name)) {
+        return ERR_OK;
+    }
+    enum err e = close_index(o, ERR_OK, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    const struct index_meta *m = cluster_index(o->b->next, name);
     if (m == NULL) { /* another action removes it */
         err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(name));
         err_about_index(em, name, STR("_na_"));
         return ERR_INDEX_NOT_FOUND;
     }
-    *out = index_meta_copy(m);
-    return *out != NULL ? ERR_OK : err_no_memory(em);
+    o->m = index_meta_copy(m);
+    o->changes = 0;
+    o->n_added = 0;
+    return o->m != NULL ? ERR_OK : err_no_memory(em);
 }
 
-static enum err close_index(struct meta_request *rq, struct state_builder *b, struct index_meta *m,
-                            bool changed, enum err e, struct errmsg *em)
+static enum err add(const struct metadata_env *env, const struct alias_action *x, struct opened *o,
+                    struct errmsg *em)
 {
-    if (e != ERR_OK || !changed) {
-        state_part_unref(&m->part);
-        return e;
-    }
-    m->version++;
-    m->aliases_version++;
-    rq->changed = true;
-    return state_put_index(b, m) ? ERR_OK : err_no_memory(em);
-}
-
-static enum err add(const struct metadata_env *env, struct meta_request *rq, const struct alias_action *x,
-                    struct state_builder *b, struct errmsg *em)
-{
-    struct index_meta *m;
-    enum err e = open_index(b, x->index, &m, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    bool changed = false;
+    enum err e = open_index(o, x->index, em);
     for (uint32_t i = 0; e == ERR_OK && i < x->n_aliases; i++) {
         struct alias_meta a = x->alias;
-        bool one = false;
         a.name = x->aliases[i];
-        e = alias_check(env, b->next, m, &a, em);
-        e = e == ERR_OK ? index_put_alias(m, &a, &one, em) : e;
-        changed |= one;
+        e = alias_check(env, o->b->next, o->m, &a, em);
+        struct alias_meta *v = arena_grow(&o->rq->arena, o->added, o->n_added, &o->cap_added, sizeof(*v));
+        if (v == NULL) {
+            return err_no_memory(em);
+        }
+        o->added = v;
+        v[o->n_added++] = a;
     }
-    return close_index(rq, b, m, changed, e, em);
+    return e;
 }
 
 static enum err required(struct str alias, struct errmsg *em)
@@ -323,36 +375,35 @@ static enum err required(struct str alias, struct errmsg *em)
     return err_set(em, ERR_RESOURCE_NOT_FOUND, "required alias [%.*s] does not exist", STR_ARG(alias));
 }
 
-static bool drop_alias(struct index_meta *m, struct str alias)
+static void drop_aliases(struct opened *o, const struct index_meta *was, const struct alias_action *x)
 {
+    struct index_meta *m = o->m;
     uint32_t left = 0;
     for (uint32_t i = 0; i < m->n_aliases; i++) {
-        if (!str_eq(m->aliases[i].name, alias)) {
+        struct str name = m->aliases[i].name;
+        if (!alias_is_named(x->aliases, x->n_aliases, name) || index_alias(was, name) == NULL) {
             m->aliases[left++] = m->aliases[i];
         }
     }
-    const bool changed = left < m->n_aliases;
+    o->changes += left < m->n_aliases ? 1 : 0;
     m->n_aliases = left;
-    return changed;
 }
 
 /* Takes away what the index had before the request: what an action before this one added stays. */
-static enum err take_away(struct meta_request *rq, const struct cluster_state *cur,
-                          const struct alias_action *x, struct state_builder *b, bool *any, struct errmsg *em)
+static enum err take_away(const struct cluster_state *cur, const struct alias_action *x, struct opened *o,
+                          bool *any, struct errmsg *em)
 {
     const struct index_meta *was = cluster_index(cur, x->index);
-    struct index_meta *m;
-    enum err e = open_index(b, x->index, &m, em);
+    enum err e = open_index(o, x->index, em);
+    e = e == ERR_OK ? put_added(o, em) : e;
     if (e != ERR_OK) {
         return e;
     }
     uint32_t found = 0;
-    bool changed = false;
     for (uint32_t i = 0; e == ERR_OK && i < was->n_aliases; i++) {
-        if (alias_is_named(x->aliases, x->n_aliases, was->aliases[i].name)) {
-            bool gone = drop_alias(m, was->aliases[i].name);
-            e = !gone && x->must_exist ? required(was->aliases[i].name, em) : ERR_OK;
-            changed |= gone;
+        struct str name = was->aliases[i].name;
+        if (alias_is_named(x->aliases, x->n_aliases, name)) {
+            e = x->must_exist && index_alias(o->m, name) == NULL ? required(name, em) : ERR_OK;
             found++;
         }
     }
@@ -360,32 +411,35 @@ static enum err take_away(struct meta_request *rq, const struct cluster_state *c
     if (e == ERR_OK && found == 0 && x->must_exist) {
         e = required(x->aliases[0], em);
     }
-    return close_index(rq, b, m, changed, e, em);
+    if (e == ERR_OK && found > 0) {
+        drop_aliases(o, was, x);
+    }
+    return e;
 }
 
 static enum err none_found(struct meta_request *rq, struct errmsg *em)
 {
     struct buf names;
-    struct str *all = NULL;
-    size_t n = 0, cap = 0;
+    struct map seen;
+    map_init(&seen, &rq->arena);
     for (uint32_t i = 0; i < rq->n_alias_actions; i++) {
         const struct alias_action *x = &rq->alias_actions[i];
         for (uint32_t k = 0; k < x->n_aliases; k++) {
-            size_t at = 0;
-            while (at < n && !str_eq(all[at], x->aliases[k])) {
-                at++;
-            }
-            all = at == n ? arena_grow(&rq->arena, all, n, &cap, sizeof(*all)) : all;
-            if (all == NULL) {
+            if (!map_put(&seen, x->aliases[k], rq)) {
                 return err_no_memory(em);
             }
-            all[at] = x->aliases[k];
-            n = MAX_OF(n, at + 1);
         }
     }
-    java_set_order(all, (uint32_t)n);
+    struct str *all = ARENA_ARRAY(&rq->arena, struct str, seen.n);
+    if (all == NULL) {
+        return err_no_memory(em);
+    }
+    for (size_t i = 0; i < seen.n; i++) {
+        all[i] = seen.entries[i].key;
+    }
+    java_set_order(all, (uint32_t)seen.n);
     buf_init(&names, NULL, BUF_UNLIMITED);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < seen.n; i++) {
         buf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_ARG(all[i]));
     }
     err_set(em, ERR_ALIASES_NOT_FOUND, "aliases [%.*s] missing", STR_ARG(buf_view(&names)));
@@ -412,15 +466,17 @@ enum err meta_aliases(const struct metadata_env *env, const struct cluster_state
             any = rq->changed = true;
         }
     }
+    struct opened o = {.rq = rq, .b = b};
     for (uint32_t i = 0; e == ERR_OK && i < rq->n_alias_actions; i++) {
         const struct alias_action *x = &rq->alias_actions[i];
         if (x->kind == ALIAS_ADD) {
             any = true;
-            e = add(env, rq, x, b, em);
+            e = add(env, x, &o, em);
         } else if (x->kind == ALIAS_REMOVE) {
-            e = take_away(rq, cur, x, b, &any, em);
+            e = take_away(cur, x, &o, &any, em);
         }
     }
+    e = close_index(&o, e, em);
     if (e == ERR_OK && !any && rq->n_alias_actions > 0) {
         return none_found(rq, em);
     }

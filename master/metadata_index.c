@@ -252,11 +252,12 @@ static enum err put_aliases(const struct metadata_env *env, const struct cluster
 {
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < recipe->n_aliases; i++) {
-        bool changed;
         e = alias_check(env, cur, m, &recipe->aliases[i], em);
-        e = e == ERR_OK ? index_put_alias(m, &recipe->aliases[i], &changed, em) : e;
     }
-    return e;
+    uint32_t changed;
+    return e == ERR_OK && recipe->n_aliases > 0
+               ? index_put_aliases(m, recipe->aliases, recipe->n_aliases, &changed, em)
+               : e;
 }
 
 static enum err name_index(const struct metadata_env *env, struct index_meta *m, struct str name,

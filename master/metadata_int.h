@@ -72,8 +72,9 @@ enum err alias_check_alone(const struct alias_meta *a, struct errmsg *em);
 /* Checks the alias's name, routing and filter; `index`: what it is for, NULL: a template. */
 enum err alias_check(const struct metadata_env *env, const struct cluster_state *s,
                      const struct index_meta *index, const struct alias_meta *a, struct errmsg *em);
-/* Adds or replaces; true in *changed when it was not there like that. */
-enum err index_put_alias(struct index_meta *m, const struct alias_meta *a, bool *changed, struct errmsg *em);
+/* Adds or replaces them, of two with one name by the later one; *changed: how many were not there like that. */
+enum err index_put_aliases(struct index_meta *m, const struct alias_meta *add, size_t n, uint32_t *changed,
+                           struct errmsg *em);
 /* Aliases' rules over several indices: one write index, hidden on all or none. */
 enum err aliases_agree(const struct cluster_state *s, struct errmsg *em);
 

@@ -113,10 +113,15 @@ const struct index_meta *cluster_index_by_uuid(const struct cluster_state *s, st
 
 const struct alias_meta *index_alias(const struct index_meta *m, struct str alias)
 {
-    for (uint32_t i = 0; i < m->n_aliases; i++) {
-        if (str_eq(m->aliases[i].name, alias)) {
-            return &m->aliases[i];
+    uint32_t lo = 0, hi = m->n_aliases;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        int c = str_cmp(m->aliases[mid].name, alias);
+        if (c == 0) {
+            return &m->aliases[mid];
         }
+        lo = c < 0 ? mid + 1 : lo;
+        hi = c < 0 ? hi : mid;
     }
     return NULL;
 }
