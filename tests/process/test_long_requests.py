@@ -357,6 +357,18 @@ def test_is_not_long(node):
         nested = {"a": nested}
     assert node.call("PUT", "/nests", {"settings": {"number_of_replicas": 0}, "mappings": {"enabled": False}})[0] == 200
     assert node.call("PUT", "/nests/_doc/1", nested)[0] == 201
+    templates = [{f"t{i}": {"match_pattern": "regex", "match": "(a|aa)+$", "mapping": {"type": "keyword"}}} for i in range(1000)]
+    aliases = [{"add": {"index": "nests", "alias": f"al{i}", "filter": {"term": {"word": "x"}}}} for i in range(20000)]
+    changes = {"settings": (400, "PUT", "/none", {"settings": {f"k{i}": i for i in range(50000)}}),
+               "templates": (200, "PUT", "/templates", {"settings": {"number_of_replicas": 0}, "mappings": {"dynamic_templates": templates}}),
+               "a name that matches for ever": (400, "PUT", "/templates/_doc/1", {"a" * 60 + "b": 1}),
+               "aliases": (200, "POST", "/_aliases", {"actions": aliases}),
+               "their end": (200, "POST", "/_aliases", {"actions": [{"remove": {"index": "nests", "alias": f"al{i}"}} for i in range(20000)]})}
+    for name, (status, method, path, body) in changes.items():
+        before = used(node)
+        got, answer = node.call(method, path, body)
+        assert got == status, (name, got, str(answer)[:500])
+        assert used(node) - before < 5, (name, used(node) - before)
     for path in ("**." * 300 + "x", "**.a." * 100 + "**.b", "-" + "**." * 300 + "x"):
         before = used(node)
         assert node.call("GET", f"/nests/_doc/1?filter_path={path}")[0] == 200
