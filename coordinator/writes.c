@@ -442,6 +442,10 @@ static void next_missing(struct write_set *w)
         }
         err_clear(&em);
         enum err err = resolve(w, e, &em);
+        if (err == ERR_OK && e->meta == NULL
+            && delays_stopped(w->r->co->delays)) { /* no more indices are made */
+            err = err_set(&em, ERR_NODE_CLOSED, "node closed");
+        }
         if (err == ERR_OK && e->meta == NULL) {
             if (refuse_index(w, e)) {
                 continue;

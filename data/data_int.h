@@ -190,7 +190,7 @@ struct data_service {
     pthread_cond_t all_closed;
     struct shard **shards;
     size_t n_shards, shards_cap;
-    struct index_service **indices;
+    struct index_service **indices; /* by uuid */
     size_t n_indices, indices_cap;
     size_t open_shards; /* not yet closed, also those out of the table */
     _Atomic bool draining, stopping;

@@ -50,14 +50,25 @@ struct settings_part *index_settings(struct index_service *ix)
     return p;
 }
 
-static struct index_service *find_index(struct data_service *s, struct str uuid)
+/* The first index whose uuid is not below this one. */
+static size_t index_place(const struct data_service *s, struct str uuid)
 {
-    for (size_t i = 0; i < s->n_indices; i++) {
-        if (str_eq(s->indices[i]->uuid, uuid)) {
-            return s->indices[i];
+    size_t lo = 0, hi = s->n_indices;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (str_cmp(s->indices[mid]->uuid, uuid) < 0) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
         }
     }
-    return NULL;
+    return lo;
+}
+
+static struct index_service *find_index(struct data_service *s, struct str uuid)
+{
+    size_t at = index_place(s, uuid);
+    return at < s->n_indices && str_eq(s->indices[at]->uuid, uuid) ? s->indices[at] : NULL;
 }
 
 static struct shard *find_shard(struct data_service *s, struct str uuid, uint32_t number)
@@ -227,13 +238,15 @@ static void drop_gone(struct data_service *s, const struct cluster_state *state)
 {
     for (size_t i = 0; i < s->n_indices;) {
         struct index_service *ix = s->indices[i];
-        if (cluster_index_by_uuid(state, ix->uuid) != NULL) {
+        const struct index_meta *m = cluster_index(state, ix->name); /* which never changes */
+        if (m != NULL && str_eq(m->uuid, ix->uuid)) {
             i++;
             continue;
         }
         drop_shards(s, ix->uuid, true);
         pthread_mutex_lock(&s->lock);
-        s->indices[i] = s->indices[--s->n_indices];
+        s->n_indices--;
+        memmove(&s->indices[i], &s->indices[i + 1], (s->n_indices - i) * sizeof(struct index_service *));
         pthread_mutex_unlock(&s->lock);
         index_service_unref(ix);
     }
@@ -456,7 +469,10 @@ static struct index_service *add_index(struct data_service *s, const struct inde
     pthread_mutex_lock(&s->lock);
     bool ok = grow((void **)&s->indices, s->n_indices, &s->indices_cap, sizeof(*s->indices));
     if (ok) {
-        s->indices[s->n_indices++] = ix;
+        size_t at = index_place(s, ix->uuid);
+        memmove(&s->indices[at + 1], &s->indices[at], (s->n_indices - at) * sizeof(struct index_service *));
+        s->indices[at] = ix;
+        s->n_indices++;
     }
     pthread_mutex_unlock(&s->lock);
     if (!ok) {
@@ -483,10 +499,29 @@ static void set_newest(struct data_service *s, struct cluster_state *state)
     cluster_state_unref(old);
 }
 
+static void done_with_state(struct apply *a)
+{
+    a->done(a->arg);
+    free(a);
+}
+
+static bool is_stopping(struct data_service *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool is = s->stopping;
+    pthread_mutex_unlock(&s->lock);
+    return is;
+}
+
 static void apply_state(void *arg)
 {
     struct apply *a = arg;
     struct data_service *s = a->s;
+    if (is_stopping(s)) { /* thousands may wait; the next process takes the last one */
+        cluster_state_unref(a->state);
+        done_with_state(a);
+        return;
+    }
     struct search_limits limits = search_limits_of(a->state);
     s->max_buckets = limits.max_buckets;
     s->scrolls_max = limits.scrolls;
@@ -514,8 +549,7 @@ static void apply_state(void *arg)
     }
     cluster_state_unref(s->state);
     s->state = a->state;
-    a->done(a->arg);
-    free(a);
+    done_with_state(a);
 }
 
 void data_apply(struct data_service *s, struct cluster_state *state, void (*done)(void *arg), void *arg)
