@@ -27,6 +27,7 @@ struct search_call *search_new(struct rest *r)
     err_clear(&c->error);
     c->o.indices = EXPAND_OPTIONS_SEARCH;
     c->o.allow_partial = partial_by_default(r->state);
+    c->o.batched_reduce = BATCHED_REDUCE;
     c->start_ns = r->co->o.clock->mono_ns(r->co->o.clock->self);
     c->now_ms = clock_wall_ms(r->co->o.clock);
     return c;

@@ -25,9 +25,13 @@ struct search_opts {
     int64_t scroll_ms;             /* > 0: keep contexts for a scroll */
     int64_t open_ms;               /* > 0: keep them for a point in time, of which the answer has the id */
     int64_t pre_filter_shard_size; /* 0: not given */
+    int32_t batched_reduce;        /* so many shards' results are counted as reduced at a time */
     bool request_cache_given;
-    bool here; /* nothing else waits for the calling thread: it may search, if that is little work */
+    bool ask_only; /* which shards may match, and no more: `matchers` has it, and there are no results */
+    bool here;     /* nothing else waits for the calling thread: it may search, if that is little work */
 };
+
+#define BATCHED_REDUCE 512 /* batched_reduce_size, where it is not given */
 
 /* Runs a search; `done` gets it on any thread: the answer is in *c until search_free(). Parse and index
  * errors end it at once, with c->error. */
@@ -110,12 +114,22 @@ void search_free(struct search_call *c);
 enum err pit_free(struct freeing *f, struct str id, struct errmsg *em);
 /* The member "_shards". */
 void search_write_shards(struct search_call *c, struct jsonw *w);
+/* After ask_only: may a shard of this index match? */
+bool search_index_matches(const struct search_call *c, struct str index);
+/* What the shards failed with, when all did; NULL: not all. After ask_only. */
+const struct errmsg *search_failed_with(const struct search_call *c);
 /* The response as an object (or {"error":...,"status":...}), with its HTTP status in *status. */
 void search_write(struct search_call *c, struct jsonw *w, int *status);
 
 /* What a URL says of a search: put over `body` (an object in r's arena; *changed: something was), and into
  * *o. by_query: the parameters of _update_by_query and its kin, which give `size` another meaning. The error
  * is in r->em. */
+/* ERR_ILLEGAL_ARGUMENT of a search type that is none. */
+enum err rest_no_search_type(struct str type, struct errmsg *em);
+/* Do the types of a list name only such as no document has? */
+bool rest_types_foreign(struct str types);
+/* The tree of a changed body as the search's, with its text. */
+enum err rest_search_body(struct rest *r, const struct json *tree, struct search_opts *o);
 enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *body, bool by_query,
                             bool *changed);
 

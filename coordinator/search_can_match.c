@@ -34,6 +34,9 @@ static bool any_filter(const struct search_call *c)
 bool search_prefilters(const struct search_call *c)
 {
     bool sorted = sorted_by_field(&c->source);
+    if (c->o.ask_only) {
+        return c->n_shards > 0;
+    }
     if (c->o.dfs || c->next_page
         || !(search_may_match_none(&c->source)
              || (sorted && any_filter(c)))) { /* the others would all match */
@@ -48,6 +51,17 @@ bool search_prefilters(const struct search_call *c)
 static bool may_match(const struct shard_query *m)
 {
     return m->rq.error.n > 0 || m->matches;
+}
+
+bool search_index_matches(const struct search_call *c, struct str index)
+{
+    for (uint32_t i = 0; i < c->n_matchers; i++) {
+        if (str_eq(c->matchers[i].rq.shard.index, index) && c->matchers[i].rq.error.n == 0
+            && c->matchers[i].matches) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* One is searched in any case: the answer has to come from somewhere. */
@@ -105,7 +119,7 @@ static void told(struct shard_rq *rq)
     if (--c->pending > 0) {
         return;
     }
-    if (all_refuse(c)) {
+    if (all_refuse(c) || c->o.ask_only) {
         search_done(c);
         return;
     }

@@ -84,6 +84,11 @@ static const struct errmsg *first_failure(const struct search_call *c)
     return &c->error;
 }
 
+const struct errmsg *search_failed_with(const struct search_call *c)
+{
+    return c->error.n > 0 ? &c->error : c->unmatched ? first_failure(c) : NULL;
+}
+
 /* The first failure's root cause stands behind the whole, unless it is that failure itself. What is no exception of
  * Elasticsearch's own is shown wrapped in one, and bare inside. */
 static void write_guessed_cause(struct jsonw *w, const struct errmsg *first)
@@ -322,6 +327,22 @@ static enum err write_aggs(struct search_call *c, struct jsonw *w)
     return search_stop_end(c, &st, e);
 }
 
+/* In how many steps Elasticsearch reduces results of so many shards: whenever a batch is there, the one of before among it, and
+ * at the end. Where there is nothing to reduce but counts, at the end alone. */
+static uint32_t reduce_phases(const struct search_call *c)
+{
+    bool counts_only = c->source.size == 0 && (c->source.agg_spec == NULL || c->source.aggs->n == 0);
+    uint32_t batch = MIN_OF((uint32_t)c->o.batched_reduce, c->n_shards + c->n_skipped), held = 0, phases = 1;
+    for (uint32_t i = 0; !counts_only && batch > 1 && i < c->n_ok; i++) {
+        if (held >= batch) {
+            phases++;
+            held = 1;
+        }
+        held++;
+    }
+    return phases;
+}
+
 static enum err write_body(struct search_call *c, struct jsonw *w)
 {
     int64_t took = (c->r->co->o.clock->mono_ns(c->r->co->o.clock->self) - c->start_ns) / 1000000;
@@ -336,6 +357,10 @@ static enum err write_body(struct search_call *c, struct jsonw *w)
     if (c->reduced.terminated_early || c->reduced.limited
         || (c->source.terminate_after != 0 && c->n_shards > 0)) {
         jw_kbool(w, "terminated_early", c->reduced.terminated_early);
+    }
+    uint32_t phases = reduce_phases(c);
+    if (phases > 1) {
+        jw_ki64(w, "num_reduce_phases", phases);
     }
     search_write_shards(c, w);
     search_write_hits(c, w);

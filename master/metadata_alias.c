@@ -8,6 +8,8 @@
 
 #include "common/cluster/blocks.h"
 
+#include <stdio.h>
+
 static enum err bad_alias(struct str name, const char *why, struct errmsg *em)
 {
     return err_set(em, ERR_INVALID_ALIAS_NAME, "Invalid alias name [%.*s]: %s", STR_ARG(name), why);
@@ -36,7 +38,9 @@ static enum err alias_name_check(struct str name, struct errmsg *em)
         return bad_alias(name, "must not start with '_', '-', or '+'", em);
     }
     if (name.n > 255) {
-        return bad_alias(name, "index name is too long, (too many bytes > 255)", em);
+        char why[64];
+        snprintf(why, sizeof(why), "index name is too long, (%zu > 255)", name.n);
+        return bad_alias(name, why, em);
     }
     return str_is(name, ".") || str_is(name, "..") ? bad_alias(name, "must not be '.' or '..'", em) : ERR_OK;
 }

@@ -6,6 +6,8 @@
 #include "common/cluster/blocks.h"
 #include "common/cluster/setting_registry.h"
 
+#include <stdio.h>
+
 #define INDEX_NAME_BYTES_MAX 255
 #define VERSION_CREATED      "7120199"
 
@@ -48,7 +50,9 @@ enum err index_name_check(struct str name, struct errmsg *em)
         return bad_name(name, "must not start with '_', '-', or '+'", em);
     }
     if (name.n > INDEX_NAME_BYTES_MAX) {
-        return bad_name(name, "index name is too long, (too many bytes > 255)", em);
+        char why[64];
+        snprintf(why, sizeof(why), "index name is too long, (%zu > %d)", name.n, INDEX_NAME_BYTES_MAX);
+        return bad_name(name, why, em);
     }
     if (str_is(name, ".") || str_is(name, "..")) {
         return bad_name(name, "must not be '.' or '..'", em);

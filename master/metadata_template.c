@@ -157,7 +157,6 @@ static enum err write_modern(struct jsonw *w, const struct template_meta *t, con
     write_whole(w, body, "priority");
     write_whole(w, body, "version");
     write_given(w, body, "_meta");
-    write_given(w, body, "data_stream");
     write_given(w, body, "allow_auto_create");
     jw_obj_end(w);
     return e;
@@ -464,6 +463,9 @@ static enum err check_shape(const struct json *body, struct str text, enum templ
         if (e != ERR_OK) {
             e = jr_wrap_field(text, t->end, parser, STR("template"), em);
         }
+    }
+    if (e == ERR_OK && json_get(body, "data_stream") != NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[data_stream]: data streams are not supported");
     }
     if (e == ERR_OK && kind == TEMPLATE_COMPOSABLE && json_get(body, "index_patterns") == NULL) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Required [index_patterns]");

@@ -38,6 +38,7 @@ static const char *const first[] = {"_async_search",
                                     "_security",
                                     "_slm",
                                     "_snapshot",
+                                    "_shard_stores",
                                     "_sql",
                                     "_ssl",
                                     "_text_structure",
@@ -48,8 +49,10 @@ static const char *const first[] = {"_async_search",
 static const char *const behind_index[] = {"_async_search",
                                            "_ccr",
                                            "_close_point_in_time",
+                                           "_disk_usage",
                                            "_eql",
                                            "_flush/synced",
+                                           "_field_usage_stats",
                                            "_freeze",
                                            "_graph",
                                            "_ilm",
@@ -57,15 +60,20 @@ static const char *const behind_index[] = {"_async_search",
                                            "_msearch/template",
                                            "_mtermvectors",
                                            "_rank_eval",
+                                           "_reload_search_analyzers",
                                            "_rollover",
                                            "_rollup_search",
                                            "_search/template",
                                            "_searchable_snapshots",
+                                           "_shard_stores",
                                            "_termvector",
                                            "_termvectors",
                                            "_unfreeze",
                                            "_upgrade",
                                            "_xpack"};
+
+static const char *const behind_type[] = {"_msearch/template", "_mtermvectors", "_search/template",
+                                          "_termvector", "_termvectors"};
 
 static bool is(const char *entry, const struct str *parts, unsigned n)
 {
@@ -92,8 +100,19 @@ static struct str in(const char *const *list, size_t n_list, const struct str *p
     return STR_NULL;
 }
 
-struct str absent_part(const struct str *parts, unsigned n)
+static struct str in_all(const char *const *list, size_t n_list, const struct str *parts, unsigned n)
 {
-    struct str found = n > 0 ? in(first, ARRAY_LEN(first), parts, n) : STR_NULL;
-    return found.p == NULL && n > 1 ? in(behind_index, ARRAY_LEN(behind_index), parts + 1, n - 1) : found;
+    return n > 0 ? in(list, n_list, parts, n) : STR_NULL;
+}
+
+struct str absent_part(const struct str *parts, unsigned n, bool reads)
+{
+    struct str found = in_all(first, ARRAY_LEN(first), parts, n);
+    if (found.p == NULL && n > 1) {
+        found = in_all(behind_index, ARRAY_LEN(behind_index), parts + 1, n - 1);
+    }
+    for (unsigned i = 2; found.p == NULL && reads && i < n && i < 4; i++) { /* and an id behind the type */
+        found = in_all(behind_type, ARRAY_LEN(behind_type), parts + i, n - i);
+    }
+    return found;
 }

@@ -325,21 +325,36 @@ static void post_aliases(struct rest *r)
 
 /* ---- one alias ----------------------------------------------------------------------------------------- */
 
+/* The last text that a value has, itself or as a list. */
+static struct str last_text(const struct json *v)
+{
+    struct str text = json_text(v);
+    for (uint32_t i = 0; v->type == JSON_ARRAY && i < v->n; i++) {
+        struct str one = last_text(&v->items[i]);
+        text = one.p != NULL ? one : text;
+    }
+    return text;
+}
+
+/* One name: a comma in it is none between two. */
 static enum err fill_put(struct rest *r, const struct json *body, struct given_action *g)
 {
     const struct json *index = json_get(body, "index"), *alias = json_get(body, "alias");
-    enum err e = rest_list(r, "index", &g->indices, &g->n_indices);
-    e = e == ERR_OK ? rest_list(r, "name", &g->aliases, &g->n_aliases) : e;
+    struct str *name = ARENA_NEW(r->arena, struct str);
+    enum err e = name != NULL ? rest_list(r, "index", &g->indices, &g->n_indices) : err_no_memory(&r->em);
     if (e == ERR_OK && index != NULL && !jr_strings(index, r->arena, &g->indices, &g->n_indices)) {
-        e = err_no_memory(&r->em);
-    }
-    if (e == ERR_OK && alias != NULL && !jr_strings(alias, r->arena, &g->aliases, &g->n_aliases)) {
         e = err_no_memory(&r->em);
     }
     if (e == ERR_OK && g->n_indices == 0) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[indices] can't be empty");
     }
-    if (e == ERR_OK && g->n_aliases == 0) {
+    if (e == ERR_OK) {
+        struct str named = rest_param(r, "name"), given = alias != NULL ? last_text(alias) : STR_NULL;
+        *name = given.p != NULL ? given : named;
+        g->aliases = name;
+        g->n_aliases = 1;
+    }
+    if (e == ERR_OK && name->n == 0) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[alias] can't be empty string");
     }
     return e == ERR_OK ? alias_from_json(&g->alias, body, true, r->arena, &r->em) : e;

@@ -256,7 +256,7 @@ static void ask_shards(struct rest *r)
     struct shard_act a = {.action = SHARD_STATS};
     struct expand_options all = EXPAND_OPTIONS_STATS;
     if (!rest_has(r, "index")) { /* closed ones too */
-        all.expand |= EXPAND_CLOSED;
+        all.expand |= EXPAND_CLOSED | EXPAND_HIDDEN;
         all.forbid_closed = false;
     }
     broadcast_named(r, &all, &a, shards_done, NULL);

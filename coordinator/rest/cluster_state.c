@@ -194,6 +194,7 @@ static void write_coordination(struct jsonw *w, const struct cluster_state *s)
     jw_obj_end(w);
 }
 
+/* `all`: no index is named; then there is also what belongs to none. */
 static void write_metadata(struct jsonw *w, const struct cluster_state *s, const struct index_target *t,
                            uint32_t n, bool flat, bool all)
 {
@@ -204,7 +205,7 @@ static void write_metadata(struct jsonw *w, const struct cluster_state *s, const
     write_coordination(w, s);
     jw_k(w, "templates");
     jw_obj(w);
-    for (uint32_t i = 0; i < s->n_templates; i++) {
+    for (uint32_t i = 0; all && i < s->n_templates; i++) {
         if (s->templates[i]->kind == TEMPLATE_LEGACY) {
             jw_key(w, s->templates[i]->name);
             jw_raw(w, s->templates[i]->body);

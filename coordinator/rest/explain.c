@@ -502,7 +502,9 @@ static void validate(struct rest *r)
 
 const struct route routes_explain[] = {
     {M_GET | M_POST, "/{index}/_explain/{id}", explain},
+    {M_GET | M_POST, "/{index}/{type}/{id}/_explain", explain},
     {M_GET | M_POST, "/_validate/query", validate},
     {M_GET | M_POST, "/{index}/_validate/query", validate},
+    {M_GET | M_POST, "/{index}/{type}/_validate/query", validate},
 };
 const size_t routes_explain_n = ARRAY_LEN(routes_explain);

@@ -3,6 +3,7 @@
 #include "common/base/path_join.h"
 #include "common/base/sort_items.h"
 #include "coordinator/rest/rest.h"
+#include "coordinator/search.h"
 #include "engine/query/query.h"
 
 #include <stdlib.h>
@@ -34,6 +35,7 @@ struct caps {
     const struct index_target *targets;
     uint32_t n_targets;
     bool unmapped;
+    const struct json *filter; /* index_filter; NULL: none */
     struct cap *v;
     size_t n, cap;
     const struct json *mapping; /* of the index being walked */
@@ -355,10 +357,25 @@ static enum err write_answer(const struct caps *c, struct jsonw *w)
 
 /* ---- the request --------------------------------------------------------------------------------------- */
 
-/* Which indices a filter might match is for their shards to say, and they are not asked here. */
-static enum err read_body(struct rest *r)
+static enum err read_filter(struct caps *c, const struct json_member *m)
 {
-    static const char *const known[] = {"index_filter", NULL};
+    struct rest *r = c->r;
+    if (m->value.type != JSON_OBJECT) {
+        return jr_fail_xc(r->body, m->value.off, &r->em,
+                          "[field_caps_request] index_filter doesn't support values of type: %s",
+                          json_token_name(&m->value));
+    }
+    if (query_check(&m->value, r->body, r->arena, &r->em) != ERR_OK) {
+        return jr_wrap_field(r->body, m->value.off, "field_caps_request", m->key, &r->em);
+    }
+    c->filter = json_get(&m->value, "match_all") == NULL ? &m->value : NULL;
+    return ERR_OK;
+}
+
+static enum err read_body(struct caps *c)
+{
+    static const char *const known[] = {"index_filter", "runtime_mappings", NULL};
+    struct rest *r = c->r;
     const struct json *body;
     enum err e = rest_body(r, &body);
     if (e != ERR_OK || body == NULL) {
@@ -368,42 +385,131 @@ static enum err read_body(struct rest *r)
         return jr_fail_xc(r->body, body->off, &r->em,
                           "[field_caps_request] Expected START_OBJECT but was: %s", json_token_name(body));
     }
-    for (uint32_t i = 0; i < body->n; i++) {
+    for (uint32_t i = 0; e == ERR_OK && i < body->n; i++) {
         const struct json_member *m = &body->members[i];
-        if (!str_is(m->key, "index_filter")) {
+        if (str_is(m->key, "index_filter")) {
+            e = read_filter(c, m);
+        } else if (!str_is(m->key, "runtime_mappings")) {
             return jr_unknown_field(r->body, m->key_off, "field_caps_request", m->key, known, &r->em);
-        }
-        if (m->value.type != JSON_OBJECT) {
+        } else if (m->value.type != JSON_OBJECT) {
             return jr_fail_xc(r->body, m->value.off, &r->em,
-                              "[field_caps_request] index_filter doesn't support values of type: %s",
+                              "[field_caps_request] runtime_mappings doesn't support values of type: %s",
                               json_token_name(&m->value));
-        }
-        e = query_check(&m->value, r->body, r->arena, &r->em);
-        if (e != ERR_OK) {
-            return jr_wrap_field(r->body, m->value.off, "field_caps_request", m->key, &r->em);
-        }
-        if (json_get(&m->value, "match_all") == NULL) {
-            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "index_filter takes match_all and nothing else");
+        } else if (m->value.n > 0) {
+            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                           "[runtime_mappings]: runtime fields are not supported");
         }
     }
-    return ERR_OK;
+    return e;
+}
+
+/* The fields of the targets as the answer. */
+static void send(struct caps *c)
+{
+    struct rest *r = c->r;
+    struct buf b;
+    struct jsonw w;
+    collect(c);
+    if (c->e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    sort_items(c->v, c->n, sizeof(*c->v), by_path_type_index);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    if (write_answer(c, &w) != ERR_OK) {
+        buf_fini(&b);
+        rest_fail(r, NULL);
+        return;
+    }
+    rest_send(r, 200, &b);
+}
+
+/* Targets of which no shard can match the filter are left out. */
+static void filtered(struct search_call *s)
+{
+    struct caps *c = s->user;
+    struct index_target *kept = ARENA_ARRAY(c->r->arena, struct index_target, c->n_targets);
+    const struct errmsg *failed = search_failed_with(s);
+    uint32_t n = 0;
+    if (failed != NULL || kept == NULL) {
+        if (failed != NULL) {
+            c->r->em = *failed;
+        } else {
+            err_no_memory(&c->r->em);
+        }
+        search_free(s);
+        rest_fail(c->r, NULL);
+        return;
+    }
+    for (uint32_t i = 0; i < c->n_targets; i++) {
+        if (search_index_matches(s, c->targets[i].meta->name)) {
+            kept[n++] = c->targets[i];
+        }
+    }
+    c->targets = kept;
+    c->n_targets = n;
+    search_free(s);
+    send(c);
+}
+
+/* Closed indices have no fields that could be searched. */
+static void leave_closed(struct caps *c)
+{
+    struct index_target *open = ARENA_ARRAY(c->r->arena, struct index_target, c->n_targets);
+    uint32_t n = 0;
+    for (uint32_t i = 0; open != NULL && i < c->n_targets; i++) {
+        if (!c->targets[i].meta->closed) {
+            open[n++] = c->targets[i];
+        }
+    }
+    c->targets = open;
+    c->n_targets = n;
+}
+
+/* Which indices the filter might match is for their shards to say. */
+static void ask_shards(struct caps *c, const struct expand_options *o)
+{
+    struct rest *r = c->r;
+    struct json body = json_mk_object();
+    struct search_call *s = search_new(r);
+    enum err e =
+        s != NULL && json_put(&body, r->arena, STR("query"), *c->filter) ? ERR_OK : err_no_memory(&r->em);
+    e = e == ERR_OK ? rest_search_body(r, &body, &s->o) : e;
+    if (e != ERR_OK) {
+        if (s != NULL) {
+            search_free(s);
+        }
+        rest_fail(r, NULL);
+        return;
+    }
+    s->o.index = rest_param(r, "index");
+    s->o.indices = *o;
+    s->o.indices.forbid_closed = true;
+    s->o.indices.ignore_unavailable = true; /* what is closed has no shard that could say */
+    s->o.ask_only = true;
+    s->user = c;
+    s->done = filtered;
+    search_run(s);
 }
 
 static void field_caps(struct rest *r)
 {
     struct expand_options o = EXPAND_OPTIONS_SEARCH;
-    struct buf b;
-    struct jsonw w;
-    struct caps c = {.r = r};
-    o.forbid_closed = false;
-    rest_accept(r, "index");
-    enum err e = rest_list(r, "fields", &c.names, &c.n_names);
-    if (e == ERR_OK && (c.n_names == 0 || (c.n_names == 1 && c.names[0].n == 0))) {
+    struct caps *c = ARENA_NEW(r->arena, struct caps);
+    enum err e = c != NULL ? ERR_OK : err_no_memory(&r->em);
+    if (e == ERR_OK) {
+        *c = (struct caps){.r = r};
+        o.forbid_closed = false;
+        rest_accept(r, "index");
+        e = rest_list(r, "fields", &c->names, &c->n_names);
+    }
+    if (e == ERR_OK && (c->n_names == 0 || (c->n_names == 1 && c->names[0].n == 0))) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "specified fields can't be null or empty");
     }
     e = e == ERR_OK ? rest_index_options(r, &o) : e;
-    e = e == ERR_OK ? rest_bool(r, "include_unmapped", false, &c.unmapped) : e;
-    e = e == ERR_OK ? read_body(r) : e;
+    e = e == ERR_OK ? rest_bool(r, "include_unmapped", false, &c->unmapped) : e;
+    e = e == ERR_OK ? read_body(c) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
@@ -412,24 +518,18 @@ static void field_caps(struct rest *r)
         return;
     }
     e = resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena,
-                        &c.targets, &c.n_targets, &r->em);
+                        &c->targets, &c->n_targets, &r->em);
     if (e == ERR_OK) {
-        collect(&c);
-        e = c.e;
+        leave_closed(c);
+        e = c->targets != NULL ? ERR_OK : err_no_memory(&r->em);
     }
     if (e != ERR_OK) {
         rest_fail(r, NULL);
-        return;
+    } else if (c->filter != NULL && c->n_targets > 0) {
+        ask_shards(c, &o);
+    } else {
+        send(c);
     }
-    sort_items(c.v, c.n, sizeof(*c.v), by_path_type_index);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    if (write_answer(&c, &w) != ERR_OK) {
-        buf_fini(&b);
-        rest_fail(r, NULL);
-        return;
-    }
-    rest_send(r, 200, &b);
 }
 
 const struct route routes_field_caps[] = {

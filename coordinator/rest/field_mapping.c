@@ -196,7 +196,7 @@ static void write_index(struct walk *k, const struct index_meta *m, bool typed)
 
 static void get_field_mapping(struct rest *r)
 {
-    struct expand_options o = EXPAND_OPTIONS_ADMIN;
+    struct expand_options o = EXPAND_OPTIONS_READ;
     const struct index_target *t;
     uint32_t n;
     bool typed;
@@ -210,7 +210,8 @@ static void get_field_mapping(struct rest *r)
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                     "Types cannot be specified unless include_type_name is set to true.");
     }
-    e = e == ERR_OK ? rest_one_type(r) : e;
+    struct str type = rest_param(r, "type");
+    bool foreign = type.n > 0 && !str_is(type, "_all") && !str_glob(type, STR("_doc"));
     e = e == ERR_OK ? rest_list(r, "fields", &k.names, &k.n_names) : e;
     e = e == ERR_OK ? rest_index_options(r, &o) : e;
     e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
@@ -228,6 +229,9 @@ static void get_field_mapping(struct rest *r)
     jw_obj(&w);
     uint32_t readable = 0;
     for (uint32_t i = 0; k.e == ERR_OK && i < n; i++) { /* an index that hides its metadata is left out */
+        if (foreign || t[i].meta->closed) { /* no index has that type; a closed one is not looked into */
+            continue;
+        }
         if (index_block_check(r->state, t[i].meta, BLOCK_METADATA_READ, NULL) == ERR_OK) {
             write_index(&k, t[i].meta, typed);
             readable++;
@@ -244,6 +248,8 @@ static void get_field_mapping(struct rest *r)
 
 const struct route routes_field_mapping[] = {
     {M_GET, "/_mapping/field/{fields}", get_field_mapping},
+    {M_GET, "/_mapping/{type}/field/{fields}", get_field_mapping},
     {M_GET, "/{index}/_mapping/field/{fields}", get_field_mapping},
+    {M_GET, "/{index}/_mapping/{type}/field/{fields}", get_field_mapping},
 };
 const size_t routes_field_mapping_n = ARRAY_LEN(routes_field_mapping);

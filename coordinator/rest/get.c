@@ -350,5 +350,6 @@ const struct route routes_get[] = {
     {M_GET | M_HEAD, "/{index}/_doc/{id}", get_doc},
     {M_GET | M_HEAD, "/{index}/_source/{id}", get_source},
     {M_GET | M_HEAD, "/{index}/{type}/{id}", typed_get},
+    {M_GET | M_HEAD, "/{index}/{type}/{id}/_source", get_source},
 };
 const size_t routes_get_n = ARRAY_LEN(routes_get);

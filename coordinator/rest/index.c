@@ -89,7 +89,7 @@ static enum err check_create_body(struct rest *r, const struct json *body)
                : err_set(&r->em, ERR_CLASS_CAST, "mappings must be an object");
 }
 
-/* Takes the type from around the mapping: "mappings":{"doc":{...}} with include_type_name, an error
+/* Takes the type from around the mapping: "mappings":{"_doc":{...}} with include_type_name, an error
  * without. */
 static enum err take_type(struct rest *r, bool typed, const struct json *body, struct json *out)
 {
@@ -107,6 +107,9 @@ static enum err take_type(struct rest *r, bool typed, const struct json *body, s
                        "[_default_] mappings are not allowed on new indices and should no longer be used.");
     }
     if (typed && v != NULL && v->n == 1 && v->members[0].value.type == JSON_OBJECT) {
+        if (!is_doc && !str_is(v->members[0].key, "properties")) {
+            return rest_other_type(r, v->members[0].key);
+        }
         return json_put(out, r->arena, STR("mappings"), v->members[0].value) ? ERR_OK : err_no_memory(&r->em);
     }
     return ERR_OK;
@@ -196,11 +199,11 @@ static void write_mapping(struct jsonw *w, const struct index_meta *m, bool type
     }
 }
 
-/* The targets that the path names, under administrative defaults, once every other parameter has been read.
+/* The targets that the path names, under the defaults of reads, once every other parameter has been read.
  * false: answered. */
 static bool targets(struct rest *r, const struct index_target **t, uint32_t *n)
 {
-    struct expand_options o = EXPAND_OPTIONS_ADMIN;
+    struct expand_options o = EXPAND_OPTIONS_READ;
     struct str expression = rest_param(r, "index");
     o.allow_no_indices = true;
     o.unblocked = 1U << BLOCK_METADATA_READ;
@@ -280,20 +283,82 @@ static void delete_index(struct rest *r)
 
 /* ---- mappings ------------------------------------------------------------------------------------------ */
 
+/* The types that a path asks mappings of; n == 0: of all. */
+struct asked_types {
+    const struct str *v;
+    uint32_t n;
+};
+
+static bool asked_for(const struct asked_types *types, struct str type)
+{
+    for (uint32_t i = 0; i < types->n; i++) {
+        if (str_glob(types->v[i], type)) {
+            return true;
+        }
+    }
+    return types->n == 0;
+}
+
+static enum err read_types(struct rest *r, struct asked_types *types)
+{
+    struct str whole = rest_param(r, "type");
+    enum err e = rest_list(r, "type", &types->v, &types->n);
+    if (e == ERR_OK && types->n == 1 && (str_is(whole, "_all") || str_is(whole, "*"))) {
+        types->n = 0;
+    }
+    return e;
+}
+
+/* No index has a mapping of these types. */
+static enum err types_missing(struct rest *r, const struct asked_types *types)
+{
+    struct buf b;
+    buf_init(&b, NULL, 64 * KIB);
+    for (uint32_t i = 0; i < types->n; i++) {
+        buf_printf(&b, "%s%.*s", i > 0 ? ", " : "", STR_ARG(types->v[i]));
+    }
+    enum err e = err_set(&r->em, ERR_TYPE_MISSING, "type[[%.*s]] missing", STR_ARG(buf_view(&b)));
+    err_about_index(&r->em, STR("_all"), STR("_na_"));
+    buf_fini(&b);
+    return e;
+}
+
+/* What was asked for by name and is not there, beside what is. false: all is. */
+static bool write_missing_types(struct rest *r, struct jsonw *w, const struct asked_types *types)
+{
+    struct buf b;
+    uint32_t n = 0;
+    buf_init(&b, NULL, 64 * KIB);
+    for (uint32_t i = 0; i < types->n; i++) {
+        if (!str_is(types->v[i], "_doc") && str_find(types->v[i], '*', 0) == SIZE_MAX) {
+            buf_printf(&b, "%s%.*s", n++ > 0 ? "," : "", STR_ARG(types->v[i]));
+        }
+    }
+    if (n > 0) {
+        struct str names = arena_str(r->arena, buf_view(&b));
+        jw_k(w, "error");
+        jw_strf(w, "type%s [%.*s] missing", n > 1 ? "s" : "", STR_ARG(names));
+        jw_ki64(w, "status", 404);
+    }
+    buf_fini(&b);
+    return n > 0;
+}
+
 static void get_mapping(struct rest *r)
 {
     const struct index_target *t;
-    uint32_t n;
+    uint32_t n, kept = 0;
+    struct asked_types types;
     struct buf b;
     struct jsonw w;
     bool typed;
     enum err e = rest_bool(r, "include_type_name", false, &typed);
-    if (e == ERR_OK && !typed && rest_has(r, "type")) {
+    if (e == ERR_OK && !typed && rest_has(r, "type") && r->method != HTTP_M_HEAD) {
         e = err_set(
             &r->em, ERR_ILLEGAL_ARGUMENT,
             "Types cannot be provided in get mapping requests, unless include_type_name is set to true.");
     }
-    e = e == ERR_OK ? rest_one_type(r) : e;
+    e = e == ERR_OK ? read_types(r, &types) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
@@ -304,7 +369,12 @@ static void get_mapping(struct rest *r)
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     jw_obj(&w);
+    bool missing = write_missing_types(r, &w, &types);
     for (uint32_t i = 0; i < n; i++) {
+        if (types.n > 0 && (t[i].meta->mapping.n == 0 || !asked_for(&types, STR("_doc")))) {
+            continue;
+        }
+        kept++;
         jw_key(&w, t[i].meta->name);
         jw_obj(&w);
         jw_k(&w, "mappings");
@@ -312,11 +382,29 @@ static void get_mapping(struct rest *r)
         jw_obj_end(&w);
     }
     jw_obj_end(&w);
-    rest_send(r, 200, &b);
+    if (types.n > 0 && kept == 0) {
+        buf_fini(&b);
+        types_missing(r, &types);
+        rest_fail(r, NULL);
+        return;
+    }
+    rest_send(r, missing ? 404 : 200, &b);
 }
 
-/* The body has no type around the mapping: types go into paths, where they are not offered. */
-static enum err refuse_type(struct rest *r, bool typed, const struct json *body)
+/* A mapping that is put under a type of its own. */
+static enum err foreign_type(struct rest *r)
+{
+    struct str type = rest_param(r, "type");
+    return str_is(type, "_doc")
+               ? ERR_OK
+               : err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                         "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 "
+                         "type: [_doc, %.*s]",
+                         STR_ARG(rest_param(r, "index")), STR_ARG(type));
+}
+
+/* Types stand in the path where include_type_name says so, and nowhere else. */
+static enum err check_type(struct rest *r, bool typed, const struct json *body)
 {
     if (typed && !rest_has(r, "type")) {
         return err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: mapping type is missing;");
@@ -327,7 +415,7 @@ static enum err refuse_type(struct rest *r, bool typed, const struct json *body)
                        "parameter is set to true.");
     }
     if (typed) {
-        return rest_one_type(r);
+        return foreign_type(r);
     }
     if (json_is(body, JSON_OBJECT) && body->n == 1 && str_is(body->members[0].key, "_doc")
         && body->members[0].value.type == JSON_OBJECT) {
@@ -385,14 +473,15 @@ static void put_mapping(struct rest *r)
     if (e == ERR_OK && body->type != JSON_OBJECT) {
         e = not_content(r);
     }
-    e = e == ERR_OK ? refuse_type(r, typed, body) : e;
+    e = e == ERR_OK ? check_type(r, typed, body) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
     struct meta_request *rq = write_only ? write_indices(r, &o) : rest_meta_indices(r, META_PUT_MAPPING, &o);
-    if (rq != NULL) {
-        rq->body = *body;
+    if (rq != NULL) { /* with a type in the path, the body may have the same around the mapping */
+        const struct json *inner = typed && body->n == 1 ? json_get(body, "_doc") : NULL;
+        rq->body = json_is(inner, JSON_OBJECT) ? *inner : *body;
         rest_meta_acknowledge(r, rq);
     }
 }
@@ -490,9 +579,20 @@ const struct route routes_index[] = {
     {M_DELETE, "/", delete_index},
     {M_GET, "/{index}/_mapping", get_mapping},
     {M_GET, "/{index}/_mappings", get_mapping},
+    {M_GET, "/{index}/{type}/_mapping", get_mapping},
+    {M_GET | M_HEAD, "/{index}/_mapping/{type}", get_mapping},
+    {M_GET, "/{index}/_mappings/{type}", get_mapping},
     {M_GET, "/_mapping", get_mapping},
+    {M_GET, "/_mappings", get_mapping},
+    {M_GET, "/_mapping/{type}", get_mapping},
     {M_PUT | M_POST, "/{index}/_mapping", put_mapping},
     {M_PUT | M_POST, "/{index}/_mappings", put_mapping},
+    {M_PUT | M_POST, "/{index}/{type}/_mapping", put_mapping},
+    {M_PUT | M_POST, "/{index}/{type}/_mappings", put_mapping},
+    {M_PUT | M_POST, "/{index}/_mapping/{type}", put_mapping},
+    {M_PUT | M_POST, "/{index}/_mappings/{type}", put_mapping},
+    {M_PUT | M_POST, "/_mapping/{type}", put_mapping},
+    {M_PUT | M_POST, "/_mappings/{type}", put_mapping},
     {M_GET | M_POST, "/_analyze", analyze},
     {M_GET | M_POST, "/{index}/_analyze", analyze},
 };

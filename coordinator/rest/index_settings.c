@@ -152,7 +152,7 @@ static enum err get_options(struct rest *r, struct get_options *g, struct expand
 
 static void get_settings(struct rest *r)
 {
-    struct expand_options o = EXPAND_OPTIONS_ADMIN;
+    struct expand_options o = EXPAND_OPTIONS_READ;
     struct get_options g;
     const struct index_target *t;
     uint32_t n;
@@ -285,7 +285,12 @@ static void put_block(struct rest *r)
         known |= str_is(block, names[i]);
     }
     if (!known) {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No block found with name %.*s", STR_ARG(block));
+        if (str_is(block, "read_only_allow_delete")) {
+            err_set(&r->em, ERR_ACTION_VALIDATION,
+                    "Validation Failed: 1: read_only_allow_delete block is for internal use only;");
+        } else {
+            err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No block found with name %.*s", STR_ARG(block));
+        }
         rest_fail(r, NULL);
         return;
     }

@@ -36,6 +36,12 @@ static void flush(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
+    if (a.force && !a.wait_if_ongoing) {
+        err_set(&r->em, ERR_ACTION_VALIDATION,
+                "Validation Failed: 1: wait_if_ongoing must be true for a force flush;");
+        rest_fail(r, NULL);
+        return;
+    }
     broadcast(r, &a, 0);
 }
 

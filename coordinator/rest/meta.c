@@ -117,9 +117,13 @@ enum err rest_meta_timeouts(struct rest *r, int64_t *master_ms)
     return e == ERR_OK ? rest_time(r, "timeout", MASTER_TIMEOUT_MS, &r->ack_ms) : e;
 }
 
-/* action.destructive_requires_name: no index is deleted, opened, closed or blocked that is not named. */
+/* Nothing named is not everything. action.destructive_requires_name: no index is deleted, opened, closed or blocked that is not
+ * named. */
 static enum err check_named(struct rest *r, enum meta_action action, struct str expression)
 {
+    if (expression.n == 0 && (action == META_OPEN_INDEX || action == META_CLOSE_INDEX)) {
+        return err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: index is missing;");
+    }
     bool required = false;
     bool destructive = action == META_DELETE_INDEX || action == META_OPEN_INDEX || action == META_CLOSE_INDEX
                        || (action == META_UPDATE_SETTINGS && rest_has(r, "block"));

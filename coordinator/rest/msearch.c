@@ -19,6 +19,7 @@ struct multi {
     bool typed_keys, total_as_int;
     struct expand_options indices; /* of the URL */
     bool url_gives_indices;
+    struct str types; /* of the search that is read */
 };
 
 /* A boolean of a header: `name` is the one that the error gives it, NULL: none. */
@@ -95,28 +96,35 @@ static enum err read_index_options(struct multi *m, struct search_opts *o,
     return e;
 }
 
+/* Names, one or a list, with commas between them. */
+static enum err names_of(const struct multi *m, const struct json *v, struct str *out)
+{
+    struct buf b;
+    buf_init(&b, NULL, 64 * KIB);
+    uint32_t n = v->type == JSON_ARRAY ? v->n : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        struct str one = json_text(v->type == JSON_ARRAY ? &v->items[i] : v);
+        buf_printf(&b, "%s%.*s", i > 0 ? "," : "", STR_ARG(one));
+    }
+    *out = arena_str(m->r->arena, buf_view(&b));
+    buf_fini(&b);
+    return out->p != NULL ? ERR_OK : err_no_memory(&m->r->em);
+}
+
 static enum err read_header_member(struct multi *m, struct search_opts *o, const struct json_member *k)
 {
     struct errmsg *em = &m->r->em;
     struct str text = json_text(&k->value);
     bool ignored;
     if (str_is(k->key, "index") || str_is(k->key, "indices")) {
-        struct buf b;
-        buf_init(&b, NULL, 64 * KIB);
-        uint32_t n = k->value.type == JSON_ARRAY ? k->value.n : 1;
-        for (uint32_t i = 0; i < n; i++) {
-            struct str one = json_text(k->value.type == JSON_ARRAY ? &k->value.items[i] : &k->value);
-            buf_printf(&b, "%s%.*s", i > 0 ? "," : "", STR_ARG(one));
-        }
-        o->index = arena_str(m->r->arena, buf_view(&b));
-        buf_fini(&b);
-        return o->index.p != NULL ? ERR_OK : err_no_memory(em);
+        return names_of(m, &k->value, &o->index);
+    }
+    if (str_is(k->key, "type") || str_is(k->key, "types")) {
+        return names_of(m, &k->value, &m->types);
     }
     if (str_is(k->key, "search_type") || str_is(k->key, "searchType")) {
         o->dfs = str_is(text, "dfs_query_then_fetch");
-        return o->dfs || str_is(text, "query_then_fetch")
-                   ? ERR_OK
-                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "No search type for [%.*s]", STR_ARG(text));
+        return o->dfs || str_is(text, "query_then_fetch") ? ERR_OK : rest_no_search_type(text, em);
     }
     if (str_is(k->key, "preference")) {
         o->preference = text;
@@ -128,8 +136,7 @@ static enum err read_header_member(struct multi *m, struct search_opts *o, const
         return header_bool(m, "request_cache", text, &ignored);
     } else if (str_is(k->key, "ccs_minimize_roundtrips")) {
         return header_bool(m, NULL, text, &ignored);
-    } else if (!str_is(k->key, "type") && !str_is(k->key, "types")
-               && index_option(k->key) == N_INDEX_OPTIONS) {
+    } else if (index_option(k->key) == N_INDEX_OPTIONS) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "key [%.*s] is not supported in the metadata section",
                        STR_ARG(k->key));
     }
@@ -156,6 +163,16 @@ static enum err read_header(struct multi *m, struct search_opts *o, struct str l
     return e == ERR_OK ? read_index_options(m, o, members, tree.n) : e;
 }
 
+/* No document is of a type that the search names. */
+static enum err find_nothing(struct multi *m, struct search_opts *o)
+{
+    struct arena *arena = m->r->arena;
+    struct json own, none = json_mk_object();
+    bool ok = json_copy(&own, o->tree, arena) && json_put(&none, arena, STR("match_none"), json_mk_object())
+              && json_put(&own, arena, STR("query"), none);
+    return ok ? rest_search_body(m->r, &own, o) : err_no_memory(&m->r->em);
+}
+
 /* Syntax errors in any body refuse the whole request, before anything runs. */
 static enum err read_search(struct multi *m, struct search_call *c, struct str body)
 {
@@ -176,7 +193,7 @@ static enum err read_search(struct multi *m, struct search_call *c, struct str b
     }
     c->o.body = body;
     c->o.tree = tree;
-    return e;
+    return e == ERR_OK && rest_types_foreign(m->types) ? find_nothing(m, &c->o) : e;
 }
 
 static bool next_line(struct str *rest, struct str *line)
@@ -210,6 +227,7 @@ static enum err read_all(struct multi *m)
         }
         m->calls[m->n++] = c;
         c->o.index = rest_param(r, "index");
+        m->types = rest_param(r, "type");
         c->o.routing = rest_param(r, "routing");
         c->o.dfs = str_is(rest_param(r, "search_type"), "dfs_query_then_fetch");
         c->o.indices = m->indices;
@@ -356,7 +374,7 @@ static enum err check_params(struct rest *r, uint32_t *at_a_time)
     }
     if (e == ERR_OK && type.p != NULL && !str_is(type, "query_then_fetch")
         && !str_is(type, "dfs_query_then_fetch")) {
-        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No search type for [%.*s]", STR_ARG(type));
+        e = rest_no_search_type(type, &r->em);
     }
     return e;
 }
@@ -391,5 +409,6 @@ static void msearch(struct rest *r)
 const struct route routes_msearch[] = {
     {M_GET | M_POST, "/_msearch", msearch},
     {M_GET | M_POST, "/{index}/_msearch", msearch},
+    {M_GET | M_POST, "/{index}/{type}/_msearch", msearch},
 };
 const size_t routes_msearch_n = ARRAY_LEN(routes_msearch);

@@ -214,12 +214,11 @@ static enum err accept_common(struct rest *r)
     return e;
 }
 
-enum err rest_one_type(struct rest *r)
+enum err rest_other_type(struct rest *r, struct str type)
 {
-    struct str type = rest_param(r, "type");
-    return type.n == 0 || str_is(type, "_doc") || str_is(type, "_all")
-               ? ERR_OK
-               : err_set(&r->em, ERR_RESOURCE_NOT_FOUND, "type[[%.*s]] missing", STR_ARG(type));
+    return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                   "mapping type [%.*s] is not supported: types other than [_doc] are not offered here",
+                   STR_ARG(type));
 }
 
 static int by_text(const void *a, const void *b)

@@ -573,7 +573,7 @@ void coordinator_handle(void *coordinator, struct http_request *req)
         rest_fail(r, NULL);
         return;
     }
-    struct str absent = absent_part(parts, n);
+    struct str absent = absent_part(parts, n, r->method == HTTP_M_GET || r->method == HTTP_M_POST);
     if (absent.p != NULL) {
         err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] of Elasticsearch is not offered here: [%.*s %.*s]",
                 STR_ARG(absent), STR_ARG(req->method_name), STR_ARG(req->path));

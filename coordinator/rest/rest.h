@@ -143,8 +143,8 @@ enum err rest_body(struct rest *r, const struct json **out);
 enum err rest_body_whole(struct rest *r, const struct json **out);
 /* As rest_body, but a missing body is refused (parse_exception). */
 enum err rest_body_required(struct rest *r, const struct json **out);
-/* The parameter `type` of requests about mappings names the one type, or is absent. */
-enum err rest_one_type(struct rest *r);
+/* ERR_ILLEGAL_ARGUMENT: the mapping of a type that is not [_doc]. */
+enum err rest_other_type(struct rest *r, struct str type);
 /* Is `preference` one that a search or a get may have? */
 enum err rest_check_preference(struct rest *r, struct str preference);
 /* Has a body of several lines a form that has such? false: it was refused, and answered. */
@@ -205,6 +205,8 @@ struct expand_options {
 #define EXPAND_OPTIONS_SEARCH ((struct expand_options){false, true, EXPAND_OPEN, true, false, 0})
 #define EXPAND_OPTIONS_ADMIN \
     ((struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false, 0})
+/* Of reads of settings and mappings: closed indices where they are named. */
+#define EXPAND_OPTIONS_READ ((struct expand_options){false, true, EXPAND_OPEN, false, false, 0})
 #define EXPAND_OPTIONS_STATS \
     ((struct expand_options){false, true, EXPAND_OPEN, true, false, 1U << BLOCK_METADATA_READ})
 /* Adds what "open,hidden" and the like say to *expand. */

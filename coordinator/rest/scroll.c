@@ -57,6 +57,10 @@ static enum err read_next(struct rest *r, struct str *id, struct str *keep)
             e = wrong_value(r, m);
         }
     }
+    if (e == ERR_OK && id->p != NULL && id->n == 0) { /* there is nothing in it to read */
+        err_set(&r->em, ERR_ARRAY_BOUNDS, "Index 0 out of bounds for length 0");
+        return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Cannot parse scroll id");
+    }
     if (e == ERR_OK && id->n == 0) {
         e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: scrollId is missing;");
     }

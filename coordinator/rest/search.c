@@ -79,6 +79,9 @@ static enum err source_override(struct url_overrides *u)
     if (!lists && (str_is(plain, "true") || str_is(plain, "false"))) {
         return put(u, "_source", json_mk_bool(str_is(plain, "true")));
     }
+    if (str_is(plain, "false")) {
+        return put(u, "_source", json_mk_bool(false));
+    }
     struct json o = json_mk_object();
     bool names = plain.n > 0 && !str_is(plain, "true") && !str_is(plain, "false");
     enum err e = names ? list_override(u, "_source", "includes", &o) : ERR_OK;
@@ -181,18 +184,25 @@ static enum err total_override(struct url_overrides *u)
 }
 
 /* Paths may still name types, of which there is one: nothing is of another. */
-static enum err type_override(struct url_overrides *u)
+bool rest_types_foreign(struct str types)
 {
-    struct str rest = rest_param(u->r, "type");
+    struct str rest = types;
     bool there = rest.n == 0;
     while (rest.n > 0) {
         struct str one = str_cut(rest, ',', &rest);
         there |= str_is(one, "_doc");
     }
+    return !there;
+}
+
+static enum err type_override(struct url_overrides *u)
+{
     struct json none = json_mk_object();
-    return there || !json_put(&none, u->r->arena, STR("match_none"), json_mk_object())
-               ? ERR_OK
-               : put(u, "query", none);
+    if (!rest_types_foreign(rest_param(u->r, "type"))) {
+        return ERR_OK;
+    }
+    return json_put(&none, u->r->arena, STR("match_none"), json_mk_object()) ? put(u, "query", none)
+                                                                             : err_no_memory(&u->r->em);
 }
 
 static enum err terminate_override(struct url_overrides *u)
@@ -328,10 +338,10 @@ enum err rest_check_preference(struct rest *r, struct str preference)
 
 static enum err scatter_params(struct rest *r, struct search_opts *o)
 {
-    int32_t batch, concurrent, filter;
+    int32_t concurrent, filter;
     bool cache;
-    enum err e = rest_int(r, "batched_reduce_size", 512, &batch);
-    if (e == ERR_OK && batch < 2) {
+    enum err e = rest_int(r, "batched_reduce_size", BATCHED_REDUCE, &o->batched_reduce);
+    if (e == ERR_OK && o->batched_reduce < 2) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "batchedReduceSize must be >= 2");
     }
     o->request_cache_given = rest_has(r, "request_cache");
@@ -382,13 +392,20 @@ static enum err check_compatible(struct rest *r)
                  : ERR_OK;
 }
 
+enum err rest_no_search_type(struct str type, struct errmsg *em)
+{
+    bool once = str_is(type, "query_and_fetch") || str_is(type, "dfs_query_and_fetch");
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s]",
+                   once ? "Unsupported search type" : "No search type for", STR_ARG(type));
+}
+
 enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *body, bool by_query,
                             bool *changed)
 {
     struct str type = rest_param(r, "search_type");
     o->dfs = str_is(type, "dfs_query_then_fetch");
     if (type.p != NULL && !o->dfs && !str_is(type, "query_then_fetch")) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No search type for [%.*s]", STR_ARG(type));
+        return rest_no_search_type(type, &r->em);
     }
     o->index = rest_param(r, "index");
     o->routing = rest_param(r, "routing");
@@ -404,6 +421,23 @@ enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *
     e = e == ERR_OK ? overrides(&u, !by_query) : e;
     *changed = u.changed;
     return e;
+}
+
+enum err rest_search_body(struct rest *r, const struct json *tree, struct search_opts *o)
+{
+    struct buf b;
+    struct jsonw w;
+    struct json *own = ARENA_NEW(r->arena, struct json);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_value(&w, tree);
+    o->body = arena_str(r->arena, buf_view(&b));
+    buf_fini(&b);
+    if (own == NULL || o->body.p == NULL) {
+        return err_no_memory(&r->em);
+    }
+    o->tree = own;
+    return json_parse(own, o->body, r->arena, &json_limits_default, &r->em);
 }
 
 /* The body's text and tree, with what the URL adds. */
@@ -428,22 +462,7 @@ static enum err options(struct rest *r, struct search_opts *o)
     }
     o->body = body != NULL ? r->body : STR("");
     o->tree = body;
-    if (!changed || (body != NULL && body->type != JSON_OBJECT)) {
-        return ERR_OK;
-    }
-    struct buf b;
-    struct jsonw w;
-    struct json *tree = ARENA_NEW(r->arena, struct json);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_value(&w, &own);
-    o->body = arena_str(r->arena, buf_view(&b));
-    buf_fini(&b);
-    if (tree == NULL || o->body.p == NULL) {
-        return err_no_memory(&r->em);
-    }
-    o->tree = tree;
-    return json_parse(tree, o->body, r->arena, &json_limits_default, &r->em);
+    return changed && (body == NULL || body->type == JSON_OBJECT) ? rest_search_body(r, &own, o) : ERR_OK;
 }
 
 static void searched(struct search_call *c)

@@ -190,7 +190,7 @@ static enum err choose_columns(struct table *t, struct shown **out, size_t *n)
     size_t cap = 0;
     *out = NULL;
     *n = 0;
-    bool by_default = rest.n == 0;
+    bool by_default = rest.p == NULL; /* an empty list shows none */
     rest = by_default ? STR("*") : rest;
     while (rest.p != NULL) {
         struct str name = str_trim(str_cut(rest, ',', &rest));
@@ -277,6 +277,9 @@ static enum err sort_rows(struct table *t, uint32_t *order)
     bool descending;
     uint32_t *scratch = ARENA_ARRAY(r->arena, uint32_t, t->n_rows);
     enum err e = scratch != NULL ? rest_list(r, "s", &keys, &n) : err_no_memory(&r->em);
+    while (e == ERR_OK && n > 0 && keys[n - 1].n == 0) { /* nothing behind the last comma */
+        n--;
+    }
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         e = sort_column(t, keys[i], &column, &descending);
     }

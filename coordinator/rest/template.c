@@ -24,6 +24,10 @@ static enum err check_typed(struct rest *r, const struct json *body)
             "The mapping definition cannot be nested under a type [_doc] unless include_type_name is set to "
             "true.");
     }
+    if (e == ERR_OK && typed && json_is(m, JSON_OBJECT) && m->n == 1 && !str_is(m->members[0].key, "_doc")
+        && !str_is(m->members[0].key, "properties") && m->members[0].value.type == JSON_OBJECT) {
+        e = rest_other_type(r, m->members[0].key);
+    }
     return e;
 }
 
@@ -146,19 +150,35 @@ static void delete_component(struct rest *r)
 
 /* ---- get ----------------------------------------------------------------------------------------------- */
 
+/* How templates are shown. */
+struct shown {
+    bool flat, typed; /* settings; mappings below the name of their type */
+};
+
+static enum err add_type(struct rest *r, struct json *body)
+{
+    struct json *given = json_get(body, "mappings"), outer = json_mk_object();
+    if (!json_is(given, JSON_OBJECT) || given->n == 0) {
+        return ERR_OK;
+    }
+    return json_put(&outer, r->arena, STR("_doc"), *given) && json_put(body, r->arena, STR("mappings"), outer)
+               ? ERR_OK
+               : err_no_memory(&r->em);
+}
+
 /* A template's body; its settings flat where asked for. */
-static enum err write_body(struct rest *r, const struct template_meta *t, bool flat, struct jsonw *w)
+static enum err write_body(struct rest *r, const struct template_meta *t, struct shown how, struct jsonw *w)
 {
     struct json body;
     struct settings s;
-    if (!flat || t->kind != TEMPLATE_LEGACY) { /* others are always shown nested */
+    if ((!how.flat && !how.typed) || t->kind != TEMPLATE_LEGACY) { /* others are always shown nested */
         jw_raw(w, t->body);
         return ERR_OK;
     }
     enum err e = json_parse(&body, t->body, r->arena, &json_limits_default, &r->em);
-    const struct json *given = json_get(&body, "settings");
+    const struct json *given = e == ERR_OK && how.flat ? json_get(&body, "settings") : NULL;
     settings_init(&s, r->arena);
-    if (e == ERR_OK && given != NULL) {
+    if (given != NULL) {
         e = settings_from_json(&s, given, STR(""), &r->em);
         struct json out = json_mk_object();
         for (size_t i = 0; e == ERR_OK && i < s.n; i++) {
@@ -176,6 +196,7 @@ static enum err write_body(struct rest *r, const struct template_meta *t, bool f
         }
         e = e == ERR_OK && !json_put(&body, r->arena, STR("settings"), out) ? err_no_memory(&r->em) : e;
     }
+    e = e == ERR_OK && how.typed ? add_type(r, &body) : e;
     if (e == ERR_OK) {
         jw_value(w, &body);
     }
@@ -192,22 +213,22 @@ static bool named(const struct str *names, uint32_t n, struct str name)
     return n == 0;
 }
 
-static enum err write_one(struct rest *r, const struct template_meta *t, bool flat, struct jsonw *w)
+static enum err write_one(struct rest *r, const struct template_meta *t, struct shown how, struct jsonw *w)
 {
     if (t->kind == TEMPLATE_LEGACY) {
         jw_key(w, t->name);
-        return write_body(r, t, flat, w);
+        return write_body(r, t, how, w);
     }
     jw_obj(w);
     jw_kstr(w, "name", t->name);
     jw_k(w, t->kind == TEMPLATE_COMPOSABLE ? "index_template" : "component_template");
-    enum err e = write_body(r, t, flat, w);
+    enum err e = write_body(r, t, how, w);
     jw_obj_end(w);
     return e;
 }
 
 static enum err write_all(struct rest *r, enum template_kind kind, const struct str *names, uint32_t n,
-                          bool flat, struct jsonw *w, uint32_t *found)
+                          struct shown how, struct jsonw *w, uint32_t *found)
 {
     enum err e = ERR_OK;
     *found = 0;
@@ -220,7 +241,7 @@ static enum err write_all(struct rest *r, enum template_kind kind, const struct 
         const struct template_meta *t = r->state->templates[i];
         if (t->kind == kind && named(names, n, t->name)) {
             (*found)++;
-            e = write_one(r, t, flat, w);
+            e = write_one(r, t, how, w);
         }
     }
     if (kind != TEMPLATE_LEGACY) {
@@ -234,14 +255,14 @@ static void get(struct rest *r, enum template_kind kind)
 {
     const struct str *names;
     uint32_t n, found;
-    bool flat;
+    struct shown how = {false, false};
     struct buf b;
     struct jsonw w;
-    enum err e = rest_bool(r, "flat_settings", false, &flat);
+    enum err e = rest_bool(r, "flat_settings", false, &how.flat);
     e = e == ERR_OK ? rest_check_bool(r, "local") : e;
     e = e == ERR_OK ? rest_check_time(r, "master_timeout") : e;
     if (kind == TEMPLATE_LEGACY) {
-        e = e == ERR_OK ? rest_check_bool(r, "include_type_name") : e;
+        e = e == ERR_OK ? rest_bool(r, "include_type_name", false, &how.typed) : e;
     }
     e = e == ERR_OK ? rest_list(r, "name", &names, &n) : e;
     struct str whole = rest_param(r, "name"); /* only legacy templates are asked for by lists */
@@ -258,7 +279,7 @@ static void get(struct rest *r, enum template_kind kind)
     }
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
-    e = write_all(r, kind, names, n, flat, &w, &found);
+    e = write_all(r, kind, names, n, how, &w, &found);
     bool absent = found == 0 && n > 0;
     bool exact = n > 0 && str_find(names[0], '*', 0) == SIZE_MAX;
     if (e == ERR_OK && absent && exact && kind != TEMPLATE_LEGACY && r->method != HTTP_M_HEAD) {

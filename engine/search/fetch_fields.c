@@ -92,19 +92,24 @@ static bool asked_for(const struct search_source *s, struct str field)
     return false;
 }
 
+/* Objects are not stored as such. */
+static enum err check_leaves(const struct mapping *m, const struct str *names, uint32_t n, struct errmsg *em)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct field *field = mapping_field(m, names[i]);
+        if (field != NULL && (field->type == FT_OBJECT || field->type == FT_NESTED)) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] isn't a leaf field", STR_ARG(names[i]));
+        }
+    }
+    return ERR_OK;
+}
+
 enum err fetch_fields_check(struct fetch *f)
 {
     const struct search_source *s = f->source;
     const struct mapping *m = f->shard->view->mapping;
     size_t cap = 0;
-    enum err e = ERR_OK;
-    for (uint32_t i = 0; e == ERR_OK && i < s->n_stored_fields; i++) {
-        const struct field *field = mapping_field(m, s->stored_fields[i]);
-        if (field != NULL && (field->type == FT_OBJECT || field->type == FT_NESTED)) {
-            e = err_set(f->em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] isn't a leaf field",
-                        STR_ARG(s->stored_fields[i]));
-        }
-    }
+    enum err e = check_leaves(m, s->stored_fields, s->n_stored_fields, f->em);
     for (uint32_t i = 0; e == ERR_OK && i < s->n_docvalue_fields; i++) {
         e = add_columns(f, &cap, &s->docvalue_fields[i]);
     }
@@ -276,6 +281,9 @@ enum err stored_fields_json(const struct view *v, const struct engine_doc *doc, 
     struct buf b;
     struct jsonw w;
     *out = STR_NULL;
+    if (check_leaves(v->mapping, names, n_names, em) != ERR_OK) {
+        return err_code(em);
+    }
     stored_reader_init(&r, v->leaves[doc->leaf].segment);
     enum err e = stored_read(&r, doc->doc, STORED_VALUES, arena, &d, em);
     stored_reader_fini(&r);

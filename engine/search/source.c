@@ -1,4 +1,4 @@
-#include "engine/search/source.h"
+#include "engine/search/source_int.h"
 
 #include "common/base/jsonr.h"
 #include "common/base/settings.h"
@@ -17,15 +17,7 @@ void search_source_init(struct search_source *s)
                                 .source = {.enabled = true}};
 }
 
-/* What the parsers of single keys share. */
-struct parse {
-    struct search_source *s;
-    struct str text;
-    struct arena *arena;
-    struct errmsg *em;
-};
-
-static enum err unknown_key(const struct parse *p, struct str key, const struct json *v)
+enum err unknown_key(const struct parse *p, struct str key, const struct json *v)
 {
     return jr_fail(p->text, v->off, p->em, "Unknown key for a %s in [%.*s].", json_token_name(v),
                    STR_ARG(key));
@@ -325,7 +317,7 @@ static enum err collapse(const struct parse *p, const struct json *v)
             }
             e = jr_int(&m->value, &p->s->collapse.max_concurrent, p->em);
             if (e == ERR_OK && p->s->collapse.max_concurrent < 1) {
-                e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "maxConcurrentGroupRequests must be positive");
+                e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "maxConcurrentGroupRequests` must be positive");
             }
             if (e != ERR_OK) {
                 e = jr_wrap_field(p->text, m->value.off, "collapse", m->key, p->em);
@@ -341,177 +333,6 @@ static enum err collapse(const struct parse *p, const struct json *v)
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [field]");
     }
     return ERR_OK;
-}
-
-static enum err rescore_query(const struct parse *p, const struct json *v, struct rescore_spec *r)
-{
-    static const char *const known[] = {"rescore_query", "query_weight", "rescore_query_weight", "score_mode",
-                                        NULL};
-    static const char *const modes[] = {"total", "multiply", "avg", "max", "min"};
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct json_member *m = &v->members[i];
-        bool query = str_is(m->key, "rescore_query"), how = str_is(m->key, "score_mode"),
-             weight = str_is(m->key, "query_weight") || str_is(m->key, "rescore_query_weight");
-        enum err e = query || how || weight ? jr_expect(p->text, "query", m,
-                                                        query ? JR_OBJECT
-                                                        : how ? JR_STRING
-                                                              : JR_STRING | JR_NUMBER,
-                                                        p->em)
-                                            : ERR_OK;
-        if (e != ERR_OK) {
-            return e;
-        }
-        if (query) {
-            r->query = &m->value;
-            e = query_check(r->query, p->text, p->arena, p->em);
-            if (e != ERR_OK) {
-                return jr_wrap_field(p->text, m->value.end - 1, "query", m->key, p->em);
-            }
-        } else if (str_is(m->key, "query_weight")) {
-            e = jr_double(&m->value, &r->query_weight, p->em);
-        } else if (str_is(m->key, "rescore_query_weight")) {
-            e = jr_double(&m->value, &r->rescore_weight, p->em);
-        } else if (str_is(m->key, "score_mode")) {
-            struct str mode = json_text(&m->value);
-            unsigned at = 0;
-            while (at < ARRAY_LEN(modes) && !str_eq_nocase(mode, str_of(modes[at]))) {
-                at++;
-            }
-            if (at == ARRAY_LEN(modes)) {
-                err_set(p->em, ERR_ILLEGAL_ARGUMENT, "illegal score_mode [%.*s]", STR_ARG(mode));
-                return jr_wrap_field(p->text, m->value.off, "query", m->key, p->em);
-            }
-            r->mode = at;
-        } else {
-            return jr_unknown_field(p->text, m->key_off, "query", m->key, known, p->em);
-        }
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    if (r->query == NULL) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [rescore_query]");
-    }
-    return ERR_OK;
-}
-
-static enum err one_rescore(const struct parse *p, const struct json *v, struct rescore_spec *r)
-{
-    *r = (struct rescore_spec){.window = SIZE_DEFAULT, .query_weight = 1, .rescore_weight = 1};
-    if (v->type != JSON_OBJECT) {
-        return jr_fail(p->text, v->off, p->em, "unexpected token [%s]", json_token_name(v));
-    }
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct json_member *m = &v->members[i];
-        if (m->value.type == JSON_ARRAY) {
-            return jr_fail(p->text, m->value.off, p->em, "unexpected token [START_ARRAY] after [%.*s]",
-                           STR_ARG(m->key));
-        }
-        if (str_is(m->key, "window_size")) {
-            enum err e = jr_long(&m->value, &r->window, p->em);
-            if (e != ERR_OK) {
-                return e;
-            }
-        } else if (str_is(m->key, "query") && m->value.type == JSON_OBJECT) {
-            enum err e = rescore_query(p, &m->value, r);
-            if (e != ERR_OK) {
-                return e;
-            }
-        } else if (m->value.type == JSON_OBJECT) {
-            uint32_t line, col;
-            json_place(p->text, m->value.off, &line, &col);
-            return err_set(p->em, ERR_NAMED_OBJECT, "[%u:%u] unknown field [%.*s]", line, col,
-                           STR_ARG(m->key));
-        } else {
-            return jr_fail(p->text, m->value.off, p->em, "rescore doesn't support [%.*s]", STR_ARG(m->key));
-        }
-    }
-    if (r->query == NULL) {
-        return jr_fail(p->text, v->end - 1, p->em, "missing rescore type");
-    }
-    return ERR_OK;
-}
-
-static enum err rescore(const struct parse *p, const struct json *v)
-{
-    if (v->type != JSON_OBJECT && v->type != JSON_ARRAY) {
-        return unknown_key(p, STR("rescore"), v);
-    }
-    uint32_t n = v->type == JSON_ARRAY ? v->n : 1;
-    struct rescore_spec *list = ARENA_ARRAY(p->arena, struct rescore_spec, n);
-    if (list == NULL) {
-        return err_no_memory(p->em);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        enum err e = one_rescore(p, v->type == JSON_ARRAY ? &v->items[i] : v, &list[i]);
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    p->s->rescore = list;
-    p->s->n_rescore = n;
-    return ERR_OK;
-}
-
-static enum err slice(const struct parse *p, const struct json *v)
-{
-    static const char *const known[] = {"field", "id", "max", NULL};
-    int32_t id = -1, max = -1;
-    if (v->type != JSON_OBJECT) {
-        return unknown_key(p, STR("slice"), v);
-    }
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct json_member *m = &v->members[i];
-        bool is_id = str_is(m->key, "id"), is_max = str_is(m->key, "max");
-        if (!is_id && !is_max && !str_is(m->key, "field")) {
-            return jr_unknown_field(p->text, m->key_off, "slice", m->key, known, p->em);
-        }
-        enum err e = is_id ? jr_int(&m->value, &id, p->em) : is_max ? jr_int(&m->value, &max, p->em) : ERR_OK;
-        if (e == ERR_OK && is_id && id < 0) {
-            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "id must be greater than or equal to 0");
-        } else if (e == ERR_OK && is_max && max <= 1) {
-            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "max must be greater than 1");
-        } else if (e == ERR_OK && (is_id || is_max) && id >= 0 && max >= 0 && max <= id) {
-            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "max must be greater than id");
-        }
-        if (e != ERR_OK) {
-            return jr_wrap_field(p->text, m->value.off, "slice", m->key, p->em);
-        }
-    }
-    if (id < 0 || max < 0) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [id, max]");
-    }
-    p->s->slice = v;
-    return ERR_OK;
-}
-
-static enum err point_in_time(const struct parse *p, const struct json *v)
-{
-    static const char *const known[] = {"id", "keep_alive", NULL};
-    if (v->type != JSON_OBJECT) {
-        return unknown_key(p, STR("pit"), v);
-    }
-    p->s->pit_keep_alive_ms = -1;
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct json_member *m = &v->members[i];
-        bool id = str_is(m->key, "id");
-        if ((id || str_is(m->key, "keep_alive")) && m->value.type != JSON_STRING) {
-            return jr_fail_xc(p->text, m->value.off, p->em, "[pit] %.*s doesn't support values of type: %s",
-                              STR_ARG(m->key), json_token_name(&m->value));
-        }
-        if (id) {
-            p->s->pit_id = m->value.s;
-        } else if (str_is(m->key, "keep_alive")) {
-            enum err e = parse_time_ms(json_text(&m->value), "keep_alive", &p->s->pit_keep_alive_ms, p->em);
-            if (e != ERR_OK) {
-                return jr_wrap_field(p->text, m->value.off, "pit", m->key, p->em);
-            }
-        } else {
-            return jr_unknown_field(p->text, m->key_off, "pit", m->key, known, p->em);
-        }
-    }
-    return p->s->pit_id.p != NULL ? ERR_OK
-                                  : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "point in time id is not provided");
 }
 
 /* ---- the table of keys ---------------------------------------------------------------------------------------------- */
@@ -597,44 +418,6 @@ static enum err key_section(const struct parse *p, struct str key, const struct 
     return aggs_parse(&s->agg_spec, v, p->text, p->arena, p->em);
 }
 
-/* A list has an object for each index, which holds one number; an object may have several, in any form. */
-static enum err indices_boost(const struct parse *p, const struct json *v)
-{
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct json *one = v->type == JSON_ARRAY ? &v->items[i] : &v->members[i].value;
-        float boost;
-        if (v->type == JSON_OBJECT) {
-            if (one->type == JSON_OBJECT || one->type == JSON_ARRAY || one->type == JSON_NULL) {
-                return jr_fail(p->text, one->off, p->em, "Unknown key for a %s in [%.*s].",
-                               json_token_name(one), STR_ARG(v->members[i].key));
-            }
-            enum err e = jr_float(one, &boost, p->em);
-            if (e != ERR_OK) {
-                return e;
-            }
-            continue;
-        }
-        if (one->type != JSON_OBJECT) {
-            return jr_fail(p->text, one->off, p->em, "Expected [START_OBJECT] in [null] but found [%s]",
-                           json_token_name(one));
-        }
-        if (one->n == 0) {
-            return jr_fail(p->text, one->end - 1, p->em,
-                           "Expected [FIELD_NAME] in [indices_boost] but found [END_OBJECT]");
-        }
-        if (one->members[0].value.type != JSON_NUMBER) {
-            return jr_fail(p->text, one->members[0].value.off, p->em,
-                           "Expected [VALUE_NUMBER] in [indices_boost] but found [%s]",
-                           json_token_name(&one->members[0].value));
-        }
-        if (one->n > 1) {
-            return jr_fail(p->text, one->members[1].key_off, p->em,
-                           "Expected [END_OBJECT] in [indices_boost] but found [FIELD_NAME]");
-        }
-    }
-    return ERR_OK;
-}
-
 static enum err key_misc(const struct parse *p, struct str key, const struct json *v)
 {
     struct search_source *s = p->s;
@@ -650,10 +433,6 @@ static enum err key_misc(const struct parse *p, struct str key, const struct jso
     if (str_is(key, "sort")) {
         s->sort_given = true;
         return sort_parse(&s->sort, &s->n_sort, v, p->text, p->arena, p->em);
-    }
-    if (str_is(key, "indices_boost")) {
-        s->indices_boost = v;
-        return indices_boost(p, v);
     }
     if (str_is(key, "stats")) {
         return jr_strings(v, p->arena, &s->stats, &s->n_stats) ? ERR_OK : err_no_memory(p->em);
@@ -692,7 +471,7 @@ static const struct key {
     {"aggregations", T_OBJECT, key_section, NULL},
     {"highlight", T_OBJECT, key_section, NULL},
     {"suggest", T_OBJECT, key_section, NULL},
-    {"indices_boost", T_OBJECT | T_ARRAY, key_misc, NULL},
+    {"indices_boost", T_OBJECT | T_ARRAY, NULL, source_indices_boost},
     {"stats", T_ARRAY, key_misc, NULL},
     {"docvalue_fields", T_ARRAY, key_misc, NULL},
     {"fields", T_ARRAY, key_misc, NULL},
@@ -700,9 +479,11 @@ static const struct key {
     {"script_fields", T_OBJECT, NULL, script_fields},
     {"search_after", T_ARRAY, NULL, search_after},
     {"collapse", T_OBJECT, NULL, collapse},
-    {"rescore", T_OBJECT | T_ARRAY, NULL, rescore},
-    {"slice", T_OBJECT, NULL, slice},
-    {"pit", T_OBJECT, NULL, point_in_time},
+    {"rescore", T_OBJECT | T_ARRAY, NULL, source_rescore},
+    {"slice", T_OBJECT, NULL, source_slice},
+    {"pit", T_OBJECT, NULL, source_point_in_time},
+    {"ext", T_OBJECT, NULL, source_ext},
+    {"runtime_mappings", T_OBJECT, NULL, source_runtime},
 };
 
 static unsigned token_class(const struct json *v)

@@ -23,7 +23,7 @@ PARTS = {"index": "probe", "id": "1", "type": "_doc", "fields": "a", "metric": "
 # Values that parse, where "1" does not.
 VALUES = {"expand_wildcards": "open", "refresh": "true", "op_type": "index", "version_type": "internal", "search_type": "query_then_fetch",
           "wait_for_status": "green", "wait_for_events": "normal", "level": "indices", "bytes": "b", "time": "ms", "health": "green", "v": "true",
-          "help": "false", "default_operator": "and", "conflicts": "proceed", "timeout": "1s", "scroll": "1m", "keep_alive": "1m", "suggest_mode": "always", "slices": "auto"}
+          "help": "false", "default_operator": "and", "conflicts": "proceed", "timeout": "1s", "scroll": "1m", "keep_alive": "1m", "suggest_mode": "always", "slices": "auto", "include_type_name": "true"}
 BATCH = 24
 # Groups of parameters that the page explains once.
 GROUPS = {"*indices*": {"allow_no_indices", "expand_wildcards", "ignore_throttled", "ignore_unavailable"},
@@ -81,7 +81,7 @@ class Prober:
         inside = set(re.findall(r"\{(\w+)\}", pattern))
         parts = {**PARTS, "metric": "indices"} if "/_nodes/" in pattern else PARTS
         path = re.sub(r"\{(\w+)\}", lambda m: parts.get(m.group(1), "zzz"), pattern)
-        for self.also in ([], ["requests_per_second"], ["fields"], ["node_names"]):  # some ask for it
+        for self.also in ([], ["requests_per_second"], ["fields"], ["node_names"], ["include_type_name"]):  # some ask for it
             body = next((b for b in BODIES if self.refused(method, path, b, []) == {"zzz"}), "none")
             if body != "none":
                 break

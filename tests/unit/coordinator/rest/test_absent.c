@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static const struct {
-    const char *parts[3];
+    const char *parts[4];
     const char *found; /* NULL: it is no such path */
 } cases[] = {
     {{"_search"}, NULL},
@@ -26,25 +26,30 @@ static const struct {
     {{"hotels", "_doc", "_rollover"}, NULL},
     {{"_search", "template"}, "_search/template"},
     {{"_search", "templates"}, NULL},
+    {{"hotels", "_shard_stores"}, "_shard_stores"},
+    {{"hotels", "_doc", "1", "_termvectors"}, "_termvectors"},
+    {{"hotels", "_doc", "_search", "template"}, "_search/template"},
 };
 
 START_TEST(paths)
 {
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct str parts[3];
+        struct str parts[4];
         unsigned n = 0;
-        while (n < 3 && cases[i].parts[n] != NULL) {
+        while (n < 4 && cases[i].parts[n] != NULL) {
             parts[n] = str_of(cases[i].parts[n]);
             n++;
         }
-        struct str found = absent_part(parts, n);
+        struct str found = absent_part(parts, n, true);
         ck_assert_msg(cases[i].found != NULL ? str_is(found, cases[i].found) : found.p == NULL, "%zu: %.*s",
                       i, STR_ARG(found));
     }
+    struct str written[] = {STR("hotels"), STR("_doc"), STR("_termvectors")};
+    ck_assert(absent_part(written, 3, false).p == NULL && absent_part(written, 3, true).p != NULL);
     static const char with_nul[] = {'_', 'c', 'c', 'r', '\0', 'x'};
     struct str odd = str_mk(with_nul, sizeof(with_nul));
-    ck_assert(absent_part(&odd, 1).p == NULL);
-    ck_assert(absent_part(NULL, 0).p == NULL);
+    ck_assert(absent_part(&odd, 1, true).p == NULL);
+    ck_assert(absent_part(NULL, 0, true).p == NULL);
 }
 END_TEST
 
