@@ -62,6 +62,8 @@ void coordinator_drain(struct coordinator *c);
 /* A state has been applied here: what waits for one looks again. `took_us`: from its arrival until then; < 0:
  * unknown. Any thread. */
 void coordinator_applied(struct coordinator *c, int64_t took_us);
+/* Asserts what always holds between two events: of names of operations, tasks, and what waits. */
+void coordinator_invariant(struct coordinator *c);
 /* The HTTP server's handler. */
 void coordinator_handle(void *coordinator, struct http_request *req);
 

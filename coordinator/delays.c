@@ -1,5 +1,7 @@
 #include "coordinator/delays.h"
 
+#include "common/base/invariant.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -115,6 +117,7 @@ static void wake_loop(struct delays *d)
 void delays_add(struct delays *d, struct delay *x, int64_t ms, void (*run)(void *arg), void *arg)
 {
     pthread_mutex_lock(&d->lock);
+    INVARIANT(assert(*place_of(d, x) == NULL)); /* it is the list's until run() is called */
     x->at_ms = clock_mono_ms(d->o.clock) + ms;
     x->run = run;
     x->arg = arg;
@@ -159,6 +162,19 @@ bool delays_move(struct delays *d, struct delay *x, int64_t ms)
         wake_loop(d);
     }
     return waits;
+}
+
+void delays_invariant(struct delays *d)
+{
+    pthread_mutex_lock(&d->lock);
+    for (const struct delay *x = d->first; x != NULL; x = x->next) {
+        assert(x->waiting && x->run != NULL);
+        for (const struct delay *y = x->next; y != NULL; y = y->next) {
+            assert(y != x);
+        }
+    }
+    assert(!d->stopped || d->first == NULL);
+    pthread_mutex_unlock(&d->lock);
 }
 
 bool delays_stopped(struct delays *d)

@@ -44,5 +44,7 @@ bool delays_move(struct delays *d, struct delay *x, int64_t ms);
  * delays_stopped(). */
 void delays_stop(struct delays *d);
 bool delays_stopped(struct delays *d);
+/* Asserts what always holds of those that wait. */
+void delays_invariant(struct delays *d);
 
 #endif

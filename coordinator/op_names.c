@@ -28,6 +28,7 @@ void op_names_begin(struct op_names *o, struct op_span *span, uint64_t n)
 void op_names_end(struct op_names *o, struct op_span *span)
 {
     pthread_mutex_lock(&o->lock);
+    assert(span->prev != NULL ? span->prev->next == span : o->oldest == span); /* ended once */
     if (span->prev != NULL) {
         span->prev->next = span->next;
     } else {
@@ -47,4 +48,17 @@ uint64_t op_names_settled(struct op_names *o)
     uint64_t below = o->oldest != NULL ? o->oldest->first : o->next;
     pthread_mutex_unlock(&o->lock);
     return below;
+}
+
+void op_names_invariant(struct op_names *o)
+{
+    const struct op_span *before = NULL;
+    pthread_mutex_lock(&o->lock);
+    for (const struct op_span *s = o->oldest; s != NULL; s = s->next) {
+        assert(s->prev == before && s->first < o->next);
+        assert(before == NULL || before->first <= s->first);
+        before = s;
+    }
+    assert(o->newest == before && o->session != 0);
+    pthread_mutex_unlock(&o->lock);
 }

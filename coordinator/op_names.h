@@ -29,5 +29,7 @@ void op_names_begin(struct op_names *o, struct op_span *span, uint64_t n);
 void op_names_end(struct op_names *o, struct op_span *span);
 /* All names below it have ended. */
 uint64_t op_names_settled(struct op_names *o);
+/* Asserts what always holds: names are given in their order, none twice. */
+void op_names_invariant(struct op_names *o);
 
 #endif

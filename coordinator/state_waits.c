@@ -56,3 +56,14 @@ void state_waits_applied(struct state_waits *s)
     }
     pthread_mutex_unlock(&s->lock);
 }
+
+void state_waits_invariant(struct state_waits *s)
+{
+    pthread_mutex_lock(&s->lock);
+    struct state_wait *const *at = &s->first;
+    for (const struct state_wait *w = s->first; w != NULL; w = w->next) {
+        assert(w->owner == s && w->at == at && *w->at == w && w->run != NULL);
+        at = &w->next;
+    }
+    pthread_mutex_unlock(&s->lock);
+}

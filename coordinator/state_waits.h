@@ -34,5 +34,7 @@ void state_waits_add(struct state_waits *s, struct state_wait *w, uint64_t seen,
                      void (*run)(void *arg), void *arg);
 /* Another state has been applied. */
 void state_waits_applied(struct state_waits *s);
+/* Asserts what always holds of those that wait. */
+void state_waits_invariant(struct state_waits *s);
 
 #endif

@@ -52,6 +52,7 @@ void tasks_begin(struct tasks *ts, struct task *t)
     t->start_ns = ts->clock->mono_ns(ts->clock->self);
     t->next = NULL;
     pthread_mutex_lock(&ts->lock);
+    assert(t->id == 0 && t->ops != NULL); /* it ended, or never began */
     t->id = ts->next_id++;
     const struct task *parent = t->parent != 0 && t->parent_node.p == NULL ? find(ts, t->parent) : NULL;
     if (parent != NULL && parent->cancelled) {
@@ -125,6 +126,21 @@ void tasks_stop(struct tasks *ts)
             tasks_cancel_locked(ts, t);
         }
     }
+    pthread_mutex_unlock(&ts->lock);
+}
+
+void tasks_invariant(struct tasks *ts)
+{
+    const struct task *before = NULL;
+    size_t n_own = 0;
+    pthread_mutex_lock(&ts->lock);
+    for (const struct task *t = ts->first; t != NULL; t = t->next) {
+        assert(t->prev == before && t->ops != NULL && t->action != NULL);
+        assert(t->id < ts->next_id && (before == NULL || before->id < t->id) && t->id > 0);
+        n_own += !t->served;
+        before = t;
+    }
+    assert(ts->last == before && ts->n_own == n_own);
     pthread_mutex_unlock(&ts->lock);
 }
 

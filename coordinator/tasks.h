@@ -55,6 +55,8 @@ bool tasks_one(struct tasks *ts, uint64_t id, void (*with)(void *self, struct ta
 void tasks_cancel_locked(struct tasks *ts, struct task *t);
 /* Cancels what may take long (`lasts`), with what it began. */
 void tasks_stop(struct tasks *ts);
+/* Asserts what always holds of those that run. */
+void tasks_invariant(struct tasks *ts);
 /* Waits until nothing is left but what is served for others. Not from a thread that tasks need to end. */
 void tasks_drain(struct tasks *ts);
 

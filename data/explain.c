@@ -92,16 +92,17 @@ static void explain_task(void *arg)
 
 void data_explain(void *self, struct shard_explain *rq)
 {
+    shard_rq_take(&rq->rq);
     struct shard *sh = shard_acquire(self, &rq->rq);
     if (sh == NULL) {
-        rq->rq.done(&rq->rq);
+        shard_rq_answer(&rq->rq);
         return;
     }
     struct view *v = shard_view(sh);
     if (v == NULL) {
         err_set(&rq->rq.error, ERR_NO_SHARD, "the shard is not there");
         shard_release(sh);
-        rq->rq.done(&rq->rq);
+        shard_rq_answer(&rq->rq);
         return;
     }
     search_submit(self, &rq->rq, sh, v, explain_task);

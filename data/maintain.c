@@ -12,7 +12,7 @@
 
 static void finish_act(struct shard_act *a)
 {
-    a->rq.done(&a->rq);
+    shard_rq_answer(&a->rq);
 }
 
 /* ---- flush --------------------------------------------------------------------------------------------- */
@@ -469,6 +469,7 @@ static void act(void *arg)
 
 void data_act(void *self, struct shard_act *rq)
 {
+    shard_rq_take(&rq->rq);
     struct shard *sh = shard_acquire(self, &rq->rq);
     struct act_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct act_run) : NULL;
     if (r == NULL || !(*r = (struct act_run){.sh = sh, .a = rq}, shard_post(sh, act, r))) {

@@ -16,7 +16,7 @@ void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq)
     }
     view_unref(v);
     shard_release(sh);
-    rq->done(rq);
+    shard_rq_answer(rq);
 }
 
 /* The shard and view to read: those of the context, or the newest. */
@@ -480,10 +480,11 @@ static bool runs_here(struct data_service *s, struct shard_query *rq, struct sha
 
 void data_query(void *self, struct shard_query *rq)
 {
+    shard_rq_take(&rq->rq);
     struct shard *sh;
     struct view *v;
     if (!take_view(self, &rq->rq, rq->context, rq->keep_alive_ms, &sh, &v)) {
-        rq->rq.done(&rq->rq);
+        shard_rq_answer(&rq->rq);
         return;
     }
     if (rq->can_match) {
@@ -544,10 +545,11 @@ static void fetch_task(void *arg)
 
 void data_fetch(void *self, struct shard_fetch *rq)
 {
+    shard_rq_take(&rq->rq);
     struct shard *sh;
     struct view *v;
     if (!take_view(self, &rq->rq, rq->context, 0, &sh, &v)) {
-        rq->rq.done(&rq->rq);
+        shard_rq_answer(&rq->rq);
         return;
     }
     search_submit(self, &rq->rq, sh, v, fetch_task);
@@ -573,7 +575,7 @@ static void get_task(void *arg)
     }
     if (!open || sh->hidden) {
         shard_release(sh);
-        rq->rq.done(&rq->rq);
+        shard_rq_answer(&rq->rq);
         return;
     }
     if (rq->refresh) {
@@ -611,11 +613,12 @@ static void get_task(void *arg)
         shard_check(sh);
     }
     shard_release(sh);
-    rq->rq.done(&rq->rq);
+    shard_rq_answer(&rq->rq);
 }
 
 void data_get(void *self, struct shard_get *rq)
 {
+    shard_rq_take(&rq->rq);
     struct shard *sh = shard_acquire(self, &rq->rq);
     struct get_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct get_run) : NULL;
     bool ok = r != NULL;
@@ -630,6 +633,6 @@ void data_get(void *self, struct shard_get *rq)
                     STR_ARG(sh->index->name), sh->number);
             shard_release(sh);
         }
-        rq->rq.done(&rq->rq);
+        shard_rq_answer(&rq->rq);
     }
 }

@@ -56,7 +56,7 @@ static void finish(struct write_run *r)
     }
     rq->mapping_version = r->sh->index->mapping_version;
     shard_release(r->sh);
-    rq->rq.done(&rq->rq);
+    shard_rq_answer(&rq->rq);
 }
 
 static void fail_all(struct write_run *r, const struct errmsg *em)
@@ -706,6 +706,7 @@ static void apply_task(void *arg)
 
 void data_write(void *self, struct shard_write *rq)
 {
+    shard_rq_take(&rq->rq);
     struct data_service *s = self;
     struct shard *sh = shard_acquire(s, &rq->rq);
     struct write_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct write_run) : NULL;
@@ -714,7 +715,7 @@ void data_write(void *self, struct shard_write *rq)
             err_no_memory(&rq->rq.error);
             shard_release(sh);
         }
-        rq->rq.done(&rq->rq);
+        shard_rq_answer(&rq->rq);
         return;
     }
     *r = (struct write_run){.rq = rq, .sh = sh};

@@ -199,7 +199,7 @@ static void answered(struct transport_rq *t)
         }
     }
     buf_fini(&t->answer_memory);
-    rq->done(rq);
+    shard_rq_answer(rq);
 }
 
 /* The task that asks, if it is one. */
@@ -224,10 +224,11 @@ static void get_parent(struct bytes_in *in, struct shard_rq *rq)
 static void send(struct remote_shards *r, const struct transport_peer *to, uint16_t kind,
                  const struct executor *on, int64_t timeout_ms, struct shard_rq *rq)
 {
+    shard_rq_take(rq);
     struct outgoing *c = ARENA_NEW(&rq->arena, struct outgoing);
     if (c == NULL) {
         err_no_memory(&rq->error);
-        rq->done(rq);
+        shard_rq_answer(rq);
         return;
     }
     *c = (struct outgoing){
@@ -246,7 +247,7 @@ static void send(struct remote_shards *r, const struct transport_peer *to, uint1
     if (c->t.payload.failed || c->to.address.p == NULL || c->to.ephemeral_id.p == NULL) {
         buf_fini(&c->t.payload);
         err_no_memory(&rq->error);
-        rq->done(rq);
+        shard_rq_answer(rq);
         return;
     }
     pthread_mutex_lock(&r->lock);

@@ -7,11 +7,26 @@ void shard_rq_init(struct shard_rq *rq, void (*done)(struct shard_rq *), void *u
     memory_request_arena(&rq->arena);
     err_clear(&rq->error);
     rq->node = STR_NULL;
+    rq->served = false;
     rq->done = done;
     rq->user = user;
 }
 
+void shard_rq_take(struct shard_rq *rq)
+{
+    assert(!rq->served && rq->done != NULL);
+    rq->served = true;
+}
+
+void shard_rq_answer(struct shard_rq *rq)
+{
+    assert(rq->served);
+    rq->served = false;
+    rq->done(rq);
+}
+
 void shard_rq_fini(struct shard_rq *rq)
 {
+    assert(!rq->served);
     arena_fini(&rq->arena);
 }

@@ -28,6 +28,7 @@ struct shard_rq { /* what every request begins with */
     void (*done)(struct shard_rq *rq);
     void *user;
     struct shard_rq *next; /* the server's queues */
+    bool served;           /* from the call until done(): it is the server's, and nobody else may touch it */
     /* Asked now and then while it is served, on any thread: is the answer of no use any more? NULL: it is. */
     bool (*cancelled)(void *self);
     void *cancel_self;
@@ -42,6 +43,10 @@ static inline bool shard_rq_cancelled(const struct shard_rq *rq)
 }
 void shard_rq_init(struct shard_rq *rq, void (*done)(struct shard_rq *), void *user);
 void shard_rq_fini(struct shard_rq *rq);
+/* The server's, of every request: it is the server's from here to shard_rq_answer(), which calls done(). Either asserts that it was not
+ * handed over twice. */
+void shard_rq_take(struct shard_rq *rq);
+void shard_rq_answer(struct shard_rq *rq);
 
 /* ---- writes -------------------------------------------------------------------------------------------- */
 

@@ -166,6 +166,7 @@ static void check_waiting(const struct engine *e, const struct tlog_chunk *c)
 
 static void check_documents(const struct engine *e)
 {
+    op_ids_invariant(&e->op_ids);
     for (size_t i = 0; i < e->n_slots; i++) {
         check_tombstones(e->slots[i]);
     }

@@ -253,6 +253,24 @@ enum err op_ids_decode(struct op_ids *o, struct str bytes, int64_t now_ms, struc
                : r;
 }
 
+void op_ids_invariant(const struct op_ids *o)
+{
+    size_t taken = 0;
+    assert(o->n <= o->cap && (o->cap & (o->cap - 1)) == 0 && o->n_sessions <= OP_SESSIONS_MAX);
+    for (uint64_t i = 0; i < o->n; i++) {
+        const struct op_seen *e = entry(o, o->head + i);
+        assert(e->id.session != 0 && op_ids_find(o, e->id) == e);
+    }
+    for (size_t i = 0; i < o->cap * 2; i++) {
+        taken += o->slots[i] != 0;
+    }
+    assert(taken == o->n);
+    for (size_t i = 0; i < o->n_sessions; i++) {
+        assert(o->sessions[i].session != 0 && o->sessions[i].used <= o->tick);
+        assert(find_session(o, o->sessions[i].session) == &o->sessions[i]);
+    }
+}
+
 size_t op_ids_bytes(const struct op_ids *o)
 {
     return o->cap * (sizeof(*o->ring) + 2 * sizeof(*o->slots))

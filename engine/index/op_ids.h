@@ -57,6 +57,8 @@ void op_ids_rollback(struct op_ids *o, int64_t seq_no);
 void op_ids_encode(const struct op_ids *o, struct buf *out);
 /* Remembers what a commit has, as of `now_ms`. ERR_CORRUPT. */
 enum err op_ids_decode(struct op_ids *o, struct str bytes, int64_t now_ms, struct errmsg *em);
+/* Asserts what always holds: each name is found where it is, and none is there twice. */
+void op_ids_invariant(const struct op_ids *o);
 size_t op_ids_bytes(const struct op_ids *o);
 
 #endif

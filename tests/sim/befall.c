@@ -95,10 +95,20 @@ static void befall_any(struct run *run, unsigned at)
     }
 }
 
+/* Often the master: what it was in the middle of, others have to end. */
+static unsigned any_victim(struct run *run)
+{
+    unsigned at = (unsigned)rng_below(&run->rng, run->w.n_nodes);
+    const struct node_meta *master = run->newest != NULL ? cluster_master(run->newest) : NULL;
+    unsigned of_master =
+        master != NULL && rng_below(&run->rng, 3) == 0 ? place_of(run, master->id) : SIM_NODES_MAX;
+    return of_master != SIM_NODES_MAX ? of_master : at;
+}
+
 static void befall(void *arg)
 {
     struct run *run = arg;
-    unsigned at = (unsigned)rng_below(&run->rng, run->w.n_nodes);
+    unsigned at = any_victim(run);
     if (run->over) {
         return;
     }

@@ -114,9 +114,10 @@ static void fill_item(struct run *run, struct writing *w, struct past_write *p)
         it->if_primary_term = run->known[p->doc].term;
     }
     if (!p->is_delete) {
-        it->source = rng_below(&run->rng, 50) == 0
+        /* Some have a new field: a state that changes while all else goes on. */
+        it->source = rng_below(&run->rng, 12) == 0
                          ? arena_printf(&w->arena, "{\"v\":%llu,\"f%u\":\"x\"}", (unsigned long long)p->value,
-                                        (unsigned)rng_below(&run->rng, 5))
+                                        (unsigned)rng_below(&run->rng, 60))
                          : arena_printf(&w->arena, "{\"v\":%llu}", (unsigned long long)p->value);
     }
 }

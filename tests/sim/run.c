@@ -30,7 +30,7 @@ struct run_shape run_shape(const struct run_opts *o)
         s.nodes = s.members && (bits & 8) != 0 ? 4 : 3;
     }
     s.members &= s.nodes >= 3;
-    s.damage = o->damage; /* not by the seed yet: too few of them were run */
+    s.damage = o->damage || (bits & 0x300) == 0; /* a quarter of the seeds */
     s.everywhere = s.damage && (bits & 0xc0) == 0;
     s.members &= !s.damage; /* whoever leaves takes a good copy along */
     return s;

@@ -180,6 +180,7 @@ static void look(void *self, const struct sim_lane *lane)
             cluster_invariant(member_cluster(n->member));
         }
         data_invariant(member_data(n->member));
+        coordinator_invariant(member_coordinator(n->member));
         return;
     }
 }
