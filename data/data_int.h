@@ -154,8 +154,9 @@ struct shard {
     struct shard_waiter *sync_waiters, *refresh_waiters;
     struct shard_act *flush_waiters, *merge_waiters;
     int64_t last_refresh_ms, last_write_ms, lease_renewed_ms, merge_again_ms;
-    struct tracker tracker; /* of a primary, when `tracking` */
-    bool tracking;          /* it leads */
+    int64_t files_seen_ms, doubted_ms; /* when its files were looked at, and their blocks doubted */
+    struct tracker tracker;            /* of a primary, when `tracking` */
+    bool tracking;                     /* it leads */
     struct primary_side lead;
     struct replica_side replica;
     bool handing_over; /* its place is being taken by another copy: new writes wait for the next state */

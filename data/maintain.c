@@ -8,6 +8,8 @@
 
 #define IDLE_FLUSH_MS    300000 /* a shard without writes for five minutes is flushed */
 #define MERGE_PAUSE_MS   30000  /* after one that failed */
+#define LOOK_MS          10000  /* are the files of segments there? */
+#define DOUBT_MS         600000 /* so long a block that was found right is trusted */
 #define LEASE_RENEWAL_MS 30000  /* index.soft_deletes.retention_lease.sync_interval */
 
 static void finish_act(struct shard_act *a)
@@ -330,10 +332,24 @@ static void look_after(struct shard *sh)
     shard_flush_step(sh);
 }
 
+/* What a disk does to a file that is open shows once its pages are read again. */
+static void look_at_files(struct shard *sh)
+{
+    int64_t now = clock_mono_ms(sh->service->o.clock);
+    if (sh->engine == NULL || sh->failing || now - sh->files_seen_ms < LOOK_MS) {
+        return;
+    }
+    bool doubt = now - sh->doubted_ms >= DOUBT_MS;
+    sh->files_seen_ms = now;
+    sh->doubted_ms = doubt ? now : sh->doubted_ms;
+    engine_look(sh->engine, doubt);
+}
+
 static void tick(void *arg)
 {
     struct shard *sh = arg;
     sh->tick_queued = false;
+    look_at_files(sh);
     shard_check(sh);
     replication_tick(sh, clock_mono_ms(sh->service->o.clock));
     if (sh->engine != NULL && !sh->failing) {

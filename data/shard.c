@@ -200,6 +200,7 @@ void shard_take_engine(struct shard *sh, struct engine *engine)
     pthread_mutex_unlock(&sh->view_lock);
     sh->of_role = true;
     sh->last_refresh_ms = sh->lease_renewed_ms = clock_mono_ms(sh->service->o.clock);
+    sh->files_seen_ms = sh->doubted_ms = sh->last_refresh_ms;
     replication_retain(sh);
     /* Mapping and settings may have come while it was being opened. */
     struct mapping *m = index_mapping(sh->index, &version);

@@ -160,6 +160,9 @@ enum err engine_open(struct engine **out, const struct engine_opts *opts, struct
 void engine_close(struct engine *e);
 /* Has anybody come upon damage in a segment that it has? Then that fails the engine. Strand; what failed it, if anything. */
 enum err engine_damage(struct engine *e);
+/* Looks whether its segments' files are there, as long as they were; `doubt`: and has their blocks checked anew when they are read
+ * next. engine_damage() tells. Strand. */
+void engine_look(const struct engine *e, bool doubt);
 /* ERR_OK, or what failed the engine, copied into em. */
 enum err engine_failure(const struct engine *e, struct errmsg *em);
 /* Settings that may change while it is open (all of them). */

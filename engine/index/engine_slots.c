@@ -149,6 +149,16 @@ enum err engine_damage(struct engine *e)
     return e->failure;
 }
 
+void engine_look(const struct engine *e, bool doubt)
+{
+    for (size_t i = 0; i < e->n_slots; i++) {
+        segment_look(e->slots[i]->segment);
+        if (doubt) {
+            segment_doubt(e->slots[i]->segment);
+        }
+    }
+}
+
 /* ---- files ---- */
 
 enum err engine_path(const struct engine *e, const char *name, char **out, struct errmsg *em)

@@ -18,6 +18,8 @@ static bool block_right(const struct segment *s, size_t block)
     return hash_bytes(s->p + from, n, block) == load_u64(s->checks->sums + 8 * block);
 }
 
+#define FILE_LOST UINT64_MAX /* in the place of an offset */
+
 static void note_damage(const struct segment *s, size_t at)
 {
     uint64_t none = 0;
@@ -90,12 +92,37 @@ static enum err damaged(const struct segment *s, uint64_t at, struct errmsg *em)
 enum err segment_damage(const struct segment *s, struct errmsg *em)
 {
     uint64_t damage = atomic_load_explicit(&s->checks->damage, memory_order_acquire);
-    if (UNLIKELY(mapped_lost(s->p))) {
+    if (UNLIKELY(damage == FILE_LOST || mapped_lost(s->p))) {
         return err_set(em, ERR_CORRUPT,
                        "the file was cut off, or cannot be read, while it was open (resource=[%s])",
                        s->path != NULL ? s->path : "memory");
     }
     return LIKELY(damage == 0) ? ERR_OK : damaged(s, damage - 1, em);
+}
+
+void segment_look(const struct segment *s)
+{
+    bool exists;
+    uint64_t n;
+    if (s->fs != NULL && s->fs->size(s->fs->self, s->path, &exists, &n, NULL) == ERR_OK
+        && (!exists || n != s->n)) {
+        atomic_store(&s->checks->damage, FILE_LOST);
+    }
+}
+
+void segment_doubt(const struct segment *s)
+{
+    if (s->checks->right == NULL) {
+        return;
+    }
+    size_t words = bits_words((s->checks->bytes + SEG_BLOCK_BYTES - 1) >> SEG_BLOCK_SHIFT);
+    for (size_t i = 0; i < words; i++) {
+        atomic_store_explicit(&s->checks->right[i], 0, memory_order_release);
+    }
+    seg_check_section(s, &s->sections[s->n_sections - 1]); /* what an open read stays in use */
+    if (s->roots != NULL) {
+        seg_check(s, s->roots, bits_words(s->doc_count) * 8);
+    }
 }
 
 /* Chained over pieces, as version 1 has it. */

@@ -34,6 +34,11 @@ enum err segment_verify(const struct segment *s, struct errmsg *em);
  * read since the segment was opened is of no account. Blocks are checked when they are first read: who answers from a
  * segment asks this afterwards. */
 enum err segment_damage(const struct segment *s, struct errmsg *em);
+/* The file is not there any more, or not as long as it was: it counts as damaged from now on. */
+void segment_look(const struct segment *s);
+/* What was found right may not be any more, once its pages came from the disk again: each block is checked anew when it is read next.
+ * Any thread. */
+void segment_doubt(const struct segment *s);
 uint32_t segment_doc_count(const struct segment *s); /* all, deleted and nested ones too */
 size_t segment_bytes(const struct segment *s);
 /* A hash that depends on every byte of the file: what tells it from another one of its name. Costs nothing. */

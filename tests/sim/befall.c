@@ -95,13 +95,15 @@ static void befall_any(struct run *run, unsigned at)
     }
 }
 
-/* Often the master: what it was in the middle of, others have to end. */
+/* Often the master: what it was in the middle of, others have to end. Not where disks damage files, which has enough to do with copies. */
 static unsigned any_victim(struct run *run)
 {
-    unsigned at = (unsigned)rng_below(&run->rng, run->w.n_nodes);
+    unsigned at = (unsigned)rng_below(&run->rng, run->w.n_nodes), of_master;
     const struct node_meta *master = run->newest != NULL ? cluster_master(run->newest) : NULL;
-    unsigned of_master =
-        master != NULL && rng_below(&run->rng, 3) == 0 ? place_of(run, master->id) : SIM_NODES_MAX;
+    if (master == NULL || run->shape.damage || rng_below(&run->rng, 3) > 0) {
+        return at;
+    }
+    of_master = place_of(run, master->id);
     return of_master != SIM_NODES_MAX ? of_master : at;
 }
 

@@ -157,7 +157,7 @@ static void harm_below(struct run *run, unsigned at, const char *dir, const char
         }
         enum fs_mem_harm how = any_harm(run, n->up);
         /* One bit is seen by few readers. */
-        uint64_t more = how == FS_MEM_FLIP && strstr(path, "/segment_") != NULL ? rng_below(&run->rng, 8) : 0;
+        uint64_t more = how == FS_MEM_FLIP && strstr(path, "/segment_") != NULL ? rng_below(&run->rng, 3) : 0;
         if (fs_mem_harm(n->disk, path, how, &run->rng)) {
             for (; more > 0; more--) {
                 fs_mem_harm(n->disk, path, how, &run->rng);

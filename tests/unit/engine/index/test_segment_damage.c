@@ -218,6 +218,48 @@ START_TEST(a_file_cut_off_while_open)
 }
 END_TEST
 
+/* What was right once is trusted until it is doubted; a file that is shorter, or gone, is noticed though nobody reads. */
+START_TEST(what_was_right_is_doubted)
+{
+    struct bytes b = small_segment(8, 700, 12);
+    struct fs_mem *disk = fs_mem_new();
+    const struct fs *fs = fs_mem_fs(disk);
+    struct segment *s;
+    struct errmsg em;
+    put_file(fs, "s", b);
+    ck_assert_int_eq(segment_open(&s, fs, "s", NULL), ERR_OK);
+    uint64_t sum = read_everything(s);
+    segment_doubt(s);
+    segment_look(s);
+    ck_assert(read_everything(s) == sum && segment_damage(s, NULL) == ERR_OK);
+    ck_assert(fs_mem_flip(disk, "s", 40, 3)); /* as it is read the next time */
+    read_everything(s);
+    ck_assert_int_eq(segment_damage(s, NULL), ERR_OK);
+    segment_doubt(s);
+    read_everything(s);
+    ck_assert_int_eq(segment_damage(s, &em), ERR_CORRUPT);
+    ck_assert_msg(strstr(em.frame[0].reason, "checksum failed") != NULL, "%s", em.frame[0].reason);
+    segment_unref(s);
+    ck_assert(fs_mem_flip(disk, "s", 40, 3));
+    for (int gone = 0; gone < 2; gone++) {
+        ck_assert_int_eq(segment_open(&s, fs, "s", NULL), ERR_OK);
+        if (gone) {
+            ck_assert_int_eq(fs->remove(fs->self, "s", NULL), ERR_OK);
+        } else {
+            put_file(fs, "s", (struct bytes){b.p, b.n - 1});
+        }
+        ck_assert_int_eq(segment_damage(s, NULL), ERR_OK);
+        segment_look(s);
+        ck_assert_int_eq(segment_damage(s, &em), ERR_CORRUPT);
+        ck_assert_msg(strstr(em.frame[0].reason, "cut off") != NULL, "%s", em.frame[0].reason);
+        segment_unref(s);
+        put_file(fs, "s", b);
+    }
+    fs_mem_free(disk);
+    free(b.p);
+}
+END_TEST
+
 /* What version 1 has: the same sections, a chained checksum for each, no blocks. */
 static struct bytes as_version_1(struct bytes b)
 {
@@ -288,6 +330,7 @@ int main(void)
     tcase_add_test(t, decoders_bear_any_byte);
     tcase_add_test(t, a_damaged_file_is_right_or_refused);
     tcase_add_test(t, a_file_cut_off_while_open);
+    tcase_add_test(t, what_was_right_is_doubted);
     tcase_add_test(t, version_1_is_read);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
