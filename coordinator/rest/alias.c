@@ -532,7 +532,7 @@ static void get_alias(struct rest *r)
 const struct route routes_alias[] = {
     {M_POST, "/_aliases", post_aliases},
     {M_GET, "/_aliases", get_alias},
-    {M_GET | M_HEAD, "/_alias", get_alias},
+    {M_GET, "/_alias", get_alias},
     {M_GET | M_HEAD, "/_alias/{name}", get_alias},
     {M_GET | M_HEAD, "/{index}/_alias", get_alias},
     {M_GET | M_HEAD, "/{index}/_alias/{name}", get_alias},

@@ -243,7 +243,7 @@ static void get_field_mapping(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    rest_send(r, n > 0 && readable == 0 ? 404 : 200, &b);
+    rest_send(r, readable == 0 ? 404 : 200, &b);
 }
 
 const struct route routes_field_mapping[] = {

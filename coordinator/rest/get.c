@@ -224,8 +224,8 @@ enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct 
     struct expand_options o = {false, false, EXPAND_OPEN, true, false, 1U << BLOCK_READ};
     const struct index_target *t;
     uint32_t n;
-    bool one =
-        str_find(name, ',', 0) == SIZE_MAX && str_find(name, '*', 0) == SIZE_MAX && !str_is(name, "_all");
+    bool one = str_find(name, ',', 0) == SIZE_MAX && str_find(name, '*', 0) == SIZE_MAX
+               && !str_starts(name, STR("_"));
     enum err e = one ? resolve_indices(r->state, name, &o, clock_wall_ms(r->co->o.clock), arena, &t, &n, em)
                      : ERR_INDEX_NOT_FOUND;
     if (e == ERR_INDEX_NOT_FOUND || (e == ERR_OK && n == 0)) {

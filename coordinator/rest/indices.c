@@ -377,6 +377,15 @@ static enum err check_blocks(const struct resolve *x, const struct index_target 
     return e;
 }
 
+static bool has_names(struct str list)
+{
+    size_t i = 0;
+    while (i < list.n && list.p[i] == ',') {
+        i++;
+    }
+    return i < list.n;
+}
+
 enum err resolve_indices(const struct cluster_state *s, struct str expression, const struct expand_options *o,
                          int64_t now_ms, struct arena *arena, const struct index_target **out, uint32_t *n,
                          struct errmsg *em)
@@ -401,6 +410,9 @@ enum err resolve_indices(const struct cluster_state *s, struct str expression, c
         struct str part = str_cut(rest, ',', &rest);
         if (part.n > 0) {
             e = one_part(&x, part, &seen_wildcard, alone);
+        } else if (has_names(rest)) { /* commas at the end are no names */
+            const bool expands = (o->expand & (EXPAND_OPEN | EXPAND_CLOSED)) != 0;
+            e = expands ? no_index(part, "index_or_alias", em) : unexpanded(&x, part, alone);
         }
     }
     e = e == ERR_OK ? gather(&x, expression, out, n) : e;

@@ -29,11 +29,19 @@ static void opened(struct rest *r, struct meta_request *rq)
     rest_meta_wait_active(r, rq, opened_active);
 }
 
+/* Nothing named is not everything. */
+static enum err check_named(struct rest *r)
+{
+    return rest_param(r, "index").n > 0
+               ? ERR_OK
+               : err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: index is missing;");
+}
+
 static void open_index(struct rest *r)
 {
     struct expand_options o = {false, true, EXPAND_CLOSED, false, false, 0};
     int32_t wanted;
-    if (rest_active_shards(r, &wanted) != ERR_OK) {
+    if (rest_active_shards(r, &wanted) != ERR_OK || check_named(r) != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
@@ -96,6 +104,7 @@ static void close_index(struct rest *r)
     struct expand_options o = {false, true, EXPAND_OPEN, false, false, 0};
     struct close_call *c = ARENA_NEW(r->arena, struct close_call);
     enum err e = c != NULL ? check_wait(r) : err_no_memory(&r->em);
+    e = e == ERR_OK ? check_named(r) : e;
     e = e == ERR_OK ? closing_allowed(r) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);

@@ -34,9 +34,15 @@ static void write_index(struct jsonw *w, const struct index_meta *m)
     }
     jw_k(w, "attributes");
     jw_arr(w);
-    jw_z(w, m->closed ? "closed" : "open");
-    if (str_is(settings_str(&m->settings, "index.hidden", STR("false")), "true")) {
+    const bool hidden = str_is(settings_str(&m->settings, "index.hidden", STR("false")), "true");
+    if (m->closed) { /* in the order of their names */
+        jw_z(w, "closed");
+    }
+    if (hidden) {
         jw_z(w, "hidden");
+    }
+    if (!m->closed) {
+        jw_z(w, "open");
     }
     jw_arr_end(w);
     jw_obj_end(w);
@@ -72,6 +78,15 @@ static void write_alias(struct jsonw *w, const struct cluster_state *s, struct s
     jw_obj_end(w);
 }
 
+static bool is_listed(const struct str *list, uint32_t n, struct str name)
+{
+    uint32_t i = 0;
+    while (i < n && !str_eq(list[i], name)) {
+        i++;
+    }
+    return i < n;
+}
+
 static void resolve_index(struct rest *r)
 {
     struct expand_options o = {true, true, EXPAND_OPEN, false, false, 0};
@@ -81,6 +96,8 @@ static void resolve_index(struct rest *r)
     struct buf b;
     struct jsonw w;
     enum err e = rest_index_options(r, &o);
+    o.allow_no_indices = true; /* nothing is an answer */
+    const bool expands = (o.expand & (EXPAND_OPEN | EXPAND_CLOSED)) != 0;
     e = e == ERR_OK ? rest_list(r, "name", &list, &n_list) : e;
     e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "name"), &o, clock_wall_ms(r->co->o.clock),
                                       r->arena, &t, &n, &r->em)
@@ -107,7 +124,7 @@ static void resolve_index(struct rest *r)
     jw_k(&w, "aliases");
     jw_arr(&w);
     for (struct str a = next_alias(r->state, STR_NULL); a.p != NULL; a = next_alias(r->state, a)) {
-        if (names(list, n_list, a)) {
+        if (expands ? names(list, n_list, a) : is_listed(list, n_list, a)) {
             write_alias(&w, r->state, a);
         }
     }

@@ -132,8 +132,8 @@ static void write_about(struct jsonw *w, const struct errmsg *em, unsigned at)
         jw_kz(w, "resource.type", a->resource_type);
         write_resource(str_of(a->resource_id), w);
     }
-    if (a->index[0] != '\0' && code != ERR_PARSING && code != ERR_MAPPER_PARSING && code != ERR_PARSE
-        && code != ERR_CLUSTER_BLOCK) {
+    if ((a->index[0] != '\0' || a->index_uuid[0] != '\0') && code != ERR_PARSING && code != ERR_MAPPER_PARSING
+        && code != ERR_PARSE && code != ERR_CLUSTER_BLOCK) {
         jw_kz(w, "index_uuid", a->index_uuid);
         if (a->shard >= 0) {
             jw_k(w, "shard");
