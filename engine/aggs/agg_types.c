@@ -62,7 +62,7 @@ static const struct agg_type types[] = {AGG_TYPES(ROW)};
 #undef ROW
 #define NAME(name, kind, class, parse) name,
 const char *const agg_type_names[] = {AGG_TYPES(NAME) "variable_width_histogram", "significant_text",
-                                      "scripted_metric", NULL};
+                                      "scripted_metric", "matrix_stats", NULL};
 #undef NAME
 
 bool agg_type_known(struct str name)

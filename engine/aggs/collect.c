@@ -108,7 +108,7 @@ enum err collector_new(struct collector **out, struct agg_run *r, const struct a
     for (uint32_t i = 0; e == ERR_OK && i < (*out)->n_subs; i++) {
         e = collector_new(&(*out)->subs[i], r, a->subs[i], em);
     }
-    return e;
+    return e == ERR_OK && (*out)->ops->made != NULL ? (*out)->ops->made(*out, em) : e;
 }
 
 enum err collector_ready(struct collector *c, struct errmsg *em)

@@ -55,6 +55,8 @@ static inline uint32_t run_bucket(const struct doc_run *d, uint32_t i)
 struct collector;
 
 struct collector_ops {
+    /* What is bound after the collectors below were made (queries); NULL: nothing. */
+    enum err (*made)(struct collector *c, struct errmsg *em);
     /* What is refused only once the whole tree is bound (collector_ready): before and after those below were asked. Both may
      * be NULL. */
     enum err (*check)(struct collector *c, struct errmsg *em);
@@ -208,5 +210,10 @@ enum err filter_bits_init(struct filter_bits *f, struct agg_run *r, const struct
                           struct errmsg *em);
 enum err filter_bits_leaf(struct filter_bits *f, struct errmsg *em);
 bool filter_bits_test(struct filter_bits *f, doc_id doc);
+
+/* composite_lead.c: whether a document that has several values in one bucket of the first source, of field `f`
+ * (NULL: none), counts once. `from_start`: `after` has no value for that source. */
+bool composite_lead_once(const struct agg_run *r, const struct agg *a, const struct field *f,
+                         bool from_start);
 
 #endif

@@ -25,6 +25,7 @@ struct source {
     struct values v;
     struct rounding rounding;
     bool text;
+    bool once; /* a document counts once for all its values in a bucket of this source (composite_lead.c) */
     /* values of a batch's documents: those of document k are list[start[k] .. start[k + 1]) */
     struct part *list;
     uint32_t *start;
@@ -225,7 +226,7 @@ static bool load_source(struct composite *m, struct source *s, const struct doc_
                 break;
             }
             struct part p = {.v = part_of(s, i)};
-            bool again = n > s->start[k] && s->list[n - 1].v == p.v && s->text;
+            bool again = n > s->start[k] && s->list[n - 1].v == p.v && (s->text || s->once);
             if (!again && !add_part(m, s, n++, p)) {
                 return false;
             }
@@ -478,6 +479,11 @@ static enum err after_whole(struct source *s, const struct json *given, struct p
     double d;
     int64_t whole;
     struct json text = json_mk_str(json_text(given)); /* numbers, too, are read in the source's format */
+    if (s->v.kind == SOURCE_DATE && s->spec->vs.format.n == 0) { /* which is that of numbers */
+        enum err e = num_parse_double(text.s, &d) ? ERR_OK : jr_bad_double(text.s, em);
+        out->v = e != ERR_OK || num_parse_i64(text.s, &out->v) ? out->v : num_double_to_i64(floor(d));
+        return e;
+    }
     enum err e = values_parse(&s->v, &text, &d, &whole, em);
     bool exact = num_parse_i64(text.s, &whole);
     out->v = s->v.kind == SOURCE_NUMBER && !exact && e == ERR_OK ? num_double_to_i64(floor(d)) : whole;
@@ -651,6 +657,9 @@ enum err composite_new(struct collector **out, struct agg_run *r, const struct a
         e = bind_source(m, &m->s[i], &a->composite.v[i], em);
     }
     e = e == ERR_OK ? bind_after(m, &a->composite, em) : e;
+    if (e == ERR_OK && m->n > 0) {
+        m->s[0].once = composite_lead_once(r, a, m->s[0].v.field, m->after == NULL || m->after[0].null);
+    }
     for (uint32_t i = 0; e == ERR_OK && i < m->n; i++) {
         fix_shape(&m->s[i]);
     }

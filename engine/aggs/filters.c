@@ -130,8 +130,24 @@ static double filters_value(struct collector *c, uint32_t bucket, struct str key
     return bucket < s->cap ? (double)s->counts[bucket] : 0;
 }
 
-static const struct collector_ops filters_ops = {
-    .leaf = filters_leaf, .collect = filters_collect, .build = filters_build, .value = filters_value};
+/* Queries are made when all that is below has been. */
+static enum err filters_made(struct collector *c, struct errmsg *em)
+{
+    struct filters *s = (struct filters *)c;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
+        const struct json *query = c->agg->filters.v[i].query;
+        e = filter_bits_init(&s->f[i], c->run, query, em);
+        c->rewritten |= e == ERR_OK && query_is_rewritten(c->run, query);
+    }
+    return e;
+}
+
+static const struct collector_ops filters_ops = {.made = filters_made,
+                                                 .leaf = filters_leaf,
+                                                 .collect = filters_collect,
+                                                 .build = filters_build,
+                                                 .value = filters_value};
 
 enum err filters_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
@@ -156,12 +172,7 @@ enum err filters_new(struct collector **out, struct agg_run *r, const struct agg
     s->f = ARENA_ARRAY(r->arena, struct filter_bits, s->n);
     s->hit = ARENA_ARRAY(r->arena, uint32_t, s->n);
     e = e == ERR_OK && (s->f == NULL || s->hit == NULL) ? err_no_memory(em) : e;
-    e = e == ERR_OK ? collector_init(&s->c, &filters_ops, r, a, em) : e;
-    for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
-        e = filter_bits_init(&s->f[i], r, a->filters.v[i].query, em);
-        s->c.rewritten |= e == ERR_OK && query_is_rewritten(r, a->filters.v[i].query);
-    }
-    return e;
+    return e == ERR_OK ? collector_init(&s->c, &filters_ops, r, a, em) : e;
 }
 
 /* ---- missing, global ------------------------------------------------------------------------------------------------------ */

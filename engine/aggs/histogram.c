@@ -509,15 +509,17 @@ static enum err bind_bounds(struct histogram *h, struct errmsg *em)
 {
     const struct date_histogram_params *p = &h->c.agg->date;
     enum err e = ERR_OK;
-    if (p->hard.given) {
+    if (p->extended.given) {
+        h->has_ext = true;
+        e = parse_bounds(h, &p->extended, "extended_bounds", &h->ext_min, &h->ext_max, em);
+    }
+    if (e == ERR_OK && p->hard.given) {
         h->bounded = true;
         e = parse_bounds(h, &p->hard, "hard_bounds", &h->hard_min, &h->hard_max, em);
     }
     if (e != ERR_OK || !p->extended.given) {
         return e;
     }
-    h->has_ext = true;
-    e = parse_bounds(h, &p->extended, "extended_bounds", &h->ext_min, &h->ext_max, em);
     bool below = isfinite(h->ext_min) && h->ext_min < h->hard_min,
          above = isfinite(h->ext_max) && h->ext_max > h->hard_max;
     if (e == ERR_OK && h->bounded && (below || above)) {

@@ -13,6 +13,11 @@ static int by_text(const void *a, const void *b)
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
+static int by_raw(const void *a, const void *b)
+{
+    return str_cmp(json_text(*(const struct json *const *)a), json_text(*(const struct json *const *)b));
+}
+
 static int by_number(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -48,13 +53,18 @@ static enum err bind_numbers(struct include *x, const struct include_list *l, co
                              uint32_t *n, struct errmsg *em)
 {
     int64_t *v = ARENA_ARRAY(x->v->run->arena, int64_t, l->n);
-    if (v == NULL) {
+    const struct json **sorted = ARENA_ARRAY(x->v->run->arena, const struct json *, l->n);
+    if (v == NULL || sorted == NULL) {
         return err_no_memory(em);
     }
     for (uint32_t i = 0; i < l->n; i++) {
+        sorted[i] = l->raw[i];
+    }
+    sort_items(sorted, l->n, sizeof(const struct json *), by_raw); /* which of several is refused shows */
+    for (uint32_t i = 0; i < l->n; i++) {
         double d;
         int64_t whole;
-        enum err e = values_parse(x->v, l->raw[i], &d, &whole, em);
+        enum err e = values_parse(x->v, sorted[i], &d, &whole, em);
         if (e != ERR_OK) {
             return e;
         }

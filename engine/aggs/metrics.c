@@ -1,5 +1,6 @@
 /* avg, sum, min, max, stats, extended_stats, value_count, weighted_avg. Sums are compensated (Kahan), as in
  * Elasticsearch, so that they agree to the last digit. */
+#include "common/base/date.h"
 #include "engine/aggs/values.h"
 
 #include <math.h>
@@ -218,8 +219,9 @@ struct weighted {
     struct values value, weight;
     struct weighted_acc *acc;
     uint32_t cap;
-    double *weight_of; /* of the batch's documents; NaN: none */
-    bool *twice;       /* has several weights, which is wrong where there is a value */
+    double *weight_of;           /* of the batch's documents; NaN: none */
+    bool *twice;                 /* has several weights, which is wrong where there is a value */
+    struct value_shape *of_type; /* the form of a value_type; NULL: none */
 };
 
 static enum err weighted_leaf(struct collector *c, struct errmsg *em)
@@ -285,8 +287,10 @@ static enum err weighted_build(struct collector *c, uint32_t bucket, struct agg_
     (void)em;
     out->agg = c->agg;
     out->form = RESULT_PLAIN;
-    /* neither a field's own format counts, nor one beside a type */
-    out->shape = c->agg->vs.format.n > 0 && c->agg->vs.value_type == VT_NONE ? w->value.shape : NULL;
+    /* neither a field's own format counts, nor one beside a type: that has its own */
+    out->shape = c->agg->vs.value_type != VT_NONE ? w->of_type
+                 : c->agg->vs.format.n > 0        ? w->value.shape
+                                                  : NULL;
     if (bucket < w->cap) {
         out->sum = w->acc[bucket].sum;
         out->weights = w->acc[bucket].weights;
@@ -302,18 +306,40 @@ static double weighted_order(struct collector *c, uint32_t bucket, struct str ke
     return metric_value(&r);
 }
 
-static const struct collector_ops weighted_ops = {
-    .leaf = weighted_leaf, .collect = weighted_collect, .build = weighted_build, .value = weighted_order};
+static enum err weighted_number(const struct values *v, struct errmsg *em)
+{
+    return v->kind > SOURCE_BOOLEAN && v->field != NULL
+               ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]",
+                         STR_ARG(v->field->path), field_type_name(v->field->type))
+               : ERR_OK;
+}
+
+static enum err weighted_check(struct collector *c, struct errmsg *em)
+{
+    struct weighted *w = (struct weighted *)c;
+    enum err e = weighted_number(&w->weight, em);
+    e = e == ERR_OK ? weighted_number(&w->value, em) : e;
+    if (e != ERR_OK || c->agg->vs.value_type != VT_DATE) {
+        return e;
+    }
+    w->of_type = ARENA_NEW(c->run->arena, struct value_shape);
+    if (w->of_type == NULL) {
+        return err_no_memory(em);
+    }
+    *w->of_type = (struct value_shape){.kind = FORMAT_DATE, .pattern = STR(DATE_FORMAT_DEFAULT)};
+    return value_shape_ready(w->of_type, c->run->arena, em);
+}
+
+static const struct collector_ops weighted_ops = {.check = weighted_check,
+                                                  .leaf = weighted_leaf,
+                                                  .collect = weighted_collect,
+                                                  .build = weighted_build,
+                                                  .value = weighted_order};
 
 static enum err weighted_part(struct values *v, struct agg_run *r, const struct agg *a,
                               const struct source_spec *s, struct errmsg *em)
 {
-    enum err e = values_bind(v, r, a, s, TAKES_ALL, SOURCE_NUMBER, em);
-    bool number = v->kind <= SOURCE_BOOLEAN;
-    return e == ERR_OK && !number && v->field != NULL
-               ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]",
-                         STR_ARG(v->field->path), field_type_name(v->field->type))
-               : e;
+    return values_bind(v, r, a, s, TAKES_ALL, SOURCE_NUMBER, em);
 }
 
 enum err weighted_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
@@ -333,6 +359,7 @@ enum err weighted_new(struct collector **out, struct agg_run *r, const struct ag
     w->twice = ARENA_ARRAY(r->arena, bool, BATCH);
     enum err e = w->weight_of == NULL || w->twice == NULL ? err_no_memory(em)
                                                           : collector_init(&w->c, &weighted_ops, r, a, em);
-    e = e == ERR_OK ? weighted_part(&w->value, r, a, &a->vs, em) : e;
-    return e == ERR_OK ? weighted_part(&w->weight, r, a, &a->weighted.weight, em) : e;
+    /* in the order of Elasticsearch's map */
+    e = e == ERR_OK ? weighted_part(&w->weight, r, a, &a->weighted.weight, em) : e;
+    return e == ERR_OK ? weighted_part(&w->value, r, a, &a->vs, em) : e;
 }

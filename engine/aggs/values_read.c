@@ -115,13 +115,13 @@ static double double_of(const struct values *v, int64_t raw)
                                            : field_num_to_double(v->field, raw);
 }
 
-static bool given_number(const struct values *v, int64_t raw, struct script_given *g)
+/* What a script knows as _value: a Long where whole numbers are asked for (dates in their histogram), a Double
+ * everywhere else. */
+static void given_number(const struct values *v, int64_t raw, bool whole, struct script_given *g)
 {
-    bool fraction = v->field->type == FT_DOUBLE || v->field->type == FT_FLOAT
-                    || v->field->type == FT_HALF_FLOAT || v->field->type == FT_SCALED_FLOAT;
-    *g = (struct script_given){.has = true, .whole = !fraction, .d = double_of(v, raw)};
-    g->i = fraction ? 0 : v->field->type == FT_DATE_NANOS ? floor_div(raw, 1000000) : raw;
-    return true;
+    whole = whole && !v->floating;
+    *g = (struct script_given){.has = true, .whole = whole, .d = double_of(v, raw)};
+    g->i = !whole ? 0 : v->field->type == FT_DATE_NANOS ? floor_div(raw, 1000000) : raw;
 }
 
 /* One document's numbers behind the first *n. */
@@ -143,7 +143,7 @@ static bool one_doc(struct values *v, const struct doc_run *d, uint32_t k, bool 
             int64_t raw = num_column_value(&v->nums, first + i);
             struct script_given given;
             if (v->script != NULL) {
-                given_number(v, raw, &given);
+                given_number(v, raw, whole, &given);
                 if (!script_numbers(v, d, k, &given, whole, n)) {
                     return false;
                 }

@@ -2,7 +2,7 @@
 from areas.queries import query
 from world import NUMBERS, RANGES
 
-ZONES = ["+08:00", "Europe/Berlin", "America/New_York", "-03:30", "UTC"]
+ZONES = ["+08:00", "Europe/Berlin", "America/New_York", "-03:30", "UTC", "Asia/Kathmandu", "Australia/Lord_Howe", "America/Sao_Paulo"]
 
 
 def order(draw):
@@ -29,9 +29,12 @@ def a_histogram(draw, world):
 
 def a_date(draw, world):
     f = world.field("date", "date_nanos") if draw.chance(0.92) else world.field("date_range")
-    kind = draw.choice([{"calendar_interval": draw.choice(["month", "1y", "quarter", "week", "1d", "year"])}, {"fixed_interval": draw.choice(["30d", "365d", "1000h"])}])
-    return {"date_histogram": {"field": f, **kind, "min_doc_count": draw.choice([1, 1, 1, 2]), **draw.keys(
-        time_zone=(0.25, lambda: draw.choice(ZONES)), offset=(0.15, lambda: draw.choice(["+6h", "-1d", 3600000])), format=(0.2, lambda: draw.choice(["yyyy-MM", "yyyy-MM-dd HH:mm", "epoch_millis"])), keyed=(0.15, lambda: True), missing=(0.1, lambda: "2020-01-01"), order=(0.1, lambda: order(draw)))}}
+    kind = draw.choice([{"calendar_interval": draw.choice(["month", "1y", "quarter", "week", "1d", "year", "1M", "day"])}, {"fixed_interval": draw.choice(["30d", "365d", "1000h", "7d", "12345m"])}])
+    options = draw.keys(time_zone=(0.3, lambda: draw.choice(ZONES)), offset=(0.15, lambda: draw.choice(["+6h", "-1d", 3600000])), format=(0.2, lambda: draw.choice(["yyyy-MM", "yyyy-MM-dd HH:mm", "epoch_millis", "yyyy-MM-dd'T'HH:mm:ssXXX"])), keyed=(0.15, lambda: True),
+                        missing=(0.1, lambda: "2020-01-01"), order=(0.1, lambda: order(draw)), hard_bounds=(0.1, lambda: draw.choice([{"min": "2019-06-01", "max": "2020-06-01"}, {"max": "2021"}, {"min": 1577836800000}])))
+    if draw.chance(0.2) and f != "nope":  # all buckets between two bounds, as charts want them
+        return {"date_histogram": {"field": f, "calendar_interval": draw.choice(["month", "quarter", "year"]), "min_doc_count": 0, **options, "hard_bounds": {"min": "2019-01-01", "max": "2022-01-01"}, **draw.keys(extended_bounds=(0.7, lambda: draw.choice([{"min": "2019-03-01", "max": "2020-02-01"}, {"max": "2021-01-01"}])))}}
+    return {"date_histogram": {"field": f, **kind, "min_doc_count": draw.choice([1, 1, 1, 2]), **options}}
 
 
 def a_range(draw, world):
@@ -57,15 +60,33 @@ def a_filters(draw, world):
                         lambda: {"global": {}}, lambda: {"adjacency_matrix": {"filters": {"A": q(), "B": q(), "C": q()}}}])()
 
 
+def box(draw):
+    return draw.choice([{"top_left": "60,-180", "bottom_right": "-40,180"}, {"top": 50, "left": 10, "bottom": 20, "right": 130}, {"top_left": {"lat": 40, "lon": 100}, "bottom_right": [150, -40]}, {"wkt": "BBOX (100, 160, 50, -50)"}, {"top_left": "50,170", "bottom_right": "-50,-170"}])
+
+
+def significant(draw, world):
+    how = draw.choice([{}, {"jlh": {}}, {"gnd": {}}, {"percentage": {}}, {"chi_square": {"include_negatives": True}}, {"mutual_information": {"include_negatives": draw.chance(0.5)}}])
+    return {"significant_terms": {"field": world.field("keyword", "keyword", *NUMBERS), "min_doc_count": draw.choice([1, 1, 2]), **how, **draw.keys(
+        size=(0.2, lambda: 2), background_filter=(0.2, lambda: query(draw, world, 0)), include=(0.1, lambda: "[a-r].*"), exclude=(0.1, lambda: ["a"]), shard_min_doc_count=(0.1, lambda: 1))}}
+
+
 def a_other(draw, world):
     return draw.choice([
-        {"geohash_grid": {"field": world.field("geo_point"), "precision": draw.randint(1, 6), **draw.keys(size=(0.2, lambda: 2))}}, {"geotile_grid": {"field": world.field("geo_point"), "precision": draw.randint(0, 10)}}, {"sampler": {"shard_size": draw.choice([1, 3, 100])}},
-        {"diversified_sampler": {"field": world.field("keyword", *NUMBERS), "shard_size": 5, "max_docs_per_value": draw.choice([1, 2])}}, {"significant_terms": {"field": world.field("keyword"), "min_doc_count": 1}}, {"rare_terms": {"field": world.field("keyword", "integer"), **draw.keys(max_doc_count=(0.5, lambda: 2))}},
-        {"auto_date_histogram": {"field": world.field("date"), "buckets": draw.choice([2, 5, 10])}}, {"significant_text": {"field": world.field("text"), "min_doc_count": 1}}, {"variable_width_histogram": {"field": world.field(*NUMBERS), "buckets": 3}}])
+        lambda: {"geohash_grid": {"field": world.field("geo_point"), "precision": draw.choice([1, 2, 3, 4, 5, 6, "100km"]), **draw.keys(size=(0.2, lambda: 2), bounds=(0.3, lambda: box(draw)))}}, lambda: {"geotile_grid": {"field": world.field("geo_point"), "precision": draw.randint(0, 10), **draw.keys(bounds=(0.3, lambda: box(draw)))}},
+        lambda: {"sampler": {"shard_size": draw.choice([1, 3, 100])}}, lambda: {"diversified_sampler": {"field": world.field("keyword", *NUMBERS), "shard_size": 5, "max_docs_per_value": draw.choice([1, 2])}}, lambda: significant(draw, world), lambda: significant(draw, world),
+        lambda: {"rare_terms": {"field": world.field("keyword", "integer", "long", "double", "date", "ip", "boolean"), **draw.keys(max_doc_count=(0.5, lambda: 2), missing=(0.1, lambda: 1), include=(0.1, lambda: draw.choice([["a", "b"], "r.*"])), exclude=(0.1, lambda: ["red"]))}},
+        lambda: {"auto_date_histogram": {"field": world.field("date", "date_nanos"), "buckets": draw.choice([1, 2, 5, 10, 30]), **draw.keys(time_zone=(0.3, lambda: draw.choice(ZONES)), format=(0.2, lambda: "yyyy-MM-dd"), minimum_interval=(0.2, lambda: draw.choice(["minute", "day", "month", "year"])), missing=(0.1, lambda: "2020-01-01"))}},
+        lambda: {draw.choice(["significant_text", "variable_width_histogram", "string_stats", "boxplot", "top_metrics", "rate", "multi_terms", "t_test"]): {"field": world.field(*NUMBERS)}}])()
 
 
 def a_nested(draw, world):
-    return {"nested": {"path": "ne"}, "aggs": {"m": draw.choice([{"avg": {"field": "ne.n"}}, {"terms": {"field": "ne.k"}}, {"reverse_nested": {}}, {"max": {"field": "ne.n"}}, {"filter": {"range": {"ne.n": {"gte": 3}}}}])}}
+    inner = draw.choice([{"avg": {"field": "ne.n"}}, {"terms": {"field": "ne.k"}}, {"reverse_nested": {}}, {"max": {"field": "ne.n"}}, {"filter": {"range": {"ne.n": {"gte": 3}}}}, {"histogram": {"field": "ne.n", "interval": 10, "min_doc_count": 1}}, {"top_hits": {"size": 2, "_source": draw.chance(0.5)}},
+                         {"cardinality": {"field": "ne.k"}}, {"composite": {"sources": [{"x": {"terms": {"field": "ne.k"}}}]}}, {"range": {"field": "ne.n", "ranges": [{"to": 5}, {"from": 5}]}}, {"sampler": {"shard_size": 2}}, {"significant_terms": {"field": "ne.k", "min_doc_count": 1}}, {"rare_terms": {"field": "ne.k"}}])
+    if not {"terms", "filter", "histogram", "composite", "range", "sampler", "significant_terms", "rare_terms"}.isdisjoint(inner) and draw.chance(0.6):
+        inner["aggs"] = {"i": draw.choice([{"reverse_nested": {}, "aggs": {"r": a_metric(draw, world)}}, {"reverse_nested": {}, "aggs": {"r": draw.choice(BUCKETS[:9])(draw, world)}}, {"avg": {"field": "ne.n"}}, {"terms": {"field": "ne.n"}}, {"nested": {"path": "ne"}}])}
+    if "reverse_nested" in inner and draw.chance(0.6):
+        inner["aggs"] = {"r": draw.choice([a_metric, a_terms])(draw, world)}
+    return {"nested": {"path": "ne"}, "aggs": {"m": inner}}
 
 
 def source(draw, world):
@@ -76,20 +97,38 @@ def source(draw, world):
 
 
 def a_composite(draw, world):
-    return {"composite": {"sources": [{n: source(draw, world)} for n in "xyz"[:draw.randint(1, 3)]], **draw.keys(size=(0.5, lambda: draw.choice([1, 2, 5, 100])))}}
+    sources = [{n: source(draw, world)} for n in "xyz"[:draw.randint(1, 3)]]
+    return {"composite": {"sources": sources, **draw.keys(size=(0.5, lambda: draw.choice([1, 2, 5, 100])), after=(0.25, lambda: {n: after(draw, world, s[n]) for s in sources for n in s}))}}
+
+
+def after(draw, world, s):
+    """A value behind which a page of `composite` may begin: mostly of the source's type."""
+    kind, body = next(iter(s.items()))
+    if draw.chance(0.1):
+        return draw.choice([None, "a", 5, 1.5, True, "2020-01", "x/y"])
+    if kind == "geotile_grid":
+        return draw.choice(["5/16/16", "5/0/0", "5/26/13"])
+    if kind == "date_histogram" and "format" in body:
+        return draw.choice(["1969-07", "2020-01", "2020-02"])
+    if kind == "date_histogram":
+        return draw.choice([1577836800000, 0, -1000, 1580515200000])
+    return draw.choice([0, 5, 10, 2.5]) if kind == "histogram" else world.value(body["field"]) if body["field"] != "nope" else "a"
 
 
 def a_metric(draw, world):
     num = lambda: world.field(*draw.choice([NUMBERS, NUMBERS, NUMBERS, ("date",), ("boolean",), ()]))
     missing = draw.keys(missing=(0.15, lambda: draw.choice([0, 5])))
     simple = lambda: {draw.choice(["avg", "sum", "min", "max", "stats", "extended_stats", "value_count"]): {"field": num(), **missing}}
+    shaped = draw.keys(**{"from": (0.2, lambda: 1)}, highlight=(0.2, lambda: {"fields": {"t1": {}, "t2": {}}}), script_fields=(0.15, lambda: {"s": {"script": "1 + 1"}}), fields=(0.2, lambda: ["k*", "d1", "n1"]), seq_no_primary_term=(0.1, lambda: True), explain=(0.05, lambda: True), track_scores=(0.15, lambda: True),
+                       stored_fields=(0.1, lambda: ["n1", "t1", "k1"]), _source=(0.4, lambda: draw.choice([True, ["k1", "n*"], {"excludes": ["t*"]}])))
+    scripts = draw.choice(["_value * 2", "_value + params.x", "_value > 5 ? 1 : _value"])
     hits = draw.keys(sort=(0.6, lambda: [{world.field(*NUMBERS): {"order": "desc", "unmapped_type": "long"}}]), version=(0.2, lambda: True), docvalue_fields=(0.2, lambda: [world.field("keyword", *NUMBERS)]))
     counted = {"init_script": "state.c = 0", "map_script": "state.c++", "combine_script": "return state.c", "reduce_script": "double t = 0; for (s in states) { t += s } return t"}
     return draw.choice([
         simple, simple, simple, simple, lambda: {"cardinality": {"field": world.field(), **missing}}, lambda: {"value_count": {"field": world.field()}},
-        lambda: {"percentiles": {"field": num(), **draw.keys(percents=(0.5, lambda: [1, 50, 99.9]), keyed=(0.3, lambda: False), hdr=(0.1, lambda: {"number_of_significant_value_digits": 3}))}}, lambda: {"percentile_ranks": {"field": num(), "values": [1, 5, 10], **draw.keys(keyed=(0.3, lambda: False))}},
+        lambda: {"percentiles": {"field": num(), **draw.keys(percents=(0.5, lambda: [1, 50, 99.9]), keyed=(0.3, lambda: False), **draw.choice([{}, {"hdr": (0.4, lambda: {"number_of_significant_value_digits": draw.choice([1, 2, 3])})}, {"tdigest": (0.4, lambda: {"compression": draw.choice([50, 200])})}]))}}, lambda: {"percentile_ranks": {"field": num(), "values": [1, 5, 10], **draw.keys(keyed=(0.3, lambda: False))}},
         lambda: {"median_absolute_deviation": {"field": num()}}, lambda: {"weighted_avg": {"value": {"field": num()}, "weight": {"field": num(), "missing": 1}}}, lambda: {"geo_bounds": {"field": world.field("geo_point")}}, lambda: {"geo_centroid": {"field": world.field("geo_point")}},
-        lambda: {"top_hits": {"size": draw.choice([1, 3]), "_source": False, **hits}}, lambda: {"extended_stats": {"field": num(), "sigma": 1.5}}, lambda: {"scripted_metric": counted}, lambda: {"avg": {"script": {"source": f"doc['{world.field(*NUMBERS)}'].size() == 0 ? 1 : 2"}}}])()
+        lambda: {"top_hits": {"size": draw.choice([1, 3]), "_source": False, **hits, **shaped}}, lambda: {draw.choice(["avg", "sum", "max", "stats", "cardinality", "percentiles"]): {"field": num(), "script": {"source": scripts, "params": {"x": 0.5}}, **missing}}, lambda: {"extended_stats": {"field": num(), "sigma": 1.5}}, lambda: {"scripted_metric": counted}, lambda: {"avg": {"script": {"source": f"doc['{world.field(*NUMBERS)}'].size() == 0 ? 1 : 2"}}}])()
 
 
 def sibling(draw):
