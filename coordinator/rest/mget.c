@@ -341,7 +341,7 @@ static bool read_slots(struct mget *m)
 /* Goes on for as long as all that was asked for is there at once. */
 static void go_on(struct mget *m)
 {
-    while (m->begun < m->n) {
+    while (m->begun < m->n && !m->answer.failed && !rest_gone(m->r->http)) {
         if (!read_slots(m)) {
             return;
         }

@@ -1,5 +1,6 @@
 /* _msearch: several searches in one body of lines, run side by side, answered in order. So many run at a time as the search
  * threads of all data nodes take on: more would only stand in the way of other requests. */
+#include "common/base/memory_account.h"
 #include "common/base/num.h"
 #include "common/cluster/health.h"
 #include "coordinator/rest/nodes.h"
@@ -15,6 +16,7 @@ struct multi {
     size_t cap;
     uint32_t at_a_time;
     uint32_t started, ended; /* of whoever found `turns` at 0 */
+    bool left;               /* the client has gone, and what had not begun does not begin */
     _Atomic uint32_t turns;  /* searches that ended and are not looked at yet, and 1 for the first start */
     bool typed_keys, total_as_int;
     struct expand_options indices; /* of the URL */
@@ -261,13 +263,19 @@ static void answer(struct multi *m)
     struct rest *r = m->r;
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
+    if (m->left) {
+        free_calls(m);
+        err_set(&r->em, ERR_CANCELLED, "task cancelled");
+        rest_fail(r, NULL);
+        return;
+    }
+    memory_request_buf(&b);
     jsonw_init(&w, &b, false);
     jw_obj(&w);
     jw_ki64(&w, "took", (r->co->o.clock->mono_ns(r->co->o.clock->self) - r->start_ns) / 1000000);
     jw_k(&w, "responses");
     jw_arr(&w);
-    for (uint32_t i = 0; i < m->n; i++) {
+    for (uint32_t i = 0; i < m->n && !b.failed && !rest_gone(r->http); i++) {
         int status;
         size_t start = b.n;
         search_write(m->calls[i], &w, &status);
@@ -290,7 +298,13 @@ static void go_on(void *arg)
 {
     struct multi *m = arg;
     do {
-        if (++m->ended == m->n) {
+        m->ended++;
+        if (m->started < m->n && rest_gone(m->r->http)) {
+            m->left = true;
+            m->ended += m->n - m->started;
+            m->started = m->n;
+        }
+        if (m->ended == m->n) {
             answer(m);
             return;
         }

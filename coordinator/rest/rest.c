@@ -258,6 +258,29 @@ void rest_send_text(struct rest *r, int status, const char *content_type, struct
     end(r, status, content_type, b);
 }
 
+static void write_failure(const struct errmsg *em, struct buf *b)
+{
+    struct jsonw w;
+    jsonw_init(&w, b, false);
+    jw_obj(&w);
+    jw_k(&w, "error");
+    jw_obj(&w);
+    error_write(&w, em);
+    jw_obj_end(&w);
+    jw_ki64(&w, "status", err_http_status(em));
+    jw_obj_end(&w);
+}
+
+/* In the place of an answer that found no room. */
+static void too_large(struct buf *b)
+{
+    struct errmsg em;
+    buf_fini(b);
+    buf_init(b, NULL, BUF_UNLIMITED);
+    err_no_memory(&em);
+    write_failure(&em, b);
+}
+
 static void send_now(struct rest *r, int status, struct buf *b)
 {
     const char *type;
@@ -271,9 +294,7 @@ static void send_now(struct rest *r, int status, struct buf *b)
         return;
     }
     if (e != ERR_OK || b->failed) {
-        buf_reset(b);
-        buf_z(b, "{\"error\":{\"root_cause\":[],\"type\":\"circuit_breaking_exception\",\"reason\":\"the "
-                 "answer is too large\"},\"status\":429}");
+        too_large(b);
         status = 429;
         type = "application/json; charset=UTF-8";
     }
@@ -313,20 +334,11 @@ void rest_send(struct rest *r, int status, struct buf *b)
 void rest_fail(struct rest *r, const struct errmsg *em)
 {
     struct buf b;
-    struct jsonw w;
     em = em != NULL ? em : &r->em;
     buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    jw_k(&w, "error");
-    jw_obj(&w);
-    error_write(&w, em);
-    jw_obj_end(&w);
-    int status = err_http_status(em);
-    jw_ki64(&w, "status", status);
-    jw_obj_end(&w);
+    write_failure(em, &b);
     r->unfiltered = true;
-    rest_send(r, status, &b);
+    rest_send(r, err_http_status(em), &b);
 }
 
 void rest_fail_text(struct rest *r, int status, const char *fmt, ...)
