@@ -44,6 +44,7 @@ struct by_query_spec {
     /* where reindexed documents go */
     struct str dest, dest_routing, pipeline;
     bool dest_create, require_alias;
+    bool is_remote; /* the documents are another cluster's: refused */
     int dest_version_type;
     enum by_query_routing routing;
 };

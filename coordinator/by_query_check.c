@@ -68,6 +68,10 @@ enum err by_query_validate(const struct by_query_spec *s, const struct search_so
     if (src->slice != NULL && s->slices != 1) {
         complain(&b, &n, "can't specify both manual and automatic slicing at the same time");
     }
+    if (s->is_remote && s->slices != 1) {
+        buf_printf(&b, "%u: reindex from remote sources doesn't support slices > 1 but was [%d];", ++n,
+                   (int)s->slices);
+    }
     if (s->kind == BY_QUERY_DELETE && src->query == NULL && src->pit_id.p == NULL) {
         complain(&b, &n, "query is missing");
     } else if (s->kind == BY_QUERY_REINDEX) {

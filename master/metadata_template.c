@@ -238,12 +238,47 @@ static enum err check_patterns(const struct template_meta *t, struct errmsg *em)
     return e;
 }
 
+/* What is wrong with a setting, though its value is fit: into `why`. */
+static void put_refused(struct buf *why, unsigned *n, const struct setting_def *d, const struct setting *v)
+{
+    if (d != NULL && (d->flags & SETTING_PRIVATE) != 0) {
+        buf_printf(why, "%u: private index setting [%s] can not be set explicitly;", ++*n, d->name);
+    }
+    if (str_is(v->key, "index.data_path") && v->value.n > 0) {
+        buf_printf(why, "%u: path.shared_data must be set in order to use custom data paths;", ++*n);
+    }
+}
+
+static enum err invalid_settings(struct str name, unsigned n, struct buf *why, struct errmsg *em)
+{
+    enum err e = n == 0 ? ERR_OK
+                        : err_set(em, ERR_INVALID_TEMPLATE,
+                                  "index_template [%.*s] invalid, cause [Validation Failed: %.*s]",
+                                  STR_ARG(name), STR_ARG(buf_view(why)));
+    buf_fini(why);
+    return e;
+}
+
+static enum err check_legacy_settings(struct str name, const struct settings *s, struct errmsg *em)
+{
+    struct buf why;
+    unsigned n = 0;
+    enum err e = settings_check(&setting_registry_index, s, false, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    buf_init(&why, NULL, BUF_UNLIMITED);
+    for (size_t i = 0; i < s->n; i++) {
+        put_refused(&why, &n, setting_def_find(&setting_registry_index, s->v[i].key), &s->v[i]);
+    }
+    return invalid_settings(name, n, &why, em);
+}
+
 /* Every mistake in the settings, in the one reason of an invalid template. */
 static enum err check_settings(struct str name, const struct settings *s, struct errmsg *em)
 {
     struct buf why;
     unsigned n = 0;
-    enum err e = ERR_OK;
     buf_init(&why, NULL, BUF_UNLIMITED);
     for (size_t i = 0; i < s->n; i++) {
         const struct setting_def *d = setting_def_find(&setting_registry_index, s->v[i].key);
@@ -252,15 +287,11 @@ static enum err check_settings(struct str name, const struct settings *s, struct
                        : setting_check(d, &s->v[i], &one))
             != ERR_OK) {
             buf_printf(&why, "%u: %s;", ++n, one.frame[0].reason);
+        } else {
+            put_refused(&why, &n, d, &s->v[i]);
         }
     }
-    if (n > 0) {
-        e = err_set(em, ERR_INVALID_TEMPLATE,
-                    "index_template [%.*s] invalid, cause [Validation Failed: %.*s]", STR_ARG(name),
-                    STR_ARG(buf_view(&why)));
-    }
-    buf_fini(&why);
-    return e;
+    return invalid_settings(name, n, &why, em);
 }
 
 /* As if an index were made of it. */
@@ -273,7 +304,8 @@ static enum err check_whole(const struct metadata_env *env, const struct index_r
     if (!settings_sub(&view, &x->settings, STR("index"), arena)) {
         return err_no_memory(em);
     }
-    enum err e = env->check_analysis(env->self, &view, em);
+    enum err e = index_refuse_removed(&x->settings, em);
+    e = e == ERR_OK ? env->check_analysis(env->self, &view, em) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -306,7 +338,7 @@ static enum err check_recipe(const struct metadata_env *env, const struct cluste
     enum err e = index_settings_given(&own, json_path(wrapped, "template.settings"), em);
     if (e == ERR_OK) {
         e = t->kind == TEMPLATE_COMPOSABLE ? check_settings(t->name, &own, em)
-                                           : settings_check(&setting_registry_index, &own, false, em);
+                                           : check_legacy_settings(t->name, &own, em);
     }
     if (e != ERR_OK || env == NULL) {
         return e;

@@ -143,6 +143,10 @@ enum err err_wrap_at(struct errmsg *em, enum err e, uint32_t line, uint32_t col,
 void err_suppress(struct errmsg *em, const struct errmsg *other)
 {
     if (em != NULL && other->n > 0 && em->n_suppressed < ERR_SUPPRESSED_MAX) {
+        em->suppressed_by[em->n_suppressed].reason[0] = '\0';
+        if (other->n > 1) {
+            em->suppressed_by[em->n_suppressed] = other->frame[1];
+        }
         em->suppressed[em->n_suppressed++] = other->frame[0];
     }
 }

@@ -175,7 +175,8 @@ struct errmsg {
     struct err_frame frame[ERR_FRAMES_MAX];
     struct err_about about;
     unsigned n_suppressed; /* other mistakes of the same request, shown beside the outermost frame */
-    struct err_frame suppressed[ERR_SUPPRESSED_MAX];
+    struct err_frame suppressed[ERR_SUPPRESSED_MAX],
+        suppressed_by[ERR_SUPPRESSED_MAX]; /* their cause, or no reason */
 };
 
 /* Makes it empty. */
@@ -192,7 +193,7 @@ enum err err_wrap_at(struct errmsg *em, enum err e, uint32_t line, uint32_t col,
     PRINTF_LIKE(5, 6);
 /* Prefixes the outermost reason: "no space left" -> "flush [hotel][2]: no space left". Returns the code. */
 enum err err_prefix(struct errmsg *em, enum err e, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* Keeps the outermost frame of `other` as one that `em`'s hides; past ERR_SUPPRESSED_MAX they are dropped. */
+/* Keeps the outermost frame of `other`, and what caused it, as one that `em`'s hides; past ERR_SUPPRESSED_MAX they are dropped. */
 void err_suppress(struct errmsg *em, const struct errmsg *other);
 /* Allocation failed: the breaker's answer. */
 enum err err_no_memory(struct errmsg *em);

@@ -350,10 +350,23 @@ static struct str text_of(const struct setting *s, char *room)
     return str_slice((struct str){room, n}, 0, n);
 }
 
+static enum err unknown_level(struct str v, struct errmsg *em)
+{
+    struct buf b;
+    buf_init(&b, NULL, ERR_REASON_BYTES);
+    for (size_t i = 0; i < v.n; i++) {
+        buf_char(&b, v.p[i] >= 'a' && v.p[i] <= 'z' ? (char)(v.p[i] - 32) : v.p[i]);
+    }
+    enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown level constant [%.*s].", STR_ARG(buf_view(&b)));
+    buf_fini(&b);
+    return e;
+}
+
 enum err setting_check(const struct setting_def *d, const struct setting *s, struct errmsg *em)
 {
     char room[LIST_TEXT_BYTES];
     bool flag;
+    int32_t whole;
     if ((d->flags & SETTING_REFUSED) != 0 && !is_default(d, s)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "[%.*s] can only be [%.*s]: what another value asks for is not offered, and would "
@@ -368,8 +381,10 @@ enum err setting_check(const struct setting_def *d, const struct setting *s, str
     }
     struct str v = text_of(s, room);
     switch (d->kind) {
+    case SETTING_BOOL_OR_INT:
     case SETTING_BOOL:
         return num_parse_bool(v, &flag)
+                       || (d->kind == SETTING_BOOL_OR_INT && (v.n == 0 || num_parse_i32(v, &whole)))
                    ? ERR_OK
                    : err_set(em, ERR_ILLEGAL_ARGUMENT,
                              "Failed to parse value [%.*s] as only [true] or [false] are allowed.",
@@ -395,9 +410,7 @@ enum err setting_check(const struct setting_def *d, const struct setting *s, str
     case SETTING_AUTO_CREATE:
         return check_auto_create(v, em);
     case SETTING_LOG_LEVEL:
-        return among("ALL,TRACE,DEBUG,INFO,WARN,ERROR,FATAL,OFF", v, true)
-                   ? ERR_OK
-                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown level constant [%.*s].", STR_ARG(v));
+        return among("ALL,TRACE,DEBUG,INFO,WARN,ERROR,FATAL,OFF", v, true) ? ERR_OK : unknown_level(v, em);
     case SETTING_TEXT:
     case SETTING_LIST:
         break;

@@ -23,7 +23,8 @@ enum setting_kind {
     SETTING_EXPAND,        /* "false", "0-5", "0-all" */
     SETTING_ACTIVE,        /* "all" or a number of shard copies */
     SETTING_AUTO_CREATE,   /* a boolean or patterns with signs */
-    SETTING_LOG_LEVEL
+    SETTING_LOG_LEVEL,
+    SETTING_BOOL_OR_INT /* all, none, or so many */
 };
 
 enum {

@@ -172,11 +172,14 @@ static enum err read_type(struct by_query_rq *q, const struct json *v)
 
 static enum err read_source(struct by_query_rq *q, const struct json *v)
 {
-    static const char *const own[] = {"remote", "index", "type", NULL};
+    static const char *const own[] = {"remote", "index", "type", NULL}, *const of_remote[] = {"remote",
+                                                                                              "index", "type",
+                                                                                              "query", NULL};
     const struct json *remote = json_get(v, "remote");
+    q->s->is_remote = json_is(remote, JSON_OBJECT); /* the query is for the other cluster to read */
     enum err e = remote != NULL ? refuse_remote(remote, &q->r->em) : ERR_OK;
     e = e == ERR_OK ? read_index(q, json_get(v, "index")) : e;
-    e = e == ERR_OK ? by_query_search(q, v, own) : e;
+    e = e == ERR_OK ? by_query_search(q, v, q->s->is_remote ? of_remote : own) : e;
     return e == ERR_OK ? read_type(q, json_get(v, "type")) : e;
 }
 

@@ -190,6 +190,13 @@ void error_write_cause(struct jsonw *w, const struct errmsg *em)
         jw_obj(w);
         jw_kz(w, "type", err_type(em->suppressed[i].code));
         jw_kz(w, "reason", em->suppressed[i].reason);
+        if (em->suppressed_by[i].reason[0] != '\0') {
+            jw_k(w, "caused_by");
+            jw_obj(w);
+            jw_kz(w, "type", err_type(em->suppressed_by[i].code));
+            jw_kz(w, "reason", em->suppressed_by[i].reason);
+            jw_obj_end(w);
+        }
         jw_obj_end(w);
     }
     jw_arr_end(w);

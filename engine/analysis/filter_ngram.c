@@ -127,14 +127,15 @@ TOKEN_FILTER_FACTORY(edge_ngram_filter_new)
 {
     (void)part, (void)env;
     struct ngram_filter *f;
-    enum err e = grams_new(&f, s, 2, arena, em);
     struct str side = settings_str(s, "side", STR("front"));
+    bool back = str_is(side, "back");
+    enum err e = back || str_is(side, "front")
+                     ? ERR_OK
+                     : err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid side: %.*s", STR_ARG(side));
+    e = e == ERR_OK ? grams_new(&f, s, 2, arena, em) : e;
     if (e == ERR_OK) {
         f->edges = true;
-        f->back = str_is(side, "back");
-        if (!f->back && !str_is(side, "front")) {
-            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid side: %.*s", STR_ARG(side));
-        }
+        f->back = back;
     }
     if (e == ERR_OK) {
         e = ngram_sizes(f->min, f->max, em);

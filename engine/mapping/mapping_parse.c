@@ -358,7 +358,9 @@ enum err node_parse_typed(struct builder *b, struct str name, struct str type, c
     }
     const struct type_spec *spec = type_spec_of(type);
     if (spec == NULL) {
-        return err_set(b->em, ERR_MAPPER_PARSING, "No handler for type [%.*s] declared on field [%.*s]",
+        return err_set(b->em, ERR_MAPPER_PARSING,
+                       b->from_template ? "failed to find type parsed [%.*s] for [%.*s]"
+                                        : "No handler for type [%.*s] declared on field [%.*s]",
                        STR_ARG(type), STR_ARG(shown));
     }
     return node_parse_field(b, name, spec, def, out);

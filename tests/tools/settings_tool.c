@@ -21,6 +21,7 @@ static const char *const kinds[] = {
     [SETTING_ACTIVE] = "`all` or a number",
     [SETTING_AUTO_CREATE] = "boolean or patterns",
     [SETTING_LOG_LEVEL] = "log level",
+    [SETTING_BOOL_OR_INT] = "boolean or integer",
 };
 
 static void print(const char *registry, const struct setting_def *d)
