@@ -30,9 +30,13 @@ static enum err explain_document(struct shard_explain *rq, const struct search_c
 static enum err print_query(struct shard_explain *rq, const struct search_context *cx, const struct query *q)
 {
     struct buf b;
+    const struct query *asked = q;
     enum err e = rq->rewritten ? query_simplify(&q, &cx->weight, q, &rq->rq.error) : ERR_OK;
     if (e != ERR_OK) {
         return e;
+    }
+    if (q->kind == Q_MATCH_NONE && q->boost == 1) { /* what became nothing is shown as it was */
+        q = asked;
     }
     buf_init(&b, NULL, BUF_UNLIMITED);
     query_print(q, &b);

@@ -174,6 +174,11 @@ static enum err point_of_wkt(struct geo_point *out, struct str text, bool ignore
     }
     at += 5;
     skip_space(text, &at);
+    if (str_eq_nocase(str_trim(str_slice(text, at, text.n)),
+                      STR("empty"))) { /* Elasticsearch's empty point has these */
+        *out = (struct geo_point){0, 0};
+        return ERR_OK;
+    }
     if (at >= text.n || text.p[at] != '(') {
         return bad_wkt(em, "expected word EMPTY or (");
     }

@@ -226,6 +226,10 @@ static enum err phrase_on(struct text_run *r, const struct field *f, const struc
             v[n++] = (struct phrase_term){t->v[i].position, &terms[i], 1};
         }
     }
+    if (r->slop < 0) {
+        return forgive(r, f, err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Slop must be >= 0, got %d", (int)r->slop),
+                       out);
+    }
     q->field = f;
     q->field_name = f->path;
     q->phrase.v = v;

@@ -616,6 +616,7 @@ static enum err build_decay(struct builder *b, const struct dsl_function *f, str
             : geo ? decay_geo(&a, out, em)
                   : decay_number(&a, out, em);
     }
+    e = e == ERR_OK && geo ? check_column(out->field, em) : e;
     return e == ERR_OK ? decay_check(out, a.decay, em) : e;
 }
 

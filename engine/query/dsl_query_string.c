@@ -678,7 +678,7 @@ static enum err term(struct parser *p, struct str field, struct query **out)
         float f;
         int32_t s = p->r.q->phrase_slop;
         if (slop.n > 1 && num_parse_float(str_slice(slop, 1, slop.n), &f)) {
-            s = f < 2e9F ? (int32_t)f : INT32_MAX;
+            s = f >= 2e9F ? INT32_MAX : f <= -2e9F ? INT32_MIN : (int32_t)f;
         }
         e = unescape(p, str_slice(t.text, 1, t.text.n - 1), &text);
         if (e == ERR_OK) {

@@ -248,6 +248,12 @@ static void print_functions(const struct query *q, struct buf *out)
     buf_z(out, ", functions: [");
     for (uint32_t i = 0; i < q->function_score.n; i++) {
         const struct score_function *f = &q->function_score.v[i];
+        if (f->kind == FUNC_SCRIPT && f->filter == NULL && !f->has_weight) {
+            buf_z(out, "{script");
+            query_print_script(f->form, out);
+            buf_char(out, '}');
+            continue;
+        }
         buf_printf(out, "{%s}",
                    f->filter != NULL ? "FilterScoreFunction"
                    : f->has_weight   ? "WeightFactorFunction"
@@ -341,7 +347,7 @@ static void print_wrapping(const struct query *q, struct buf *out)
 static void print_distance(const struct query *q, struct buf *out)
 {
     if (q->field->type == FT_GEO_POINT) {
-        buf_printf(out, "LatLonPointDistanceFeatureQuery(field=%.*s,originLat=", STR_ARG(q->field_name));
+        buf_z(out, "LatLonPointDistanceFeatureQuery(field=,originLat=");
         num_put_double(out, q->distance_feature.origin_lat);
         buf_z(out, ",originLon=");
         num_put_double(out, q->distance_feature.origin_lon);

@@ -600,7 +600,7 @@ enum err query_rewrite(struct weight_shared *sh, const struct query *q, const st
         if (e == ERR_OK && (*out)->kind == Q_BOOL) {
             return rewrite_bool(sh, *out, out, em);
         }
-        return e;
+        return e == ERR_OK && (*out)->kind == Q_MATCH_NONE ? boosted(sh, *out, q->boost, out, em) : e;
     case Q_BOOSTING:
     case Q_SCRIPT_SCORE:
     case Q_NESTED:
@@ -650,9 +650,25 @@ static bool same_phrase(const struct query *a, const struct query *b)
     return true;
 }
 
+static bool same_dis_max(const struct query *a, const struct query *b)
+{
+    if (a->dis_max.n != b->dis_max.n || a->dis_max.tie_breaker != b->dis_max.tie_breaker) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->dis_max.n; i++) {
+        if (!query_equal(a->dis_max.v[i], b->dis_max.v[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool query_same(const struct query *a, const struct query *b)
 {
     if (a == b) {
+        return true;
+    }
+    if (a->kind == Q_MATCH_NONE && b->kind == Q_MATCH_NONE) { /* whatever the reason */
         return true;
     }
     if (a->kind != b->kind || !str_eq(a->field_name, b->field_name)) {
@@ -681,6 +697,10 @@ bool query_same(const struct query *a, const struct query *b)
         return str_eq(a->multi.pattern, b->multi.pattern)
                && a->multi.case_insensitive == b->multi.case_insensitive && a->multi.exact == b->multi.exact
                && a->multi.flags == b->multi.flags;
+    case Q_NUM_SET:
+        return a->num.n == b->num.n && memcmp(a->num.v, b->num.v, a->num.n * sizeof(*a->num.v)) == 0;
+    case Q_DIS_MAX:
+        return same_dis_max(a, b);
     case Q_PHRASE:
         return same_phrase(a, b);
     case Q_BOOL:
