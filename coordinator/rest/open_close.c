@@ -29,20 +29,35 @@ static void opened(struct rest *r, struct meta_request *rq)
     rest_meta_wait_active(r, rq, opened_active);
 }
 
-/* Nothing named is not everything. */
-static enum err check_named(struct rest *r)
+/* Nothing named is not everything: that is said once the parameters are read. false: answered. */
+static bool is_named(struct rest *r)
 {
-    return rest_param(r, "index").n > 0
-               ? ERR_OK
-               : err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: index is missing;");
+    struct expand_options o = EXPAND_OPTIONS_ADMIN;
+    int64_t timeout_ms;
+    if (rest_param(r, "index").n > 0) {
+        return true;
+    }
+    enum err e = rest_meta_timeouts(r, &timeout_ms);
+    e = e == ERR_OK ? rest_index_options(r, &o) : e;
+    if (e == ERR_OK && !rest_ready(r)) {
+        return false;
+    }
+    if (e == ERR_OK) {
+        err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: index is missing;");
+    }
+    rest_fail(r, NULL);
+    return false;
 }
 
 static void open_index(struct rest *r)
 {
     struct expand_options o = {false, true, EXPAND_CLOSED, false, false, 0};
     int32_t wanted;
-    if (rest_active_shards(r, &wanted) != ERR_OK || check_named(r) != ERR_OK) {
+    if (rest_active_shards(r, &wanted) != ERR_OK) {
         rest_fail(r, NULL);
+        return;
+    }
+    if (!is_named(r)) {
         return;
     }
     struct meta_request *rq = rest_meta_indices(r, META_OPEN_INDEX, &o);
@@ -104,10 +119,12 @@ static void close_index(struct rest *r)
     struct expand_options o = {false, true, EXPAND_OPEN, false, false, 0};
     struct close_call *c = ARENA_NEW(r->arena, struct close_call);
     enum err e = c != NULL ? check_wait(r) : err_no_memory(&r->em);
-    e = e == ERR_OK ? check_named(r) : e;
     e = e == ERR_OK ? closing_allowed(r) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
+        return;
+    }
+    if (!is_named(r)) {
         return;
     }
     struct meta_request *rq = rest_meta_indices(r, META_CLOSE_INDEX, &o);
