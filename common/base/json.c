@@ -554,6 +554,9 @@ static enum err run_parser(struct builder *b)
         at_end = true;
         st = yajl_complete_parse(b->yajl);
     }
+    if (b->err == ERR_NO_MEMORY) {
+        return b->err; /* and *em says what for */
+    }
     if (b->no_room) {
         b->err = err_no_memory(b->em);
     } else if (b->err == ERR_OK && (st != yajl_status_ok || more_behind(b))) {
