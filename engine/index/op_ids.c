@@ -259,7 +259,8 @@ void op_ids_invariant(const struct op_ids *o)
     assert(o->n <= o->cap && (o->cap & (o->cap - 1)) == 0 && o->n_sessions <= OP_SESSIONS_MAX);
     for (uint64_t i = 0; i < o->n; i++) {
         const struct op_seen *e = entry(o, o->head + i);
-        assert(e->id.session != 0 && op_ids_find(o, e->id) == e);
+        uint32_t slot = o->slots[slot_of(o, e->id)];
+        assert(e->id.session != 0 && slot > 0 && &o->ring[slot - 1] == e);
     }
     for (size_t i = 0; i < o->cap * 2; i++) {
         taken += o->slots[i] != 0;
