@@ -158,6 +158,15 @@ static enum err parse_int(struct parse *p, const struct option *row, const struc
 
 static enum err parse_fields(struct parse *p, const struct json *v);
 
+static enum err parse_query(struct parse *p, const struct json *v)
+{
+    static const struct errmsg whole = {0};
+    size_t at = v->off;
+    enum err e = query_check_until(v, p->text, &whole, &at, p->arena, p->em);
+    p->fail_off = (uint32_t)at;
+    return e;
+}
+
 static enum err parse_value(struct parse *p, const struct option *row, const struct json *v,
                             struct hl_options *o)
 {
@@ -197,7 +206,7 @@ static enum err parse_value(struct parse *p, const struct option *row, const str
         return parse_schema(p, v, o);
     case O_QUERY:
         o->query = v;
-        return query_check(v, p->text, p->arena, p->em);
+        return parse_query(p, v);
     case O_FIELDS:
         return parse_fields(p, v);
     default:
@@ -270,6 +279,15 @@ static enum err parse_field(struct parse *p, const struct json_member *m)
     return ERR_OK;
 }
 
+static enum err not_one_field(struct parse *p, uint32_t off)
+{
+    p->fail_off = off;
+    return jr_fail_xc(
+        p->text, off, p->em,
+        "[fields] can be a single object with any number of fields or an array where each entry "
+        "is an object with a single field");
+}
+
 /* An object of fields, or an array of objects with one field each, which keeps their order. */
 static enum err parse_fields(struct parse *p, const struct json *v)
 {
@@ -281,14 +299,13 @@ static enum err parse_fields(struct parse *p, const struct json *v)
     enum err e = ERR_OK;
     for (uint32_t i = 0; i < v->n && e == ERR_OK; i++) {
         const struct json *one = v->type == JSON_ARRAY ? &v->items[i] : NULL;
-        if (one != NULL && (one->type != JSON_OBJECT || one->n != 1)) {
-            p->fail_off = one->type == JSON_OBJECT && one->n > 1 ? one->members[1].key_off : one->off;
-            return jr_fail_xc(p->text, p->fail_off, p->em,
-                              "[fields] can be a single object with any number of fields or an array where "
-                              "each entry is an "
-                              "object with a single field");
+        if (one != NULL && (one->type != JSON_OBJECT || one->n == 0)) {
+            return not_one_field(p, one->type == JSON_OBJECT ? one->end - 1 : one->off);
         }
         e = parse_field(p, one != NULL ? &one->members[0] : &v->members[i]);
+        if (e == ERR_OK && one != NULL && one->n > 1) {
+            return not_one_field(p, one->members[1].key_off);
+        }
     }
     return e;
 }

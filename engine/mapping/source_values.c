@@ -5,6 +5,8 @@ struct values {
     struct arena *arena;
     const struct json **v;
     size_t n, cap;
+    uint32_t lists; /* how many lists the values lie in that are collected now */
+    bool deeper;    /* there are some in more */
 };
 
 static bool add(struct values *to, const struct json *v)
@@ -18,34 +20,37 @@ static bool add(struct values *to, const struct json *v)
     return true;
 }
 
-static bool collect_leaves(struct values *to, const struct json *v)
+/* Values below as many lists as `to` asks for; deeper ones are noted. */
+static bool collect_leaves(struct values *to, const struct json *v, uint32_t lists)
 {
     bool ok = true;
     if (v->type != JSON_ARRAY) {
-        return v->type == JSON_NULL || add(to, v);
+        return v->type == JSON_NULL || lists != to->lists || add(to, v);
     }
-    for (uint32_t i = 0; ok && i < v->n; i++) {
-        ok = collect_leaves(to, &v->items[i]);
+    to->deeper |= lists == to->lists;
+    for (uint32_t i = 0; ok && lists < to->lists && i < v->n; i++) {
+        ok = collect_leaves(to, &v->items[i], lists + 1);
     }
     return ok;
 }
 
 /* A member whose key is the path or a run of its first names. */
-static bool collect(struct values *to, const struct json *v, struct str path)
+static bool collect(struct values *to, const struct json *v, struct str path, uint32_t lists)
 {
     bool ok = true;
     if (v->type == JSON_ARRAY) {
-        for (uint32_t i = 0; ok && i < v->n; i++) {
-            ok = collect(to, &v->items[i], path);
+        to->deeper |= lists == to->lists;
+        for (uint32_t i = 0; ok && lists < to->lists && i < v->n; i++) {
+            ok = collect(to, &v->items[i], path, lists + 1);
         }
         return ok;
     }
     for (uint32_t i = 0; ok && v->type == JSON_OBJECT && i < v->n; i++) {
         const struct json_member *m = &v->members[i];
         if (str_eq(m->key, path)) {
-            ok = collect_leaves(to, &m->value);
+            ok = collect_leaves(to, &m->value, lists);
         } else if (m->key.n < path.n && path.p[m->key.n] == '.' && str_starts(path, m->key)) {
-            ok = collect(to, &m->value, str_slice(path, m->key.n + 1, path.n));
+            ok = collect(to, &m->value, str_slice(path, m->key.n + 1, path.n), lists);
         }
     }
     return ok;
@@ -55,7 +60,12 @@ bool source_values(const struct json *source, struct str path, struct arena *are
                    size_t *n)
 {
     struct values to = {.arena = arena};
-    bool ok = collect(&to, source, path);
+    bool ok;
+    do { /* those in fewer lists come first */
+        to.deeper = false;
+        ok = collect(&to, source, path, 0);
+        to.lists++;
+    } while (ok && to.deeper);
     *out = to.v;
     *n = to.n;
     return ok;
