@@ -39,6 +39,29 @@ static enum err key_value(struct reduce *r, const struct agg *a, const struct ag
     return ERR_OK;
 }
 
+/* Whether a step names one bucket of several: `t['hat']`. */
+static bool names_bucket(struct str key)
+{
+    return key.p != NULL && key.n >= 2 && key.p[0] == '\'' && key.p[key.n - 1] == '\'';
+}
+
+/* The bucket that such a step names; NULL: there is none. *ok false: no memory. */
+static const struct agg_bucket *named_bucket(const struct agg_result *of, struct str key, bool *ok)
+{
+    struct str wanted = {key.p + 1, key.n - 2};
+    const struct agg_bucket *found = NULL;
+    struct buf text;
+    buf_init(&text, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < of->n && found == NULL; i++) {
+        buf_reset(&text);
+        bucket_key_text(of, &of->buckets[i], &text);
+        found = str_eq(buf_view(&text), wanted) ? &of->buckets[i] : NULL;
+    }
+    *ok = !text.failed;
+    buf_fini(&text);
+    return found;
+}
+
 /* The number itself, before gaps are looked at; *found false: no such path here. */
 static enum err raw_value(struct reduce *r, const struct agg *a, const struct agg_bucket *b,
                           const struct agg_path *path, uint32_t from, bool *found, double *out)
@@ -67,6 +90,11 @@ static enum err raw_value(struct reduce *r, const struct agg *a, const struct ag
         }
         if (i + 1 == path->n) {
             struct str key = path->v[i].key;
+            if (sub->agg->type->class == CLASS_MULTI && names_bucket(key)) {
+                bool ok;
+                *found = named_bucket(sub, key, &ok) != NULL;
+                return !ok ? err_no_memory(r->em) : *found ? not_numeric(r, sub->agg) : ERR_OK;
+            }
             /* what the buckets of one that has several do not have is a gap */
             *found = key.p == NULL || sub->agg->type->class != CLASS_MULTI || sub->n == 0
                      || str_is(key, "_bucket_count");
@@ -77,11 +105,22 @@ static enum err raw_value(struct reduce *r, const struct agg *a, const struct ag
             *out = (double)sub->n;
             return ERR_OK;
         }
-        if (sub->agg->type->class != CLASS_SINGLE || sub->n != 1) {
+        if (sub->agg->type->class == CLASS_MULTI && names_bucket(path->v[i].key)) {
+            bool ok;
+            b = named_bucket(sub, path->v[i].key, &ok);
+            if (b == NULL) {
+                *found = false;
+                return ok ? ERR_OK : err_no_memory(r->em);
+            }
+        } else if (sub->agg->type->class == CLASS_MULTI && path->v[i].key.p != NULL && sub->n > 0) {
+            *found = false; /* its buckets have nothing of that name */
+            return ERR_OK;
+        } else if (sub->agg->type->class != CLASS_SINGLE || sub->n != 1) {
             return not_numeric(r, sub->agg);
+        } else {
+            b = sub->buckets;
         }
         a = sub->agg;
-        b = sub->buckets;
     }
     return ERR_OK;
 }
