@@ -219,7 +219,7 @@ struct composite_source {
     bool descending, missing_bucket;
     double interval;
     struct date_histogram_params date;
-    int32_t precision;
+    struct grid_params grid; /* of tiles: precision and bounds */
 };
 
 struct composite_params {
@@ -430,6 +430,8 @@ enum err agg_orders_make(struct agg_parse *p, const struct agg_order *v, uint32_
 /* "+6h", "-1d", "90m" or a number of milliseconds. */
 enum err agg_offset_parse(const struct json *v, int64_t *out, struct errmsg *em);
 enum err agg_zone_parse(struct agg_parse *p, const struct json *v, const struct zone **out);
+/* Reads `bounds` of a grid; p->at is where it stopped. */
+enum err agg_grid_bounds(struct agg_parse *p, struct grid_params *to, const struct json *v);
 enum err agg_calendar_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v);
 enum err agg_fixed_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v);
 enum err agg_old_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v);

@@ -61,8 +61,13 @@ const struct agg_type agg_type_root = {"root", AGG_ROOT, CLASS_SINGLE, NULL};
 static const struct agg_type types[] = {AGG_TYPES(ROW)};
 #undef ROW
 #define NAME(name, kind, class, parse) name,
-const char *const agg_type_names[] = {AGG_TYPES(NAME) "variable_width_histogram", "significant_text",
-                                      "scripted_metric", "matrix_stats", NULL};
+const char *const agg_type_names[] = {AGG_TYPES(NAME) "variable_width_histogram",
+                                      "significant_text",
+                                      "scripted_metric",
+                                      "matrix_stats",
+                                      "children",
+                                      "parent",
+                                      NULL};
 #undef NAME
 
 bool agg_type_known(struct str name)

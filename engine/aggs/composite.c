@@ -185,11 +185,16 @@ static int64_t part_of(struct source *s, uint32_t i)
 static uint32_t next_values(struct source *s, const struct doc_run *d, uint32_t *pos)
 {
     if (s->spec->kind == COMPOSITE_GEOTILE) {
-        uint32_t n = values_points(&s->v, d, pos);
+        const struct grid_params *grid = &s->spec->grid;
+        uint32_t n = values_points(&s->v, d, pos), have = 0;
         for (uint32_t i = 0; i < n; i++) { /* a cell takes less room than its point */
-            s->v.i[i] = geotile_cell(s->v.g[i], s->spec->precision);
+            struct geo_point point = s->v.g[i];
+            if (grid_takes(grid, point)) {
+                s->v.at[have] = s->v.at[i];
+                s->v.i[have++] = geotile_cell(point, grid->precision);
+            }
         }
-        return n;
+        return have;
     }
     if (s->spec->kind == COMPOSITE_HISTOGRAM) {
         return values_doubles(&s->v, d, pos);

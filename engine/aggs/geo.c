@@ -158,7 +158,7 @@ int64_t geotile_cell(struct geo_point p, int zoom)
     return (int64_t)((uint64_t)zoom << 58 | (uint64_t)x << 29 | (uint64_t)y);
 }
 
-static bool in_box(const struct grid_params *g, struct geo_point p)
+bool grid_takes(const struct grid_params *g, struct geo_point p)
 {
     if (!g->bounded) {
         return true;
@@ -208,7 +208,7 @@ static void grid_collect(struct collector *c, const struct doc_run *d)
             uint32_t at = g->v.at[i], have = 0, start = i;
             for (; i < n && g->v.at[i] == at; i++) {
                 struct geo_point p = g->v.g[i];
-                if (in_box(q, p)) {
+                if (grid_takes(q, p)) {
                     cells[start + have++] = hash ? hash_cell(p, q->precision) : geotile_cell(p, q->precision);
                 }
             }

@@ -284,18 +284,23 @@ static enum err grid_shard_size(struct agg_parse *p, struct agg *a, const struct
 }
 
 /* A box that lacks a side bounds nothing. */
-static enum err grid_bounds(struct agg_parse *p, struct agg *a, const struct json *v)
+enum err agg_grid_bounds(struct agg_parse *p, struct grid_params *to, const struct json *v)
 {
     struct json_pull cursor;
-    struct geo_box *box = &a->grid.box;
+    struct geo_box *box = &to->box;
     if (!json_pull_init(&cursor, v, p->text, p->arena)) {
         return err_no_memory(p->em);
     }
     json_pull_next(&cursor);
     enum err e = geo_box_read(&cursor, box, p->em);
     p->at = cursor.off;
-    a->grid.bounded = !isnan(box->top) && !isnan(box->bottom) && !isnan(box->left) && !isnan(box->right);
+    to->bounded = !isnan(box->top) && !isnan(box->bottom) && !isnan(box->left) && !isnan(box->right);
     return e;
+}
+
+static enum err grid_bounds(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    return agg_grid_bounds(p, &a->grid, v);
 }
 
 static const struct agg_param grid_params[] = {{"precision", TK_INT, grid_precision},

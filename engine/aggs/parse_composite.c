@@ -40,13 +40,18 @@ static enum err histogram_interval(struct agg_parse *p, struct agg *a, const str
 
 static enum err tile_precision(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_int(v, &a->source.precision, p->em);
-    if (e == ERR_OK && (a->source.precision < 0 || a->source.precision > 29)) {
+    enum err e = jr_int(v, &a->source.grid.precision, p->em);
+    if (e == ERR_OK && (a->source.grid.precision < 0 || a->source.grid.precision > 29)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "Invalid geotile_grid precision of %d. Must be between 0 and 29.",
-                       a->source.precision);
+                       a->source.grid.precision);
     }
     return e;
+}
+
+static enum err tile_bounds(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    return agg_grid_bounds(p, &a->source.grid, v);
 }
 
 static enum err date_calendar(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -83,7 +88,8 @@ static const struct agg_param date_params[] = {{"format", TK_STRING, agg_set_for
                                                {"offset", TK_INT, date_offset},
                                                {"time_zone", TK_INT, agg_set_zone},
                                                {NULL, 0, NULL}};
-static const struct agg_param tile_params[] = {{"precision", TK_INT, tile_precision}, {NULL, 0, NULL}};
+static const struct agg_param tile_params[] = {
+    {"precision", TK_INT, tile_precision}, {"bounds", TK_OBJECT, tile_bounds}, {NULL, 0, NULL}};
 static const struct {
     const char *name;
     const struct agg_param *params;
@@ -119,7 +125,7 @@ static enum err source_body(struct agg_parse *p, struct composite_source *s, str
     if (k == ARRAY_LEN(kinds)) {
         return json_pull_err(c, p->em, ERR_PARSING, "invalid source type: %.*s", STR_ARG(kind));
     }
-    struct agg scratch = {.source = {.kind = (unsigned)k, .name = s->name, .precision = 7}};
+    struct agg scratch = {.source = {.kind = (unsigned)k, .name = s->name, .grid = {.precision = 7}}};
     enum err e = agg_params(p, &scratch, c->value, kinds[k].name, kinds[k].params, shared_params);
     *s = scratch.source;
     s->vs = scratch.vs;
