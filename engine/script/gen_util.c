@@ -206,8 +206,25 @@ enum err gen_set_params(struct gen *g, const struct param *params, uint32_t n)
     return ERR_OK;
 }
 
+/* What the script gives where no statement returns: as Java's primitive types begin, in contexts that return one of them. */
+static struct sv default_result(const struct gen *g)
+{
+    bool whole = g->scope->code == 0;
+    switch (g->s->context) {
+    case SCRIPT_SCORE:
+    case SCRIPT_NUMBER_SORT:
+    case SCRIPT_MOVING_FN:
+        return whole ? sv_double(0) : sv_null();
+    case SCRIPT_FILTER:
+    case SCRIPT_BUCKET_SELECTOR:
+        return whole ? sv_bool(false) : sv_null();
+    default:
+        return sv_null();
+    }
+}
+
 enum err gen_finish(struct gen *g)
 {
-    enum err e = gen_emit_const(g, sv_null());
+    enum err e = gen_emit_const(g, default_result(g));
     return e == ERR_OK ? gen_emit(g, I_RETURN, 0, 0, 0) : e;
 }

@@ -319,9 +319,15 @@ METHOD(equals)
 
 METHOD(hash_code)
 {
-    (void)a, (void)n, (void)m;
-    *out = sv_int((int32_t)sv_hash(self));
-    return ERR_OK;
+    (void)a, (void)n;
+    enum err e = ERR_OK;
+    if (self.kind == SV_FIELD) { /* that of the list of its values */
+        struct sv_list *values;
+        e = vm_arg_list(m, self, &values);
+        self = sv_of_list(values);
+    }
+    *out = sv_int(e == ERR_OK ? (int32_t)sv_hash(self) : 0);
+    return e;
 }
 
 METHOD(to_string)

@@ -25,11 +25,41 @@ static uint32_t fold(uint64_t v)
     return (uint32_t)(v ^ v >> 32);
 }
 
-uint32_t sv_hash(struct sv v)
+#define HASH_VALUES_MAX 1000 /* enough to tell containers apart; one may hold itself */
+
+/* Of a value, and of what is in it as long as *left is not used up. */
+static uint32_t hash_part(struct sv v, uint32_t *left);
+
+/* Of a list in order, of a set without. */
+static uint32_t list_hash(const struct sv_list *l, uint32_t *left)
+{
+    uint32_t h = l->form == LIST_SET ? 0 : 1;
+    for (uint32_t i = 0; i<l->n && * left> 0; i++) {
+        uint32_t one = hash_part(l->v[i], left);
+        h = l->form == LIST_SET ? h + one : h * 31 + one;
+    }
+    return h;
+}
+
+static uint32_t map_hash(const struct sv_map *m, uint32_t *left)
+{
+    uint32_t h = 0;
+    for (uint32_t i = 0; i<m->n && * left> 0; i++) {
+        uint32_t key = hash_part(m->e[i].key, left);
+        h += key ^ hash_part(m->e[i].value, left);
+    }
+    return h;
+}
+
+static uint32_t hash_part(struct sv v, uint32_t *left)
 {
     uint64_t bits;
     float f;
-    uint32_t h = 0, fbits;
+    uint32_t fbits;
+    if (*left == 0) {
+        return 0;
+    }
+    --*left;
     switch (v.kind) {
     case SV_BOOL:
         return v.b ? 1231 : 1237;
@@ -45,18 +75,18 @@ uint32_t sv_hash(struct sv v)
     case SV_STR:
         return text_hash(v.s);
     case SV_LIST:
-        h = v.list->form == LIST_SET ? 0 : 1;
-        for (uint32_t i = 0; i < MIN_OF(v.list->n, 1000U); i++) { /* enough to tell lists apart */
-            struct sv e = v.list->v[i];
-            uint32_t one = e.kind == SV_LIST || e.kind == SV_MAP ? 7 : sv_hash(e);
-            h = v.list->form == LIST_SET ? h + one : h * 31 + one;
-        }
-        return h;
+        return list_hash(v.list, left);
     case SV_MAP:
-        return v.map->n;
+        return map_hash(v.map, left);
     default:
         return sv_is_whole(v) ? (uint32_t)v.i : 0;
     }
+}
+
+uint32_t sv_hash(struct sv v)
+{
+    uint32_t left = HASH_VALUES_MAX;
+    return hash_part(v, &left);
 }
 
 /* The bucket of a hash in a table that has grown for n entries: 16 buckets, twice as many whenever more than three quarters are full. */
