@@ -440,6 +440,19 @@ enum err rest_search_body(struct rest *r, const struct json *tree, struct search
     return json_parse(own, o->body, r->arena, &json_limits_default, &r->em);
 }
 
+/* A mistake in the body is told first, at its place in the request's own text: behind it comes what the URL adds. */
+static enum err check_own_body(struct rest *r, const struct json *body, enum err so_far)
+{
+    struct search_source s;
+    struct errmsg em = {0};
+    search_source_init(&s);
+    enum err e = search_source_parse(&s, body, r->body, r->arena, &em);
+    if (e != ERR_OK) {
+        r->em = em;
+    }
+    return e != ERR_OK ? e : so_far;
+}
+
 /* The body's text and tree, with what the URL adds. */
 static enum err options(struct rest *r, struct search_opts *o)
 {
@@ -456,7 +469,10 @@ static enum err options(struct rest *r, struct search_opts *o)
     if (e == ERR_OK && json_is(body, JSON_OBJECT) && !json_copy(&own, body, r->arena)) {
         e = err_no_memory(&r->em);
     }
-    e = e == ERR_OK ? rest_search_params(r, o, &own, false, &changed) : e;
+    if (e == ERR_OK) {
+        e = rest_search_params(r, o, &own, false, &changed);
+        e = json_is(body, JSON_OBJECT) && (changed || e != ERR_OK) ? check_own_body(r, body, e) : e;
+    }
     if (e != ERR_OK) {
         return e;
     }
