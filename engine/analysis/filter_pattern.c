@@ -90,23 +90,21 @@ struct pattern_capture {
     bool preserve;
 };
 
-/* A piece of a token that a group caught. */
+/* A piece of a token that a group caught. Patterns take turns: the one whose next piece starts first, of several the earlier one. */
 struct piece {
     size_t from, to;
-    size_t pattern, group; /* order among those that start at the same place */
+    size_t turn;           /* the largest `from` of the pattern's pieces up to here */
+    size_t pattern, place; /* order among those of one turn */
 };
 
 static int piece_order(const void *x, const void *y)
 {
     const struct piece *a = x, *b = y;
-    if (a->from != b->from) {
-        return a->from < b->from ? -1 : 1;
-    }
-    if (a->to != b->to) {
-        return a->to < b->to ? -1 : 1;
+    if (a->turn != b->turn) {
+        return a->turn < b->turn ? -1 : 1;
     }
     return a->pattern != b->pattern ? (a->pattern < b->pattern ? -1 : 1)
-                                    : (a->group > b->group) - (a->group < b->group);
+                                    : (a->place > b->place) - (a->place < b->place);
 }
 
 struct pieces {
@@ -120,6 +118,7 @@ static enum err catch_groups(const struct pattern_capture *f, struct matcher **m
     p->n = 0;
     for (size_t k = 0; k < f->n; k++) {
         bool found = false;
+        size_t turn = 0;
         enum err e = matcher_reset(m[k], text, em);
         while (e == ERR_OK && (e = matcher_find(m[k], &found, em)) == ERR_OK && found) {
             for (int32_t g = 1; g <= regex_groups(f->patterns[k]); g++) {
@@ -133,7 +132,9 @@ static enum err catch_groups(const struct pattern_capture *f, struct matcher **m
                     return err_no_memory(em);
                 }
                 p->v = v;
-                v[p->n++] = (struct piece){from, to, k, (size_t)g};
+                turn = MAX_OF(turn, from);
+                v[p->n] = (struct piece){from, to, turn, k, p->n};
+                p->n++;
             }
         }
         if (e != ERR_OK) {

@@ -70,6 +70,13 @@ static enum err check_one(struct builder *b, const struct setting *s, struct str
                        "or build a custom "
                        "[scripted] similarity instead.");
     }
+    static const char *const others[] = {"DFR", "DFI", "IB", "LMDirichlet", "LMJelinekMercer", "scripted"};
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        if (str_is(type, others[i])) {
+            return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "similarity type [%s] of [%.*s] is not supported",
+                           others[i], STR_ARG(name));
+        }
+    }
     if (!str_is(type, "BM25") && !str_is(type, "boolean")) {
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Unknown Similarity type [%.*s] for [%.*s]",
                        STR_ARG(type), STR_ARG(name));
