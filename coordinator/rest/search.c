@@ -510,6 +510,10 @@ static void search(struct rest *r)
         search_free(c);
         return;
     }
+    const struct json *profile = json_get(c->o.tree, "profile");
+    if (json_is(profile, JSON_BOOL) && profile->b) {
+        rest_idle(r, "profile");
+    }
     c->done = searched;
     c->o.here = true;
     search_run(c);

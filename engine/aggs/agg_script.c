@@ -175,6 +175,10 @@ enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct
         return err_no_memory(em);
     }
     const struct json *source = form->type == JSON_OBJECT ? json_get(form, "source") : form;
+    source = source != NULL ? source : json_get(form, "inline");
+    if (script_form_check(form, em) != ERR_OK) {
+        return err_code(em);
+    }
     const struct json *lang = json_get(form, "lang"), *params = json_get(form, "params");
     if (source == NULL) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "must specify [source] for an inline script");

@@ -2,6 +2,7 @@
 #include "engine/aggs/pipeline.h"
 
 #include "common/base/stop.h"
+#include "engine/query/script_use.h"
 
 #include <math.h>
 
@@ -15,8 +16,12 @@ static enum err bind(struct reduce *r, const struct agg *p, enum script_context 
 {
     const struct json *form = p->pipe.script;
     const struct json *source = form->type == JSON_OBJECT ? json_get(form, "source") : form;
+    source = source != NULL ? source : json_get(form, "inline");
     const struct json *lang = json_get(form, "lang");
     *out = (struct bound_script){0};
+    if (script_form_check(form, r->em) != ERR_OK) {
+        return err_code(r->em);
+    }
     if (source == NULL) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "must specify [source] for an inline script");
     }

@@ -1,6 +1,7 @@
 /* script_score, script, distance_feature. */
 #include "engine/query/build.h"
 
+#include "common/base/num.h"
 #include "common/base/settings.h"
 #include "engine/query/script_use.h"
 
@@ -202,6 +203,22 @@ static enum err parse_distance_feature(struct json_pull *p, struct arena *arena,
     return ERR_OK;
 }
 
+/* The pivot is a distance: that of moments is a whole number. */
+static enum err no_pivot(double pivot, bool whole, struct errmsg *em)
+{
+    struct buf b;
+    buf_init(&b, NULL, KIB);
+    if (whole) {
+        buf_printf(&b, "%lld", (long long)pivot);
+    } else {
+        num_put_double(&b, pivot);
+    }
+    enum err e =
+        err_set(em, ERR_ILLEGAL_ARGUMENT, "pivotDistance must be > 0, got %.*s", STR_ARG(buf_view(&b)));
+    buf_fini(&b);
+    return e;
+}
+
 static enum err build_distance_feature(struct builder *b, const struct dsl *d, struct query **out,
                                        struct errmsg *em)
 {
@@ -225,7 +242,10 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
         }
         n->distance_feature.origin_lat = at.lat;
         n->distance_feature.origin_lon = at.lon;
-        return geo_distance_parse(q->pivot, 1, &n->distance_feature.pivot, em);
+        e = geo_distance_parse(q->pivot, 1, &n->distance_feature.pivot, em);
+        return e == ERR_OK && !(n->distance_feature.pivot > 0)
+                   ? no_pivot(n->distance_feature.pivot, false, em)
+                   : e;
     }
     if (f->type == FT_DATE || f->type == FT_DATE_NANOS) {
         int64_t origin, pivot;
@@ -238,7 +258,7 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
         }
         n->distance_feature.origin = (double)origin;
         n->distance_feature.pivot = (double)pivot * (f->type == FT_DATE_NANOS ? 1e6 : 1);
-        return ERR_OK;
+        return pivot > 0 ? ERR_OK : no_pivot(n->distance_feature.pivot, true, em);
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
                    "Illegal data type of [%s]![distance_feature] query can only be run on a date, "

@@ -19,6 +19,15 @@ struct str script_form_source(const struct json *form)
     return json_is(s, JSON_STRING) ? s->s : STR("");
 }
 
+enum err script_form_check(const struct json *form, struct errmsg *em)
+{
+    const struct json *id = json_get(form, "id");
+    id = id != NULL ? id : json_get(form, "stored");
+    return id == NULL ? ERR_OK
+                      : err_set(em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
+                                STR_ARG(json_text(id)));
+}
+
 static void release_script(void *p)
 {
     script_unref(p);
@@ -28,6 +37,9 @@ enum err script_of_form(const struct query_context *cx, const struct json *form,
                         const struct script **out, struct errmsg *em)
 {
     *out = NULL;
+    if (script_form_check(form, em) != ERR_OK) {
+        return err_code(em);
+    }
     if (cx->compile != NULL) {
         return cx->compile(cx->self, form, (int)context, out, em);
     }

@@ -73,6 +73,11 @@ enum err sort_nested_bind(const struct search_context *cx, struct sort_key *k, s
     n->parent = cx->nested;
     n->max_children = s->max_children;
     for (; s != NULL; s = s->inside) {
+        if (n->n > 0 && s->max_children != INT32_MAX) {
+            err_set(em, ERR_QUERY_SHARD, "max_children is only supported on top level of nested sort");
+            err_about_index(em, cx->shard->index_name, cx->shard->index_uuid);
+            return ERR_QUERY_SHARD;
+        }
         if (n->n == LEVELS_MAX) {
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "nested sorts are nested deeper than %d levels",
                            LEVELS_MAX);
