@@ -1,5 +1,6 @@
 """The language of query_string and simple_query_string: every part of it, put together at random and sometimes broken, by the query it becomes."""
 KINDS = ["text", "keyword", "date", "integer"]
+WITHOUT_IK = True
 WORDS = ["red", "fox", "Red", "a", "the", "酒店", "x1", "2020", "1", "2020-01-01", "wi-fi", "don't", "AND", "OR", "NOT", "TO", "and", "or", "not", "10.0.0.1", "naïve", "true", "1.5", "-3", "2020-01-01||/M", "&&", "||", "!", "*", "?", "r*", "*d", "r?d", "f*x", "\\*", "re\\?d",
          "a\\:b", "\\u0041", "\\u00", "\\", "\\(red\\)", "/r.d/", "/[a-f]+/", "/", "a/b", "'red", "\t", "　", "fox\u00a0red", "😀", "\\ ", "red\\ fox", "=", "{", "}", "[", "]", "<", ">", "\"", "~", "^", ":", "-", "+", "|", "(", ")", "()", "\"\"", "@", "#", "%", "$", ";", ","]
 ENDS = ["", "", "", "", "~", "~1", "~2", "~0", "~3", "~0.5", "~0.8", "~1.0", "~1.5", "~2x", "^2", "^0.5", "^", "^-1", "^1e3", "^.5", "~1^2", "^2~1", "~AUTO", "^2.", "^0", "~10"]
