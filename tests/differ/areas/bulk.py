@@ -1,6 +1,11 @@
 """Bulks: every action with every key of its line, well and badly formed lines, parameters, and what is there afterwards."""
 
 
+# Indices that a write makes are refreshed when somebody asks for it, not by the clock.
+CLEAN_FIRST = (lambda prefix: ("PUT", f"/_template/{prefix}r", {"index_patterns": [prefix + "*"], "order": -1, "settings": {"refresh_interval": "-1"}}),)
+CLEANUP = ("_template/{}r",)
+
+
 def meta(draw, world):
     i = world.indices
     m = draw.keys(_id=(0.85, lambda: world.any_id() if draw.chance(0.6) else world.new_id()), _index=(0.2, lambda: draw.choice([i[0], i[-1], world.prefix + "n1", world.prefix + "nope", "_all", "Up", "", "-" + world.prefix, world.prefix + "*", world.prefix + "al"])), routing=(0.08, lambda: draw.choice(["a", "b", "", 1])), version=(0.08, lambda: draw.choice([1, 2, 5, 0, -1, "3", "x"])),

@@ -6,6 +6,11 @@ SCRIPTS = ["ctx._source.n1 = 5", "ctx.op = 'delete'", "ctx.op = 'noop'", "ctx.op
            "ctx._id = 'other'", "ctx._version = 7", "ctx._routing = 'a'", "ctx._index = 'x'", "ctx._source = ['k1': 'new']", "ctx.foo = 1", "ctx._source.d1 = 'not a date'", "ctx._source.k2 = ctx._id + ctx._index", "ctx._source.clear()"]
 
 
+# Indices that a write makes are refreshed when somebody asks for it, not by the clock.
+CLEAN_FIRST = (lambda prefix: ("PUT", f"/_template/{prefix}r", {"index_patterns": [prefix + "*"], "order": -1, "settings": {"refresh_interval": "-1"}}),)
+CLEANUP = ("_template/{}r",)
+
+
 def parameters(draw, delete=False):
     chosen = draw.keys(refresh=(0.75, lambda: draw.choice(["", "true", "true", "false"])), conflicts=(0.4, lambda: draw.choice(["proceed", "proceed", "abort", "foo" if draw.chance(0.1) else "proceed"])), max_docs=(0.15, lambda: draw.choice([1, 2, 100, 0, -1, "x"])), scroll_size=(0.15, lambda: draw.choice([1, 2, 1000, 0])),
                        slices=(0.1, lambda: draw.choice([1, 2, "auto", 0])), requests_per_second=(0.05, lambda: draw.choice([-1, 100000, 0])), routing=(0.05, lambda: "a"), q=(0.06, lambda: "k1:red"), size=(0.04, lambda: 2), sort=(0.03, lambda: "n1:asc"), scroll=(0.04, lambda: "1m"), pipeline=(0.02, lambda: "nope"),
