@@ -187,6 +187,27 @@ METHOD(matcher_matches)
     return e;
 }
 
+/* What it found before has no part in these. */
+static enum err matcher_replaced(struct script_run *m, struct sv self, struct sv with, bool all,
+                                 struct sv *out)
+{
+    const struct sv_matcher *x = self.matcher;
+    struct sv pattern = {.kind = SV_PATTERN, .aux = x->flags, .s = x->pattern};
+    return regex_replace(m, pattern, x->text, with, all, out);
+}
+
+METHOD(matcher_replace_all)
+{
+    (void)n;
+    return matcher_replaced(m, self, a[0], true, out);
+}
+
+METHOD(matcher_replace_first)
+{
+    (void)n;
+    return matcher_replaced(m, self, a[0], false, out);
+}
+
 METHOD(matcher_find)
 {
     bool r = false;
@@ -394,6 +415,8 @@ static const struct kind_method small[] = {{SV_GEO, {"getLat", 0, geo_lat}},
                                            {SV_PATTERN, {"split", 1, pattern_split}},
                                            {SV_MATCHER, {"matches", 0, matcher_matches}},
                                            {SV_MATCHER, {"find", 0, matcher_find}},
+                                           {SV_MATCHER, {"replaceAll", 1, matcher_replace_all}},
+                                           {SV_MATCHER, {"replaceFirst", 1, matcher_replace_first}},
                                            {SV_MATCHER, {"group", 0, matcher_group}},
                                            {SV_MATCHER, {"group", 1, matcher_group}},
                                            {SV_MATCHER, {"groupCount", 0, matcher_count}},
