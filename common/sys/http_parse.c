@@ -222,6 +222,10 @@ static int check_form(struct http_conn *c, const http_parser *p)
         if (name.n == 0 || str_find(name, ' ', 0) != SIZE_MAX || str_find(name, '\t', 0) != SIZE_MAX) {
             return refuse(c, ERR_ILLEGAL_ARGUMENT, 400, "a header's name ends before its colon");
         }
+        if (str_eq_nocase(name, STR("transfer-encoding"))
+            && !str_eq_nocase(str_trim(r->pub.headers[i].value), STR("chunked"))) {
+            return refuse(c, ERR_ILLEGAL_ARGUMENT, 400, "no Transfer-Encoding but [chunked] is known here");
+        }
     }
     if (p->http_major != 1) {
         return refuse(c, ERR_ILLEGAL_ARGUMENT, 505, "HTTP/1.0 and HTTP/1.1 are spoken here");

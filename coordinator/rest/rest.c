@@ -548,7 +548,16 @@ static bool forms_offered(struct rest *r)
     const struct http_request *req = r->http;
     const struct str *type = http_header_find(req->headers, req->headers_n, "content-type");
     struct str media_rest, wanted, shown = type != NULL ? uri_text(*type, r->arena) : STR("");
-    if (type != NULL && !well_formed(str_trim(str_cut(*type, ';', &media_rest)))) {
+    unsigned types = 0;
+    for (size_t i = 0; i < req->headers_n; i++) {
+        types += str_eq_nocase(req->headers[i].name, STR("content-type")) ? 1 : 0;
+    }
+    if (types > 1) {
+        static const char why[] = "only one Content-Type header should be provided";
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "%s", why);
+        err_wrap(&r->em, ERR_CONTENT_TYPE_HEADER, "java.lang.IllegalArgumentException: %s", why);
+        rest_fail(r, NULL);
+    } else if (type != NULL && !well_formed(str_trim(str_cut(*type, ';', &media_rest)))) {
         err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "invalid Content-Type header [%.*s]", STR_ARG(shown));
         err_wrap(&r->em, ERR_CONTENT_TYPE_HEADER,
                  "java.lang.IllegalArgumentException: invalid Content-Type header [%.*s]", STR_ARG(shown));

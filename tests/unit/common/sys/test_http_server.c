@@ -961,6 +961,7 @@ START_TEST(forms_of_the_head)
         {"GET / HTTP/1.2\r\nConnection: close\r\n\r\n", "HTTP/1.1 200"},
         {"POST / HTTP/1.1\r\nContent-Length : 2\r\n\r\n{}", "HTTP/1.1 400"},
         {"POST / HTTP/1.1\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n", "HTTP/1.1 400"},
+        {"POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "HTTP/1.1 400"},
         {"GET / HTTP/1.1\r\nX-A: b\r\n c\r\n\r\n", "HTTP/1.1 400"},
         {"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP/1.1 400"},
     };
