@@ -183,8 +183,8 @@ static void stats(struct rest *r)
     struct str level = rest_param(r, "level");
     level = level.p != NULL ? level : STR("indices");
     struct expand_options o = EXPAND_OPTIONS_STATS;
-    enum err e =
-        q != NULL ? stats_metrics(r, rest_param(r, "metric"), "metric", &q->metrics) : err_no_memory(&r->em);
+    enum err e = q != NULL ? rest_index_options(r, &o) : err_no_memory(&r->em);
+    e = e == ERR_OK ? stats_metrics(r, rest_param(r, "metric"), "metric", &q->metrics) : e;
     e = e == ERR_OK ? stats_details(r, q->metrics, false) : e;
     if (e == ERR_OK && (q->metrics & stats_metric("segments")) != 0) {
         e = rest_check_bool(r, "include_unloaded_segments"); /* there are none */

@@ -102,6 +102,62 @@ static void write_addresses(struct jsonw *w, struct str address)
     jw_kstr(w, "publish_address", address);
 }
 
+/* What kinds of values each aggregation takes; those that take none are of another kind. */
+static const struct {
+    const char *name, *types;
+} aggregations[] = {{"adjacency_matrix", "other"},
+                    {"auto_date_histogram", "boolean date numeric"},
+                    {"avg", "boolean date numeric"},
+                    {"cardinality", "boolean date geopoint ip keyword numeric range"},
+                    {"composite", "other"},
+                    {"date_histogram", "boolean date numeric range"},
+                    {"date_range", "boolean date numeric"},
+                    {"diversified_sampler", "boolean date keyword numeric"},
+                    {"extended_stats", "boolean date numeric"},
+                    {"filter", "other"},
+                    {"filters", "other"},
+                    {"geo_bounds", "geopoint"},
+                    {"geo_centroid", "geopoint"},
+                    {"geo_distance", "geopoint"},
+                    {"geohash_grid", "geopoint"},
+                    {"geotile_grid", "geopoint"},
+                    {"global", "other"},
+                    {"histogram", "boolean date numeric range"},
+                    {"ip_range", "ip"},
+                    {"max", "boolean date numeric"},
+                    {"median_absolute_deviation", "numeric"},
+                    {"min", "boolean date numeric"},
+                    {"missing", "boolean date geopoint ip keyword numeric range"},
+                    {"nested", "other"},
+                    {"percentile_ranks", "boolean date numeric"},
+                    {"percentiles", "boolean date numeric"},
+                    {"range", "boolean date numeric"},
+                    {"rare_terms", "boolean date ip keyword numeric"},
+                    {"reverse_nested", "other"},
+                    {"sampler", "other"},
+                    {"significant_terms", "boolean date ip keyword numeric"},
+                    {"stats", "boolean date numeric"},
+                    {"sum", "boolean date numeric"},
+                    {"terms", "boolean date ip keyword numeric"},
+                    {"top_hits", "other"},
+                    {"value_count", "boolean date geopoint ip keyword numeric range"},
+                    {"weighted_avg", "numeric"}};
+
+static void write_aggregations(struct jsonw *w)
+{
+    for (size_t i = 0; i < ARRAY_LEN(aggregations); i++) {
+        jw_k(w, aggregations[i].name);
+        jw_obj(w);
+        jw_k(w, "types");
+        jw_arr(w);
+        for (struct str rest = str_of(aggregations[i].types); rest.p != NULL;) {
+            jw_str(w, str_cut(rest, ' ', &rest));
+        }
+        jw_arr_end(w);
+        jw_obj_end(w);
+    }
+}
+
 static void write_metric(const struct stats_out *o, const struct rest *r, const struct node_report *n,
                          unsigned metric, bool flat)
 {
@@ -139,6 +195,8 @@ static void write_metric(const struct stats_out *o, const struct rest *r, const 
         jw_k(w, "processors");
         jw_arr(w);
         jw_arr_end(w);
+    } else if (metric == M_AGGREGATIONS) {
+        write_aggregations(w);
     }
     jw_obj_end(w);
 }
@@ -166,7 +224,7 @@ static void write_node(const struct stats_out *o, const struct rest *r, unsigned
     nodes_write_roles(w, n.roles);
     nodes_write_attributes(w, r);
     for (unsigned i = 0; i < M_INDICES; i++) {
-        if ((metrics >> i & 1) == 0 || i == M_AGGREGATIONS) {
+        if ((metrics >> i & 1) == 0) {
             continue;
         }
         if (i == M_PLUGINS) {

@@ -34,6 +34,8 @@ def nodes_are_told(cluster):
     check.equal(len(one.call("GET", "/_nodes/rack:r2")[1]["nodes"]), 1, "one by attribute")
     check.equal(len(one.call("GET", "/_nodes/_all,data:false")[1]["nodes"]), 0, "none without data")
     check.equal(len(one.call("GET", "/_nodes/nobody")[1]["nodes"]), 0, "nobody")
+    offered = next(iter(one.call("GET", "/_nodes/_local/aggregations")[1]["nodes"].values()))["aggregations"]
+    check.equal(offered["terms"], {"types": ["boolean", "date", "ip", "keyword", "numeric"]}, "aggregations, as Elasticsearch 7.12.1 tells them")
     rows = one.call("GET", "/_cat/nodeattrs?format=json")[1]
     check.equal({(r["node"], r["value"]) for r in rows if r["attr"] == "rack"}, {("n1", "r1"), ("n2", "r2"), ("n3", "r3")}, "attributes")
     check.equal(one.call("GET", "/_cluster/stats")[1]["nodes"]["count"]["total"], 3, "nodes are counted")
