@@ -524,6 +524,13 @@ static void analyze(struct rest *r)
     }
     cx.has_index = index.p != NULL;
     e = e == ERR_OK ? analyze_check(&cx, body, r->arena, &r->em) : e;
+    if (e == ERR_ACTION_VALIDATION) { /* said of a whole request: parameters that nobody knows come first */
+        struct errmsg why = r->em;
+        if (rest_ready(r)) {
+            rest_fail(r, &why);
+        }
+        return;
+    }
     if (e == ERR_OK && index.p != NULL) {
         struct expand_options o = {false, false, EXPAND_OPEN, true, false, 1U << BLOCK_READ};
         const struct index_target *t;
