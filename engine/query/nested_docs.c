@@ -47,8 +47,9 @@ static bool may(const struct asked *a, const struct query *q)
     case Q_CONSTANT:
     case Q_BOOST:
         return may(a, q->one.child);
+    case Q_TERMS: /* a set of points may be anywhere */
+        return (q->field != NULL && q->field->type == FT_IP) || field_may(a, q->field_name);
     case Q_TERM:
-    case Q_TERMS:
     case Q_NUM_RANGE:
     case Q_GEO_BOX:
         return field_may(a, q->field_name);
