@@ -165,19 +165,26 @@ static bool operations_do(const struct shard *sh, const struct recovery_start *m
     return lacks <= RECOVERY_OPS_ALWAYS || (uint64_t)lacks <= st.docs / 10;
 }
 
+/* The newest commit whose following operations can be read, the safe one before others. NULL: one is due. */
+static const struct engine_commit *usable_commit(struct engine *e)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const struct engine_commit *c = engine_commit_acquire(e, i == 0);
+        if (c != NULL && c->local_checkpoint + 1 >= engine_history_from(e)) {
+            return c;
+        }
+        if (c != NULL) {
+            engine_commit_release(e, c);
+        }
+    }
+    return NULL;
+}
+
 static enum err pin_files(struct recovery_session *r, struct engine *e, struct errmsg *em)
 {
-    const struct engine_commit *c = engine_commit_acquire(e, true);
-    if (c != NULL && c->local_checkpoint + 1 < engine_history_from(e)) { /* what follows it cannot be read */
-        engine_commit_release(e, c);
-        c = NULL;
-    }
-    c = c != NULL ? c : engine_commit_acquire(e, false);
-    if (c == NULL) {
-        return err_set(em, ERR_ILLEGAL_STATE, "the primary has no commit");
-    }
-    if (c->local_checkpoint + 1 < engine_history_from(e)) {
-        engine_commit_release(e, c);
+    const struct engine_commit *c = usable_commit(e);
+    if (c == NULL) { /* nothing else may ask for it while nobody writes */
+        shard_want_flush(r->sh, false);
         return err_set(em, ERR_ILLEGAL_STATE, "the primary's next commit is not there yet");
     }
     r->commit = c;

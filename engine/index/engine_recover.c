@@ -509,14 +509,15 @@ static struct tlog_opts log_opts(const struct engine *e)
     return (struct tlog_opts){e->fs, e->clock, e->alloc, e->dir, e->uuid, e->shard};
 }
 
-/* An empty translog, then the first manifest: with it the copy begins to exist. */
+/* An empty translog, then the first manifest: with it the copy begins to exist. The log's history begins above the local checkpoint:
+ * what the segments have above it comes again, and is logged. */
 enum err engine_write_first(struct engine *e, struct manifest *m, struct errmsg *em)
 {
     struct tlog_opts o = log_opts(e);
     struct buf b;
     buf_init(&b, e->alloc, BUF_UNLIMITED);
     enum err r =
-        translog_create(&e->log, &o, m->translog_generation, m->max_seq_no, m->global_checkpoint, em);
+        translog_create(&e->log, &o, m->translog_generation, m->local_checkpoint, m->global_checkpoint, em);
     manifest_encode(m, &b);
     r = r == ERR_OK && b.failed ? err_no_memory(em) : r;
     r = r == ERR_OK ? commit_new(&e->commits, e->alloc, e->uuid, e->shard, buf_view(&b), em) : r;

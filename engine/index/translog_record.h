@@ -30,7 +30,8 @@ struct tlog_header {
     uint32_t shard;
     char uuid[TLOG_UUID_BYTES];
     int64_t trim_above; /* operations of earlier generations above it are void (a rollback) */
-    /* the highest sequence number of every earlier generation, removed ones included */
+    /* the highest sequence number of every earlier generation, removed ones included; of the first: the local checkpoint of the
+     * commit that it was made for */
     int64_t max_seq_before;
     int64_t created_ms; /* wall clock */
     int64_t global_checkpoint;

@@ -261,6 +261,48 @@ START_TEST(history_makes_a_copy)
 }
 END_TEST
 
+/* A commit that lacks an operation below its highest one, made into a copy: what follows its checkpoint comes again, is logged, and
+ * is given to others. */
+START_TEST(a_commit_with_a_gap_makes_a_copy)
+{
+    const int64_t gap = 17, n = 20;
+    struct engine_result res;
+    struct arena a;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    make_history(5);
+    rig_open(&rig, ENGINE_CREATE);
+    for (int64_t s = 0; s < n; s++) {
+        ck_assert(s == gap || deliver(rig.e, s, &res) == ERR_OK);
+    }
+    ck_assert_int_eq(engine_sync(rig.e, NULL), ERR_OK);
+    ck_assert_int_eq(engine_flush(rig.e, true, NULL), ERR_OK);
+    const struct engine_commit *c = engine_commit_acquire(rig.e, false);
+    ck_assert(c->local_checkpoint == gap - 1 && c->max_seq_no == n - 1);
+    struct str manifest = arena_str(&a, c->manifest);
+    engine_commit_release(rig.e, c);
+    rig_crash(&rig, 0);
+    ck_assert_int_eq(engine_install(&rig.opts, manifest, SEQ_NONE, NULL), ERR_OK); /* its files are there */
+    rig_open(&rig, ENGINE_EXISTING);
+    for (int64_t s = gap; s < n + 10; s++) {
+        ck_assert_int_eq(deliver(rig.e, s, &res), ERR_OK);
+    }
+    struct engine_history *h;
+    int64_t given = 0;
+    ck_assert_int_eq(engine_history_from(rig.e), gap);
+    ck_assert_int_eq(engine_history_open(&h, rig.e, gap, INT64_MAX, NULL), ERR_OK);
+    for (bool more = true; more;) {
+        struct engine_op op;
+        ck_assert_int_eq(engine_history_next(h, &op, &more, NULL), ERR_OK);
+        ck_assert(!more || op.seq_no == gap + given++);
+    }
+    ck_assert_int_eq(given, n + 10 - gap);
+    engine_history_close(h);
+    engine_invariant(rig.e);
+    rig_fini(&rig);
+    arena_fini(&a);
+}
+END_TEST
+
 /* ---- threads ---- */
 
 static _Atomic bool stop;
@@ -369,6 +411,7 @@ int main(void)
     tcase_add_loop_test(c, any_order_converges, 0, 40);
     tcase_add_loop_test(c, gaps_are_filled, 0, 5);
     tcase_add_loop_test(c, history_makes_a_copy, 0, 10);
+    tcase_add_test(c, a_commit_with_a_gap_makes_a_copy);
     tcase_add_test(c, threads);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
