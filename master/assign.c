@@ -17,11 +17,18 @@ static bool may_be_in_sync(const struct found_copy *f, const struct index_meta *
     return f->damaged && m->in_sync[shard].n == 1 && str_eq(f->node_id, s->copies[0].trouble.last_node);
 }
 
+/* Was this the last one, and could not be opened? Another master may have seen that. One whose node left has not failed, even where
+ * others had before it. */
+static bool failed_last(const struct found_copy *f, const struct shard_routing *s)
+{
+    const struct copy_trouble *t = &s->copies[0].trouble;
+    return t->reason == REASON_ALLOCATION_FAILED && str_eq(f->node_id, t->last_node);
+}
+
 /* One that could not be opened, or is marked as damaged. */
 static bool is_doubtful(const struct found_copy *f, const struct shard_routing *s)
 {
-    return f->damaged || f->failed > 0
-           || (s->copies[0].trouble.failed > 0 && str_eq(f->node_id, s->copies[0].trouble.last_node));
+    return f->damaged || f->failed > 0 || failed_last(f, s);
 }
 
 /* How good a choice it is, the lowest first: each is tried before one that could not be opened is tried again, as what is wrong with its
@@ -30,10 +37,7 @@ static bool is_doubtful(const struct found_copy *f, const struct shard_routing *
 static uint64_t place_in_line(const struct found_copy *f, const struct shard_routing *s)
 {
     bool last = str_eq(f->node_id, s->copies[0].trouble.last_node);
-    uint64_t failed = f->failed;
-    if (last && s->copies[0].trouble.failed > 0) { /* another master may have seen that */
-        failed = MAX_OF(failed, 1);
-    }
+    uint64_t failed = failed_last(f, s) ? MAX_OF(f->failed, 1) : f->failed;
     return failed << 2 | (f->damaged ? 2U : 0) | (last ? 0 : 1U);
 }
 

@@ -302,6 +302,39 @@ START_TEST(a_damaged_copy_waits_for_others)
 }
 END_TEST
 
+/* A copy could not be opened, and the node of the next one left before that was open: a master that knows no more than the state
+ * takes that one first, and not the one that is marked as damaged. */
+START_TEST(a_copy_whose_node_left_has_not_failed)
+{
+    struct state_builder b;
+    struct alloc_wants wants = {.again_ms = INT64_MAX, .arena = &arena};
+    bool changed;
+    struct str id = arena_str(&arena, copy("a", 0)->allocation_id);
+    struct str wrong = arena_str(&arena, copy("a", 0)->node);
+    struct str good = str_is(wrong, "id1") ? STR("id2") : STR("id1");
+    ck_assert(state_builder_init(&b, state));
+    ck_assert_int_eq(allocation_failed(&env, &b, STR("uuid-a"), 0, id, STR("damaged"), &changed, NULL),
+                     ERR_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        found[i] = (struct found_copy){.node_id = i == 0 ? wrong : good,
+                                       .index_uuid = STR("uuid-a"),
+                                       .allocation_id = id,
+                                       .damaged = i == 0};
+    }
+    env.n_found = 2;
+    for (unsigned i = 0; i < 3; i++) { /* assigned, lost, assigned again */
+        env.now_ms += i == 1 ? 1 : 60000;
+        env.restarted = &good;
+        env.n_restarted = i == 1;
+        ck_assert_int_eq(allocate(&env, &b, &wants, &changed, NULL), ERR_OK);
+        seal(&b);
+        ck_assert_int_eq(copy("a", 0)->state, i == 1 ? COPY_UNASSIGNED : COPY_INITIALIZING);
+        ck_assert(i == 1 || str_eq(copy("a", 0)->node, good));
+        ck_assert(i == 2 || state_builder_init(&b, state));
+    }
+}
+END_TEST
+
 /* None of three copies can be opened: each is tried in its turn, also where some are marked as damaged. */
 START_TEST(each_copy_is_tried_in_turn)
 {
@@ -448,6 +481,7 @@ int main(void)
     tcase_add_test(c, lost_primaries);
     tcase_add_loop_test(c, a_damaged_copy_comes_last, 0, 2);
     tcase_add_test(c, a_damaged_copy_waits_for_others);
+    tcase_add_test(c, a_copy_whose_node_left_has_not_failed);
     tcase_add_loop_test(c, each_copy_is_tried_in_turn, 0, 2);
     tcase_add_test(c, malformed_orders);
     tcase_add_test(c, explanations);
