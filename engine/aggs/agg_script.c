@@ -24,6 +24,8 @@ struct agg_script {
     uint32_t n_columns;
     doc_id doc;
     float score;
+    struct stored_reader stored; /* of the current segment */
+    bool reading;
     struct arena scratch; /* of one execution */
     struct agg_script *next;
 };
@@ -133,6 +135,14 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
     if (e != ERR_OK) {
         return e;
     }
+    if (script_field_is_name(c->field)) {
+        if (!s->reading) {
+            stored_reader_init(&s->stored, s->run->leaf->segment);
+            s->reading = true;
+        }
+        return script_name_value(c->field, s->run->cx->shard->index_name, s->run->leaf, s->doc, &s->stored,
+                                 &s->scratch, out, em);
+    }
     if (!c->open) {
         open_column(s, c);
     }
@@ -201,9 +211,18 @@ enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct
     return script_run_new(&s->exec, s->script, params, NULL, em);
 }
 
+static void close_stored(struct agg_script *s)
+{
+    if (s->reading) {
+        stored_reader_fini(&s->stored);
+        s->reading = false;
+    }
+}
+
 void agg_scripts_free(struct agg_run *r)
 {
     for (struct agg_script *s = r->scripts; s != NULL; s = s->next) {
+        close_stored(s);
         script_run_free(s->exec);
         script_unref(s->script);
         arena_fini(&s->scratch);
@@ -214,6 +233,7 @@ void agg_scripts_free(struct agg_run *r)
 enum err agg_script_leaf(struct agg_script *s, struct errmsg *em)
 {
     (void)em;
+    close_stored(s);
     for (uint32_t i = 0; i < s->n_columns; i++) {
         s->columns[i].open = false;
     }

@@ -115,7 +115,7 @@ static bool room(struct script_docs *s, struct doc_field *f, uint32_t n)
 bool script_has_field(const struct mapping *mapping, struct str name)
 {
     const struct field *f = mapping_field(mapping, name);
-    return f != NULL && f->type != FT_OBJECT && f->type != FT_NESTED;
+    return f != NULL && f->type != FT_OBJECT && f->type != FT_NESTED && f->type != FT_META_NESTED_PATH;
 }
 
 enum err script_field(const struct mapping *mapping, struct str name, const struct field **out,
@@ -136,7 +136,8 @@ enum err script_field(const struct mapping *mapping, struct str name, const stru
                        "can use significant memory.",
                        STR_ARG(name));
     }
-    if (f->type == FT_COMPLETION) {
+    bool kept = f->type == FT_META_SEQ_NO || script_field_is_name(f); /* by document, of the metadata */
+    if (f->type == FT_COMPLETION || (f->type >= FT_META_ID && !kept)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
                        STR_ARG(name), field_type_name(f->type));
     }
@@ -182,6 +183,38 @@ static enum err find_field(struct script_docs *s, struct str name, struct doc_fi
         num_column_open(&(*out)->nums, NULL);
     }
     return ERR_OK;
+}
+
+enum err script_name_value(const struct field *f, struct str index_name, const struct leaf *leaf, doc_id doc,
+                           struct stored_reader *stored, struct arena *arena, struct script_doc *out,
+                           struct errmsg *em)
+{
+    struct str *name = ARENA_NEW(arena, struct str);
+    struct stored_doc d;
+    if (name == NULL) {
+        return err_no_memory(em);
+    }
+    *name = f->type == FT_META_INDEX ? index_name : STR("_doc");
+    if (f->type == FT_META_ID) {
+        size_t root = leaf->roots == NULL ? doc : bits_next(leaf->roots, doc, leaf->doc_count);
+        enum err e = stored_read(stored, (doc_id)root, STORED_ID, arena, &d, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        *name = d.id;
+    }
+    *out = (struct script_doc){.type = SCRIPT_DOC_KEYWORD, .n = 1, .s = name};
+    return ERR_OK;
+}
+
+/* The reader of the segment's stored documents. */
+static struct stored_reader *stored_of(struct script_docs *s)
+{
+    if (!s->reading) {
+        stored_reader_init(&s->stored, s->o.leaf->segment);
+        s->reading = true;
+    }
+    return &s->stored;
 }
 
 static enum err load_terms(struct script_docs *s, struct doc_field *f, struct script_doc *out,
@@ -257,9 +290,12 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
     if (e != ERR_OK) {
         return e;
     }
+    if (script_field_is_name(f->field)) {
+        return script_name_value(f->field, s->o.index_name, s->o.leaf, s->doc, stored_of(s), &s->values, out,
+                                 em);
+    }
     enum field_type t = f->field->type;
-    bool terms = f->is_ords || t == FT_KEYWORD || t == FT_IP || t == FT_TEXT || t == FT_CONSTANT_KEYWORD
-                 || t == FT_META_ID;
+    bool terms = f->is_ords || t == FT_KEYWORD || t == FT_IP || t == FT_TEXT || t == FT_CONSTANT_KEYWORD;
     return terms ? load_terms(s, f, out, em) : load_numbers(s, f, out, em);
 }
 
@@ -282,11 +318,7 @@ static const struct json *source_of(void *self)
     if (s->o.leaf->roots != NULL && !bits_test(s->o.leaf->roots, s->doc)) {
         return &nothing;
     }
-    if (!s->reading) {
-        stored_reader_init(&s->stored, s->o.leaf->segment);
-        s->reading = true;
-    }
-    if (stored_read(&s->stored, s->doc, STORED_SOURCE, &s->values, &d, NULL) != ERR_OK || d.source.p == NULL
+    if (stored_read(stored_of(s), s->doc, STORED_SOURCE, &s->values, &d, NULL) != ERR_OK || d.source.p == NULL
         || json_parse(&s->source, d.source, &s->values, &json_limits_default, NULL) != ERR_OK) {
         return NULL;
     }

@@ -19,12 +19,23 @@ bool script_has_field(const struct mapping *mapping, struct str name);
 enum err script_field(const struct mapping *mapping, struct str name, const struct field **out,
                       struct errmsg *em);
 
+/* Does a document's name stand for this field's value: _index, _type, _id? */
+static inline bool script_field_is_name(const struct field *f)
+{
+    return f->type == FT_META_INDEX || f->type == FT_META_TYPE || f->type == FT_META_ID;
+}
+/* That one value, in `arena`. `stored` reads the leaf's segment; a nested document has the id of its own one. ERR_CORRUPT. */
+enum err script_name_value(const struct field *f, struct str index_name, const struct leaf *leaf, doc_id doc,
+                           struct stored_reader *stored, struct arena *arena, struct script_doc *out,
+                           struct errmsg *em);
+
 /* One script bound to one segment, run for one thread. */
 struct script_docs;
 struct script_docs_opts {
     const struct script *script;
     const struct json *params; /* NULL: none */
     const struct mapping *mapping;
+    struct str index_name; /* for doc['_index'] */
     const struct leaf *leaf;
     struct arena *arena;
     int64_t now_ms;

@@ -571,6 +571,7 @@ static enum err script_scorer(const struct weight *w, const struct scorer_reques
     struct script_docs_opts o = {.script = w->query->script.script,
                                  .params = w->query->script.params,
                                  .mapping = w->shared->cx.view->mapping,
+                                 .index_name = w->shared->cx.index_name,
                                  .leaf = rq->leaf,
                                  .arena = rq->arena,
                                  .now_ms = w->shared->cx.now_ms};

@@ -13,6 +13,7 @@ static enum err run_one(struct fetch *f, struct fetch_hit *h, const struct scrip
     struct script_docs_opts o = {.script = script,
                                  .params = script_form_params(s->script),
                                  .mapping = f->shard->view->mapping,
+                                 .index_name = f->shard->index_name,
                                  .leaf = h->leaf,
                                  .arena = h->arena,
                                  .now_ms = f->shard->now_ms};

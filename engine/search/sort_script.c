@@ -24,6 +24,7 @@ enum err sort_script_leaf(struct sort_plan *p, struct sort_key *k, const struct 
     struct script_docs_opts o = {.script = k->script,
                                  .params = script_form_params(k->spec->script),
                                  .mapping = p->cx->shard->view->mapping,
+                                 .index_name = p->cx->shard->index_name,
                                  .leaf = leaf,
                                  .arena = p->cx->arena,
                                  .now_ms = p->cx->shard->now_ms};
