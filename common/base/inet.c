@@ -176,6 +176,14 @@ enum err inet_cidr(struct str text, uint8_t first[INET_BYTES], uint8_t last[INET
         return e;
     }
     unsigned bits = 0, max = str_find(address, ':', 0) == SIZE_MAX ? 32 : 128;
+    if (inet_is_v4(first) && max == 128) {
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "CIDR notation is not allowed with IPv6-mapped IPv4 address [%.*s as it introduces "
+            "ambiguity as to whether the prefix length should be interpreted as a v4 prefix length "
+            "or a v6 prefix length",
+            STR_ARG(address));
+    }
     bool ok = rest.n > 0 && rest.n <= 3;
     for (size_t i = 0; ok && i < rest.n; i++) {
         ok = rest.p[i] >= '0' && rest.p[i] <= '9';
@@ -187,7 +195,7 @@ enum err inet_cidr(struct str text, uint8_t first[INET_BYTES], uint8_t last[INET
             "Illegal prefix length [%.*s] in [%.*s]. Must be 0-32 for IPv4 ranges, 0-128 for IPv6 ranges",
             STR_ARG(rest), STR_ARG(whole));
     }
-    bits += inet_is_v4(first) && max == 32 ? 96 : 0;
+    bits += max == 32 ? 96 : 0;
     memcpy(last, first, INET_BYTES);
     for (unsigned i = bits; i < 128; i++) {
         uint8_t bit = (uint8_t)(0x80U >> (i & 7));

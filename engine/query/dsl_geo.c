@@ -183,12 +183,8 @@ static enum err parse_point_object(struct json_pull *p, struct dsl_geo *q, struc
             name = p->name;
             continue;
         }
-        if (p->token == TOK_START_ARRAY) {
-            json_pull_skip(p);
+        if (!json_token_is_value(p->token)) { /* brackets are read over: what is in them is the member's */
             continue;
-        }
-        if (p->token == TOK_START_OBJECT) {
-            return dsl_unsupported(p, "geo_distance", name, em);
         }
         if (str_is(name, "lat")) {
             e = json_pull_double(p, &q->point.lat, em);
@@ -197,7 +193,7 @@ static enum err parse_point_object(struct json_pull *p, struct dsl_geo *q, struc
         } else if (str_is(name, "geohash")) {
             e = geohash_decode(json_text(p->value), &q->point, em);
         } else {
-            return dsl_unsupported(p, "geo_distance", name, em);
+            return dsl_unsupported(p, "geo_distance", q->field, em);
         }
         if (e != ERR_OK) {
             return e;
