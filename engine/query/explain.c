@@ -211,5 +211,5 @@ enum err weight_explain(const struct weight *w, const struct leaf *leaf, doc_id 
     }
     *matched = e->match;
     write(out, e);
-    return ERR_OK;
+    return weight_error(w, em);
 }
