@@ -303,7 +303,6 @@ static void get_any(struct rest *r, struct str type, bool source_only)
         }
         e = e == ERR_OK ? rest_long(r, "version", VERSION_ANY, &g->version) : e;
         e = e == ERR_OK ? get_version_type(rest_param(r, "version_type"), &g->version_type, &r->em) : e;
-        e = e == ERR_OK ? get_check_version(g->version, g->version_type, &r->em) : e;
         e = e == ERR_OK ? stored_fields(g) : e;
     }
     struct str index = rest_param(r, "index"), routing = rest_param(r, "routing"),
@@ -311,6 +310,7 @@ static void get_any(struct rest *r, struct str type, bool source_only)
     if (e == ERR_OK && !rest_ready(r)) {
         return;
     }
+    e = e == ERR_OK ? get_check_version(g->version, g->version_type, &r->em) : e;
     if (e == ERR_OK && source_only && !g->filter.enabled) {
         e = err_set(&r->em, ERR_ACTION_VALIDATION,
                     "Validation Failed: 1: fetching source can not be disabled;");

@@ -71,6 +71,28 @@ static void item_init(struct mget *m, struct mget_item *it)
                              .version_type = VERSION_INTERNAL};
 }
 
+/* Patterns by their key: one value, or a list. Numbers and truth values are taken for texts. */
+static enum err item_patterns(struct rest *r, const struct json *v, struct json *named)
+{
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json *given = &v->members[i].value;
+        bool list = given->type == JSON_ARRAY;
+        if (!list && json_text(given).p == NULL) {
+            return err_set(&r->em, ERR_PARSE, "unexpected token while parsing source settings");
+        }
+        struct json texts = {.type = JSON_ARRAY, .n = list ? given->n : 1};
+        texts.items = ARENA_ARRAY(r->arena, struct json, texts.n);
+        for (uint32_t k = 0; texts.items != NULL && k < texts.n; k++) {
+            const struct json *one = list ? &given->items[k] : given;
+            texts.items[k] = json_text(one).p != NULL ? json_mk_str(json_text(one)) : *one;
+        }
+        if ((texts.items == NULL && texts.n > 0) || !json_put(named, r->arena, v->members[i].key, texts)) {
+            return err_no_memory(&r->em);
+        }
+    }
+    return ERR_OK;
+}
+
 static enum err item_source(struct mget *m, struct mget_item *it, const struct json *v)
 {
     struct rest *r = m->r;
@@ -84,17 +106,11 @@ static enum err item_source(struct mget *m, struct mget_item *it, const struct j
         it->filter.enabled = it->want_source = whole;
         return ERR_OK;
     }
-    struct json named =
-        json_mk_object(); /* patterns are texts and lists: what else stands there says nothing */
-    for (uint32_t i = 0; v->type == JSON_OBJECT && i < v->n; i++) {
-        const struct json *p = &v->members[i].value;
-        if ((p->type == JSON_STRING || p->type == JSON_ARRAY)
-            && !json_put(&named, r->arena, v->members[i].key, *p)) {
-            return err_no_memory(&r->em);
-        }
+    struct json named = json_mk_object();
+    enum err e = v->type == JSON_OBJECT ? item_patterns(r, v, &named) : ERR_OK;
+    if (e == ERR_OK) {
+        e = source_filter_parse(&it->filter, v->type == JSON_OBJECT ? &named : v, r->body, r->arena, &r->em);
     }
-    enum err e =
-        source_filter_parse(&it->filter, v->type == JSON_OBJECT ? &named : v, r->body, r->arena, &r->em);
     it->want_source = it->filter.enabled;
     return e;
 }
@@ -136,8 +152,8 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
             return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "stored_fields must be names");
         }
         if (!it->filter_given) {
-            it->want_source = (m->filter_given && m->filter.enabled)
-                              || names_source(it->stored_fields, it->n_stored_fields);
+            it->want_source =
+                m->filter_given ? m->filter.enabled : names_source(it->stored_fields, it->n_stored_fields);
         }
         return ERR_OK;
     }
