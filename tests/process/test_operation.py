@@ -39,7 +39,7 @@ def test_arguments():
     refused(64, ["unknown argument", "usage"], args=["--nonsense"])
     refused(64, ["failed to parse", "search.default_search_timeout"], "search.default_search_timeout=soon")
     refused(64, ["node.roles"], "node.roles=king")
-    refused(64, ["loud"], "logger.data=loud")
+    refused(64, ["LOUD"], "logger.data=loud")
     refused(1, ["invalid port range [abc]"], "http.port=abc")
     refused(1, ["Unknown seed providers [file]"], "discovery.seed_providers=file")
     refused(1, ["must be the same"], "cluster.fault_detection.leader_check.timeout=1s", "cluster.fault_detection.follower_check.timeout=2s")
