@@ -296,6 +296,10 @@ enum err apply_min_should(struct builder *b, struct query **q, struct str spec, 
     if (spec.p == NULL || *q == NULL || (*q)->kind != Q_BOOL) {
         return ERR_OK;
     }
+    if ((*q)->boolean.common != NULL) {
+        (*q)->boolean.common->min_should = spec;
+        return ERR_OK;
+    }
     int32_t optional = 0, n;
     for (uint32_t i = 0; i < (*q)->boolean.n; i++) {
         optional += (*q)->boolean.v[i].occur == OCCUR_SHOULD ? 1 : 0;

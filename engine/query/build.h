@@ -155,6 +155,7 @@ struct text_opts {
     bool synonyms_phrase;
     bool no_position_increments;
     const struct analyzer *analyzer; /* NULL: the field's */
+    float cutoff;                    /* cutoff_frequency, of MATCH_BOOLEAN; INFINITY: none */
     int32_t slop;
     bool fuzzy;
     struct fuzzy_opts fuzzy_opts;

@@ -5,11 +5,12 @@
 #include "engine/mapping/completion_paths.h"
 #include "engine/query/build_graph.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 void text_opts_init(struct text_opts *o)
 {
-    *o = (struct text_opts){.synonyms_phrase = true, .max_expansions = 50};
+    *o = (struct text_opts){.synonyms_phrase = true, .max_expansions = 50, .cutoff = INFINITY};
     o->fuzzy_opts.transpositions = true;
     o->fuzzy_opts.max_expansions = 50;
 }
@@ -68,6 +69,31 @@ static enum err prefix_of(struct text_run *r, const struct field *f, struct str 
     return forgive(r, f, field_pattern(r->b, f, Q_PREFIX, text, &o, out, r->em), out);
 }
 
+/* What the cutoff says; NULL in *out: nothing. */
+static enum err cutoff_of(struct text_run *r, struct common_terms **out)
+{
+    *out = NULL;
+    if (r->o->kind != MATCH_BOOLEAN || r->o->cutoff == INFINITY) {
+        return ERR_OK;
+    }
+    *out = ARENA_NEW(r->b->arena, struct common_terms);
+    if (*out == NULL) {
+        return err_no_memory(r->em);
+    }
+    **out = (struct common_terms){.cutoff = r->o->cutoff};
+    return ERR_OK;
+}
+
+/* A query of terms alone tells common ones from rare ones where a cutoff was given. */
+static enum err with_cutoff(struct text_run *r, struct query *q)
+{
+    bool terms = q != NULL && q->kind == Q_BOOL;
+    for (uint32_t i = 0; terms && i < q->boolean.n; i++) {
+        terms = q->boolean.v[i].query->kind == Q_TERM;
+    }
+    return terms ? cutoff_of(r, &q->boolean.common) : ERR_OK;
+}
+
 /* The same words in several fields: cross_fields. */
 static enum err blended(struct text_run *r, const struct str *terms, uint32_t n, struct query **out)
 {
@@ -104,6 +130,10 @@ static enum err blended(struct text_run *r, const struct str *terms, uint32_t n,
         q->blended.v = terms_of;
         q->blended.n = n_terms;
         q->blended.tie_breaker = r->tie_breaker;
+        enum err e = cutoff_of(r, &q->blended.common);
+        if (e != ERR_OK) {
+            return e;
+        }
         v[n_v++] = q;
     }
     return build_dis_max(r->b, v, n_v, r->tie_breaker, out, r->em);
@@ -406,6 +436,7 @@ enum err text_run_on(struct text_run *r, struct str text, struct query **out)
         enum match_kind kind = r->o->kind == MATCH_BOOL_PREFIX && !t.open_end ? MATCH_BOOLEAN : r->o->kind;
         e = text_query(r, &t, kind, r->o->and, out);
     }
+    e = e == ERR_OK ? with_cutoff(r, *out) : e;
     if (e == ERR_OK && *out == NULL) {
         e = text_zero_terms(r, out);
     }

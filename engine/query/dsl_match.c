@@ -1,6 +1,8 @@
 /* match, match_phrase, match_phrase_prefix, match_bool_prefix, match_all, match_none. */
 #include "engine/query/build.h"
 
+#include <math.h>
+
 struct dsl_match {
     struct dsl dsl;
     struct str field;
@@ -9,6 +11,7 @@ struct dsl_match {
     struct str analyzer, minimum_should_match, rewrite;
     struct fuzziness fuzziness;
     int32_t prefix_length, max_expansions, slop;
+    float cutoff;
 };
 
 static struct dsl_match *match_new(struct arena *arena, const struct dsl_type *type)
@@ -16,6 +19,7 @@ static struct dsl_match *match_new(struct arena *arena, const struct dsl_type *t
     struct dsl_match *m = (struct dsl_match *)(void *)dsl_new(arena, type, sizeof(*m));
     if (m != NULL) {
         m->max_expansions = 50;
+        m->cutoff = INFINITY;
         m->transpositions = true;
         m->synonyms_phrase = true;
     }
@@ -54,7 +58,7 @@ static enum err parse_match(struct json_pull *p, struct arena *arena, struct dsl
         {"fuzzy_rewrite", PARAM_NULLABLE, AT(rewrite)},
         {"fuzzy_transpositions", PARAM_BOOL, AT(transpositions)},
         {"lenient", PARAM_BOOL, AT(lenient)},
-        {"cutoff_frequency", PARAM_IGNORED, 0},
+        {"cutoff_frequency", PARAM_FLOAT, AT(cutoff)},
         {"zero_terms_query", PARAM_ZERO_TERMS, AT(zero_terms_all)},
         {"auto_generate_synonyms_phrase_query", PARAM_BOOL, AT(synonyms_phrase)},
     };
@@ -183,6 +187,7 @@ static enum err build_match(struct builder *b, const struct dsl *d, struct query
     o.lenient = m->lenient;
     o.zero_terms_all = m->zero_terms_all;
     o.synonyms_phrase = m->synonyms_phrase;
+    o.cutoff = m->cutoff;
     o.slop = m->slop;
     o.max_expansions = m->max_expansions;
     o.fuzzy = m->fuzziness.given;

@@ -1,6 +1,8 @@
 /* multi_match. */
 #include "engine/query/build.h"
 
+#include <math.h>
+
 struct dsl_multi {
     struct dsl dsl;
     const struct json *value;
@@ -10,7 +12,7 @@ struct dsl_multi {
     bool and, lenient, lenient_given, zero_terms_all, transpositions, synonyms_phrase, has_tie_breaker;
     struct fuzziness fuzziness;
     int32_t prefix_length, max_expansions, slop;
-    float tie_breaker;
+    float tie_breaker, cutoff;
 };
 
 #define AT(member) offsetof(struct dsl_multi, member)
@@ -27,7 +29,7 @@ static const struct param params[] = {
     {"minimum_should_match", PARAM_NULLABLE, AT(minimum_should_match)},
     {"fuzzy_rewrite", PARAM_NULLABLE, AT(rewrite)},
     {"tie_breaker", PARAM_FLOAT, AT(tie_breaker)},
-    {"cutoff_frequency", PARAM_IGNORED, 0},
+    {"cutoff_frequency", PARAM_FLOAT, AT(cutoff)},
     {"lenient", PARAM_BOOL, AT(lenient)},
     {"zero_terms_query", PARAM_ZERO_TERMS, AT(zero_terms_all)},
     {"auto_generate_synonyms_phrase_query", PARAM_BOOL, AT(synonyms_phrase)},
@@ -63,6 +65,9 @@ static enum err check(struct json_pull *p, const struct dsl_multi *q, struct err
     if (q->slop != 0 && q->type == MULTI_BOOL_PREFIX) {
         return json_pull_err(p, em, ERR_PARSING, "[slop] not allowed for type [bool_prefix]");
     }
+    if (q->cutoff != INFINITY && q->type == MULTI_BOOL_PREFIX) {
+        return json_pull_err(p, em, ERR_PARSING, "[cutoff_frequency] not allowed for type [bool_prefix]");
+    }
     if (q->prefix_length < 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No negative prefix length allowed.");
     }
@@ -80,6 +85,7 @@ static enum err parse_multi(struct json_pull *p, struct arena *arena, struct dsl
     }
     *out = &q->dsl;
     q->max_expansions = 50;
+    q->cutoff = INFINITY;
     q->transpositions = q->synonyms_phrase = true;
     struct str name = STR_NULL;
     while (json_pull_until(p, TOK_END_OBJECT)) {
@@ -115,6 +121,7 @@ static enum err build_multi_match(struct builder *b, const struct dsl *d, struct
     o.text.lenient = q->lenient;
     o.text.zero_terms_all = q->zero_terms_all;
     o.text.synonyms_phrase = q->synonyms_phrase;
+    o.text.cutoff = q->cutoff;
     o.text.slop = q->slop;
     o.text.max_expansions = q->max_expansions;
     o.text.fuzzy = q->fuzziness.given;

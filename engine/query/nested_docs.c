@@ -56,7 +56,7 @@ static bool may(const struct asked *a, const struct query *q)
     case Q_TERM_RANGE: /* addresses are points */
         return q->field == NULL || q->field->type != FT_IP || field_may(a, q->field_name);
     case Q_BOOL:
-        return clauses_may(a, q);
+        return q->boolean.common != NULL || clauses_may(a, q);
     default:
         return true;
     }

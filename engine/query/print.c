@@ -80,9 +80,26 @@ static void print_phrase(const struct query *q, struct buf *out)
     }
 }
 
+static bool in_parens(const struct query *q)
+{
+    return q->kind == Q_BOOL && q->boolean.common == NULL && q->boost == 1;
+}
+
+static void print_common(const struct query *q, struct buf *out)
+{
+    for (uint32_t i = 0; i < q->boolean.n; i++) {
+        buf_z(out, i > 0 ? ", " : "");
+        query_print(q->boolean.v[i].query, out);
+    }
+}
+
 static void print_bool(const struct query *q, struct buf *out)
 {
     static const char *const marks[] = {"+", "#", "", "-"};
+    if (q->boolean.common != NULL) {
+        print_common(q, out);
+        return;
+    }
     if (q->boolean.min_should > 0) {
         buf_char(out, '(');
     }
@@ -90,7 +107,7 @@ static void print_bool(const struct query *q, struct buf *out)
         const struct query *c = q->boolean.v[i].query;
         enum bool_occur occur = q->boolean.v[i].occur;
         bool bare = terms_as_clauses(c) && (occur == OCCUR_FILTER || occur == OCCUR_MUST_NOT);
-        bool parens = bare || (c->kind == Q_BOOL && c->boost == 1);
+        bool parens = bare || in_parens(c);
         if (i > 0) {
             buf_char(out, ' ');
         }
@@ -117,7 +134,7 @@ static void print_dis_max(const struct query *q, struct buf *out)
     buf_char(out, '(');
     for (uint32_t i = 0; i < q->dis_max.n; i++) {
         const struct query *c = q->dis_max.v[i];
-        bool parens = c->kind == Q_BOOL && c->boost == 1;
+        bool parens = in_parens(c);
         buf_z(out, i > 0 ? " | " : "");
         buf_z(out, parens ? "(" : "");
         query_print(c, out);

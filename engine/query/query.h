@@ -117,6 +117,11 @@ struct term_override {
     int64_t doc_freq, total_freq;
 };
 
+struct common_terms {
+    float cutoff;          /* a share of the documents, from 1 on a number of them */
+    struct str min_should; /* of the rare ones; p == NULL: none */
+};
+
 struct blended_term {
     const struct field *field;
     struct str term;
@@ -145,6 +150,7 @@ struct query {
             const struct blended_term *v;
             uint32_t n;
             float tie_breaker;
+            struct common_terms *common; /* NULL: no cutoff */
         } blended;
         struct {
             const struct str *v;
@@ -196,6 +202,8 @@ struct query {
             const struct bool_clause *v;
             uint32_t n;
             int32_t min_should; /* resolved number */
+            struct common_terms
+                *common; /* the clauses are terms, told apart by how common they are; NULL: they are not */
         } boolean;
         struct {
             const struct query *const *v;

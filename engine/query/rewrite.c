@@ -562,6 +562,10 @@ enum err query_rewrite(struct weight_shared *sh, const struct query *q, const st
         e = query_rewrite(sh, q->one.child, out, em);
         return e == ERR_OK ? boosted(sh, *out, q->boost, out, em) : e;
     case Q_BOOL:
+        if (q->boolean.common != NULL) {
+            e = expand_common(sh, q, out, em);
+            return e == ERR_OK ? query_rewrite(sh, *out, out, em) : e;
+        }
         return rewrite_bool(sh, q, out, em);
     case Q_DIS_MAX:
         return rewrite_dis_max(sh, q, out, em);
@@ -588,7 +592,8 @@ enum err query_rewrite(struct weight_shared *sh, const struct query *q, const st
         *out = terms_rewrite(q, sh->cx.arena);
         return *out != NULL ? ERR_OK : err_no_memory(em);
     case Q_BLENDED:
-        return expand_blended(sh, q, out, em);
+        e = expand_blended(sh, q, out, em);
+        return e == ERR_OK && (*out)->kind == Q_BOOL ? query_rewrite(sh, *out, out, em) : e;
     case Q_FUZZY:
     case Q_PREFIX:
     case Q_WILDCARD:
@@ -624,7 +629,8 @@ static bool same_terms(const struct str *a, const struct str *b, uint32_t n)
 
 static bool same_bool(const struct query *a, const struct query *b)
 {
-    if (a->boolean.n != b->boolean.n || a->boolean.min_should != b->boolean.min_should) {
+    if (a->boolean.n != b->boolean.n || a->boolean.min_should != b->boolean.min_should
+        || a->boolean.common != b->boolean.common) {
         return false;
     }
     for (uint32_t i = 0; i < a->boolean.n; i++) {

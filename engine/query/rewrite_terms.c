@@ -327,6 +327,27 @@ static void blend_fields(struct weight_shared *sh, const struct query *q, struct
     }
 }
 
+/* A cutoff makes clauses of the words, which share no best one. */
+static enum err blended_clauses(struct weight_shared *sh, const struct query *q, const struct query **v,
+                                const struct query **out, struct errmsg *em)
+{
+    uint32_t n = q->blended.n;
+    struct bool_clause *c = ARENA_ARRAY(sh->cx.arena, struct bool_clause, n);
+    struct query *made = NULL;
+    if (c == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        c[i] = (struct bool_clause){.occur = OCCUR_SHOULD, .query = v[i]};
+    }
+    enum err e = split_common(sh, c, n, q->blended.common, &made, em);
+    if (e == ERR_OK) {
+        made->boost = q->boost;
+        *out = made;
+    }
+    return e;
+}
+
 enum err expand_blended(struct weight_shared *sh, const struct query *q, const struct query **out,
                         struct errmsg *em)
 {
@@ -346,6 +367,9 @@ enum err expand_blended(struct weight_shared *sh, const struct query *q, const s
         }
         t->term.override = &o[i];
         v[i] = t;
+    }
+    if (q->blended.common != NULL) {
+        return blended_clauses(sh, q, v, out, em);
     }
     *best = (struct query){.kind = Q_DIS_MAX, .boost = q->boost};
     best->dis_max.v = v;

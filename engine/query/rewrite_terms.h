@@ -11,7 +11,13 @@ enum err expand_terms(struct weight_shared *sh, const struct query *q, const str
 /* A phrase whose last position is a prefix: a phrase over what begins with it. */
 enum err expand_phrase_prefix(struct weight_shared *sh, const struct query *q, const struct query **out,
                               struct errmsg *em);
-/* One word in several fields: a dis_max of terms with blended statistics. */
+/* Terms with a cutoff: the rare ones have to match, the common ones may (Elasticsearch's ExtendedCommonTermsQuery). */
+enum err expand_common(struct weight_shared *sh, const struct query *q, const struct query **out,
+                       struct errmsg *em);
+/* The same of clauses that are terms: a disjunction or conjunction of its own, with boost 1. */
+enum err split_common(struct weight_shared *sh, const struct bool_clause *v, uint32_t n,
+                      const struct common_terms *c, struct query **out, struct errmsg *em);
+/* One word in several fields: a dis_max of terms with blended statistics, or what a cutoff makes of them. */
 enum err expand_blended(struct weight_shared *sh, const struct query *q, const struct query **out,
                         struct errmsg *em);
 
