@@ -25,7 +25,8 @@ struct source {
     struct values v;
     struct rounding rounding;
     bool text;
-    bool once; /* a document counts once for all its values in a bucket of this source (composite_lead.c) */
+    bool
+        once; /* a document counts once for all its values in a bucket of this source (composite_lead.c); what stands below still meets it once a value */
     /* values of a batch's documents: those of document k are list[start[k] .. start[k + 1]) */
     struct part *list;
     uint32_t *start;
@@ -231,7 +232,7 @@ static bool load_source(struct composite *m, struct source *s, const struct doc_
                 break;
             }
             struct part p = {.v = part_of(s, i)};
-            bool again = n > s->start[k] && s->list[n - 1].v == p.v && (s->text || s->once);
+            bool again = n > s->start[k] && s->list[n - 1].v == p.v && (s->text || (s->once && !m->second));
             if (!again && !add_part(m, s, n++, p)) {
                 return false;
             }
