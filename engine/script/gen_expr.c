@@ -147,7 +147,10 @@ static enum err member(struct gen *g, struct node *n)
         struct script_run probe = {.em = g->em};
         struct sv ignored;
         gen_at(g, n->off);
-        if (vm_static_field(&probe, n->kids[0]->type.id, n->name, &ignored) != ERR_OK) {
+        arena_init(&probe.mem, NULL, 64 * KIB);
+        bool known = vm_static_field(&probe, n->kids[0]->type.id, n->name, &ignored) == ERR_OK;
+        arena_fini(&probe.mem);
+        if (!known) {
             return gen_no_field(g, n->kids[0]->type, n->name);
         }
         return gen_emit_name(g, I_GET_STATIC, 0, (uint16_t)n->kids[0]->type.id, n->name);

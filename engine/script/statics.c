@@ -548,6 +548,29 @@ enum err vm_static_field(struct script_run *m, enum type_id type, struct str nam
                  {TYPE_BOX_DOUBLE, "POSITIVE_INFINITY", SV_DOUBLE, 0, (double)INFINITY},
                  {TYPE_BOX_DOUBLE, "NEGATIVE_INFINITY", SV_DOUBLE, 0, -(double)INFINITY},
                  {TYPE_BOX_DOUBLE, "NaN", SV_DOUBLE, 0, (double)NAN},
+                 {TYPE_BOX_FLOAT, "MIN_VALUE", SV_FLOAT, 0, 1.401298464324817e-45},
+                 {TYPE_BOX_FLOAT, "MIN_NORMAL", SV_FLOAT, 0, 1.1754943508222875e-38},
+                 {TYPE_BOX_FLOAT, "POSITIVE_INFINITY", SV_FLOAT, 0, (double)INFINITY},
+                 {TYPE_BOX_FLOAT, "NEGATIVE_INFINITY", SV_FLOAT, 0, -(double)INFINITY},
+                 {TYPE_BOX_FLOAT, "MAX_EXPONENT", SV_INT, 127, 0},
+                 {TYPE_BOX_FLOAT, "MIN_EXPONENT", SV_INT, -126, 0},
+                 {TYPE_BOX_DOUBLE, "MIN_NORMAL", SV_DOUBLE, 0, 2.2250738585072014e-308},
+                 {TYPE_BOX_DOUBLE, "MAX_EXPONENT", SV_INT, 1023, 0},
+                 {TYPE_BOX_DOUBLE, "MIN_EXPONENT", SV_INT, -1022, 0},
+                 {TYPE_BOX_CHAR, "MAX_VALUE", SV_CHAR, UINT16_MAX, 0},
+                 {TYPE_BOX_CHAR, "MIN_VALUE", SV_CHAR, 0, 0},
+                 {TYPE_BOX_BYTE, "BYTES", SV_INT, 1, 0},
+                 {TYPE_BOX_BYTE, "SIZE", SV_INT, 8, 0},
+                 {TYPE_BOX_SHORT, "BYTES", SV_INT, 2, 0},
+                 {TYPE_BOX_SHORT, "SIZE", SV_INT, 16, 0},
+                 {TYPE_BOX_INT, "BYTES", SV_INT, 4, 0},
+                 {TYPE_BOX_INT, "SIZE", SV_INT, 32, 0},
+                 {TYPE_BOX_LONG, "BYTES", SV_INT, 8, 0},
+                 {TYPE_BOX_LONG, "SIZE", SV_INT, 64, 0},
+                 {TYPE_BOX_FLOAT, "BYTES", SV_INT, 4, 0},
+                 {TYPE_BOX_FLOAT, "SIZE", SV_INT, 32, 0},
+                 {TYPE_BOX_DOUBLE, "BYTES", SV_INT, 8, 0},
+                 {TYPE_BOX_DOUBLE, "SIZE", SV_INT, 64, 0},
                  {TYPE_BOX_FLOAT, "NaN", SV_FLOAT, 0, (double)NAN}};
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         if (table[i].type == type && str_is(name, table[i].name)) {
@@ -564,6 +587,15 @@ enum err vm_static_field(struct script_run *m, enum type_id type, struct str nam
     if (type == TYPE_CHRONO_UNIT && date_unit_index(name) >= 0) {
         *out = (struct sv){.kind = SV_TYPE, .aux = TYPE_CHRONO_UNIT, .i = date_unit_index(name)};
         return ERR_OK;
+    }
+    if (type == TYPE_COLLECTIONS && str_is(name, "EMPTY_LIST")) {
+        return collections(m, STR("emptyList"), NULL, 0, out);
+    }
+    if (type == TYPE_COLLECTIONS && (str_is(name, "EMPTY_MAP") || str_is(name, "EMPTY_SET"))) {
+        return collections(m, str_is(name, "EMPTY_MAP") ? STR("emptyMap") : STR("emptySet"), NULL, 0, out);
+    }
+    if (type == TYPE_INSTANT && str_is(name, "EPOCH")) {
+        return vm_date(m, SV_INSTANT, (struct instant){0, 0}, &zone_utc, out);
     }
     if (type == TYPE_ZONE && str_is(name, "UTC")) {
         *out = (struct sv){.kind = SV_ZONE, .zone = &zone_utc};
