@@ -22,6 +22,7 @@ static void write_document(struct jsonw *w, struct explain_call *c)
     jw_obj(w);
     jw_ki64(w, "_seq_no", c->rq.seq_no);
     jw_ki64(w, "_primary_term", c->rq.primary_term);
+    get_write_metadata(&c->place.rq, w);
     jw_kbool(w, "found", true);
     if (c->rq.want_source && c->rq.source.n > 0) {
         jw_k(w, "_source");
@@ -32,6 +33,11 @@ static void write_document(struct jsonw *w, struct explain_call *c)
         jw_raw(w, c->place.rq.fields);
     }
     jw_obj_end(w);
+}
+
+static bool shows_document(const struct explain_call *c)
+{
+    return c->rq.found && (c->rq.want_source || c->place.rq.n_stored_fields > 0);
 }
 
 static void send_explanation(struct explain_call *c)
@@ -50,7 +56,7 @@ static void send_explanation(struct explain_call *c)
         jw_k(&w, "explanation");
         jw_raw(&w, c->rq.explanation);
     }
-    if (c->rq.found && (c->rq.want_source || c->place.rq.n_stored_fields > 0)) {
+    if (shows_document(c)) {
         write_document(&w, c);
     }
     jw_obj_end(&w);
@@ -74,7 +80,7 @@ static void explained(struct shard_rq *rq)
         shard_rq_fini(&c->place.rq.rq);
         shard_rq_fini(rq);
         rest_fail(r, NULL);
-    } else if (c->rq.found && c->place.rq.n_stored_fields > 0) {
+    } else if (shows_document(c)) {
         struct ask_where where = ask_anywhere(r->co, r->state, rest_param(r, "preference"));
         c->place.rq.rq.node = rq->node;
         ask_get(r->co, &where, &c->place.rq);
@@ -138,7 +144,10 @@ static void explain(struct rest *r)
         send_explanation(c);
         return;
     }
-    c->rq.want_source = filter != NULL && c->place.filter.enabled;
+    c->rq.want_source = filter != NULL
+                            ? c->place.filter.enabled
+                            : get_names_source(c->place.rq.stored_fields, c->place.rq.n_stored_fields);
+    c->place.rq.want_source = c->rq.want_source; /* what is read with it is told, too */
     c->rq.now_ms = clock_wall_ms(r->co->o.clock);
     struct ask_where where = ask_anywhere(r->co, r->state, preference);
     ask_explain(r->co, &where, &c->rq);

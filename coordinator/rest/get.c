@@ -143,6 +143,24 @@ static void write_ignored(struct jsonw *w, const struct str *names, uint32_t n)
     jw_arr_end(w);
 }
 
+bool get_names_source(const struct str *fields, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (str_is(fields[i], "_source")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void get_write_metadata(const struct shard_get *rq, struct jsonw *w)
+{
+    if (rq->routing.p != NULL) {
+        jw_kstr(w, "_routing", rq->routing);
+    }
+    write_ignored(w, rq->ignored, rq->n_ignored);
+}
+
 void get_write(struct get_call *g, struct jsonw *w)
 {
     jw_obj(w);
@@ -154,10 +172,7 @@ void get_write(struct get_call *g, struct jsonw *w)
         jw_ki64(w, "_seq_no", g->rq.seq_no);
         jw_ki64(w, "_primary_term", g->rq.primary_term);
         if (g->rq.want_source || g->rq.n_stored_fields > 0) { /* else nothing that is stored is looked at */
-            if (g->rq.routing.p != NULL) {
-                jw_kstr(w, "_routing", g->rq.routing);
-            }
-            write_ignored(w, g->rq.ignored, g->rq.n_ignored);
+            get_write_metadata(&g->rq, w);
         }
     }
     jw_kbool(w, "found", g->rq.found);

@@ -39,6 +39,10 @@ void get_drop_other_type(struct get_call *g);
 bool get_version_clashes(const struct get_call *g, struct errmsg *em);
 /* A source as the filter lets it through, as a value. */
 void get_write_source(struct jsonw *w, const struct source_filter *f, struct str source, struct arena *arena);
+/* Is the source among these stored fields? */
+bool get_names_source(const struct str *fields, uint32_t n);
+/* _routing and _ignored of a document that was found, as members. */
+void get_write_metadata(const struct shard_get *rq, struct jsonw *w);
 /* The answered call as an object: _index ... _source. */
 void get_write(struct get_call *g, struct jsonw *w);
 

@@ -45,17 +45,6 @@ struct mget {
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-/* Among stored fields "_source" is the source. */
-static bool names_source(const struct str *fields, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (str_is(fields[i], "_source")) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void item_init(struct mget *m, struct mget_item *it)
 {
     *it = (struct mget_item){.index = rest_param(m->r, "index"),
@@ -66,7 +55,7 @@ static void item_init(struct mget *m, struct mget_item *it)
                              .n_stored_fields = m->n_stored_fields,
                              .want_source = m->filter.enabled
                                             && (m->n_stored_fields == 0 || m->filter_given
-                                                || names_source(m->stored_fields, m->n_stored_fields)),
+                                                || get_names_source(m->stored_fields, m->n_stored_fields)),
                              .version = VERSION_ANY,
                              .version_type = VERSION_INTERNAL};
 }
@@ -152,8 +141,8 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
             return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "stored_fields must be names");
         }
         if (!it->filter_given) {
-            it->want_source =
-                m->filter_given ? m->filter.enabled : names_source(it->stored_fields, it->n_stored_fields);
+            it->want_source = m->filter_given ? m->filter.enabled
+                                              : get_names_source(it->stored_fields, it->n_stored_fields);
         }
         return ERR_OK;
     }
