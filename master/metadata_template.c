@@ -622,6 +622,36 @@ static enum err check_components(const struct cluster_state *cur, const struct t
 
 /* ---- put ----------------------------------------------------------------------------------------------- */
 
+/* A value as Java shows its objects: lists and objects may be patterns as well. */
+static void put_java_text(struct buf *b, const struct json *v)
+{
+    bool list = v->type == JSON_ARRAY;
+    if (!list && v->type != JSON_OBJECT) {
+        buf_str(b, v->type == JSON_NULL ? STR("null") : json_text(v));
+        return;
+    }
+    buf_char(b, list ? '[' : '{');
+    for (uint32_t i = 0; i < v->n; i++) {
+        buf_z(b, i > 0 ? ", " : "");
+        if (!list) {
+            buf_str(b, v->members[i].key);
+            buf_char(b, '=');
+        }
+        put_java_text(b, list ? &v->items[i] : &v->members[i].value);
+    }
+    buf_char(b, list ? ']' : '}');
+}
+
+static struct str java_text(const struct json *v, struct arena *a)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    put_java_text(&b, v);
+    struct str text = arena_str(a, buf_view(&b));
+    buf_fini(&b);
+    return text;
+}
+
 static enum err read_patterns(struct template_meta *t, const struct json *v, struct errmsg *em)
 {
     const struct str *given = NULL;
@@ -632,7 +662,8 @@ static enum err read_patterns(struct template_meta *t, const struct json *v, str
     }
     t->patterns = ARENA_ARRAY(a, struct str, n);
     for (uint32_t i = 0; t->patterns != NULL && i < n; i++) {
-        t->patterns[i] = arena_str(a, given[i]);
+        bool text = v == NULL || v->type != JSON_ARRAY || given[i].p != NULL || v->items[i].type == JSON_NULL;
+        t->patterns[i] = text ? arena_str(a, given[i]) : java_text(&v->items[i], a);
         if (t->patterns[i].p == NULL) {
             return err_no_memory(em);
         }
