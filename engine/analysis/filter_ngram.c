@@ -1,5 +1,6 @@
 /* The n-gram filters: grams of each token, at its position and with its offsets. */
 #include "common/base/utf8.h"
+#include "engine/analysis/grams.h"
 #include "engine/analysis/parts.h"
 
 struct ngram_filter {
@@ -88,7 +89,25 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
     l->v = g.to.v;
     l->n = g.to.n;
     l->cap = g.to.cap;
+    l->end_pos_inc = g.inc; /* Lucene's forget what was skipped behind the last token before them */
     return ERR_OK;
+}
+
+bool edge_grams(const struct token_list *in, int32_t min, int32_t max, struct token_list *out)
+{
+    struct ngram_filter f = {.min = min, .max = max, .edges = true};
+    struct gramming g = {.f = &f, .to = *out};
+    for (size_t i = 0; token_next(in, i); i++) {
+        g.t = in->v[i];
+        g.inc += g.t.pos_inc;
+        if (!cut_up(&g)) {
+            return false;
+        }
+    }
+    g.to.end_pos_inc = g.inc;
+    g.to.end_offset = in->end_offset;
+    *out = g.to;
+    return !stop_now();
 }
 
 static enum err grams_new(struct ngram_filter **out, const struct settings *s, int32_t max,
