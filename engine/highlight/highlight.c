@@ -39,6 +39,39 @@ static bool counts_for(const struct hl_target *t, struct str field)
     return !t->o->require_field_match || str_eq(field, t->field->path);
 }
 
+/* A phrase whose last word another field's terms find is none of this field's: unified takes its other words as terms, where
+ * there are no phrases; plain has taken it as a phrase; fvh does not take it. */
+static enum err add_masked(struct hl_target *t, const struct hl_terms *all, struct errmsg *em)
+{
+    struct hl_terms *own = &t->terms;
+    size_t cap = own->n_terms;
+    bool takes = str_is(t->o->type, "unified") && t->o->require_field_match && own->n_phrases == 0;
+    for (size_t i = 0; takes && i < all->n_phrases; i++) {
+        const struct query *q = all->phrases[i].query;
+        if (q->phrase.last_field == NULL || q->phrase.boosted_span || !counts_for(t, q->field_name)) {
+            continue; /* Elasticsearch does not look into one that is boosted */
+        }
+        for (uint32_t k = 0; k + 1 < q->phrase.n; k++) {
+            for (uint32_t j = 0; j < q->phrase.v[k].n; j++) {
+                struct hl_term *v = arena_grow(all->arena, own->terms, own->n_terms, &cap, sizeof(*v));
+                if (v == NULL) {
+                    return err_no_memory(em);
+                }
+                own->terms = v;
+                v += own->n_terms++;
+                *v = (struct hl_term){q->field_name, q->phrase.v[k].terms[j], all->phrases[i].boost,
+                                      all->phrases[i].order, all->phrases[i].number};
+            }
+        }
+    }
+    for (size_t i = 0; i < own->n_terms; i++) { /* they may have moved */
+        if (!map_put(&t->by_text, own->terms[i].text, &own->terms[i])) {
+            return err_no_memory(em);
+        }
+    }
+    return ERR_OK;
+}
+
 /* Of what the query looks for, what counts for this field. */
 static enum err choose_terms(struct hl_target *t, const struct hl_terms *all, struct arena *arena,
                              struct errmsg *em)
@@ -53,11 +86,7 @@ static enum err choose_terms(struct hl_target *t, const struct hl_terms *all, st
     }
     for (size_t i = 0; i < all->n_terms; i++) {
         if (counts_for(t, all->terms[i].field)) {
-            struct hl_term *to = &own->terms[own->n_terms++];
-            *to = all->terms[i];
-            if (!map_put(&t->by_text, to->text, to)) {
-                return err_no_memory(em);
-            }
+            own->terms[own->n_terms++] = all->terms[i];
         }
     }
     for (size_t i = 0; i < all->n_multis; i++) {
@@ -66,11 +95,13 @@ static enum err choose_terms(struct hl_target *t, const struct hl_terms *all, st
         }
     }
     for (size_t i = 0; i < all->n_phrases; i++) {
-        if (counts_for(t, all->phrases[i].query->field_name)) {
+        const struct query *q = all->phrases[i].query;
+        bool plain = str_is(t->o->type, "plain");
+        if ((q->phrase.last_field == NULL || plain) && counts_for(t, q->field_name)) {
             own->phrases[own->n_phrases++] = all->phrases[i];
         }
     }
-    return ERR_OK;
+    return add_masked(t, all, em);
 }
 
 /* A field named twice keeps its first place and takes the last options. */

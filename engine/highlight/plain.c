@@ -123,7 +123,9 @@ static enum err weigh_phrase(struct walk *w, const struct hl_phrase *p, struct e
             return err_no_memory(em);
         }
         *r = (struct range){spans[i].from, spans[i].to - 1};
-        for (uint32_t k = 0; k < spans[i].n; k++) {
+        /* words that another field's terms find are not this field's */
+        uint32_t others = p->query->phrase.last_field != NULL && w->t->o->require_field_match ? 1 : 0;
+        for (uint32_t k = 0; k + others < spans[i].n; k++) {
             struct weighted *v = weighted_of(w, tokens[spans[i].tokens[k]].text);
             const struct range **grown = v == NULL ? NULL
                                                    : arena_grow(w->arena, (void *)v->ranges, v->n_ranges,

@@ -195,7 +195,7 @@ enum err buffer_end_field(struct index_buffer *b, const struct doc_value *v, doc
         }
     }
     if ((v->to_index || v->to_store) && !v->to_column && !field->doc_values && f->named != doc + 1
-        && field->type < FT_META_ID && !(v->to_index && field->norms)) {
+        && field->type < FT_META_ID && !field->is_hidden && !(v->to_index && field->norms)) {
         f->named = doc + 1;
         return buffer_add_term(b, STR("_field_names"), field->path, doc, em);
     }

@@ -66,6 +66,7 @@ bool doc_takes_array(const struct field *f);
 
 /* One value, without multi-fields. The error is that of the value alone. */
 enum err doc_field_value(struct doc_parser *p, const struct field *f, const struct json *v);
+enum err doc_text_value(struct doc_parser *p, const struct field *f, const struct json *v);
 enum err doc_geo_value(struct doc_parser *p, const struct field *f, const struct json *v);
 enum err doc_range_value(struct doc_parser *p, const struct field *f, const struct json *v);
 /* Multi-fields included. */

@@ -33,43 +33,6 @@ static bool may_ignore(const struct field *f, const struct json *v, enum err e)
     return f->ignore_malformed && e != ERR_NO_MEMORY && !is_container(v);
 }
 
-/* ---- text ---- */
-
-static enum err add_tokens(struct doc_parser *p, const struct field *f, struct str s, struct doc_value *to)
-{
-    enum err e = analyzer_run(f->analyzer, s, &p->tokens, p->em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    struct token *v = arena_alloc(p->arena, p->tokens.n * sizeof(*v));
-    if (v == NULL) {
-        return no_room(p);
-    }
-    if (p->tokens.n > 0) {
-        memcpy(v, p->tokens.v, p->tokens.n * sizeof(*v));
-    }
-    to->text.v = v;
-    to->text.n = (uint32_t)p->tokens.n;
-    to->text.end_pos_inc = p->tokens.end_pos_inc;
-    to->text.end_offset = p->tokens.end_offset;
-    return ERR_OK;
-}
-
-static enum err text_value(struct doc_parser *p, const struct field *f, const struct json *v)
-{
-    struct str s;
-    enum err e = doc_text(p, v, &s);
-    if (e != ERR_OK || s.p == NULL || (!f->index && !f->store)) {
-        return e;
-    }
-    struct doc_value *to = doc_add(p, f, DOC_TEXT);
-    if (to == NULL) {
-        return no_room(p);
-    }
-    to->text.raw = s;
-    return f->index ? add_tokens(p, f, s, to) : ERR_OK;
-}
-
 /* ---- exact terms ---- */
 
 static enum err keyword_value(struct doc_parser *p, const struct field *f, const struct json *v)
@@ -547,7 +510,7 @@ enum err doc_field_value(struct doc_parser *p, const struct field *f, const stru
 {
     switch (f->type) {
     case FT_TEXT:
-        return text_value(p, f, v);
+        return doc_text_value(p, f, v);
     case FT_KEYWORD:
         return keyword_value(p, f, v);
     case FT_CONSTANT_KEYWORD:

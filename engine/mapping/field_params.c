@@ -118,9 +118,7 @@ static enum err take_bool(struct builder *b, struct node *n, size_t i, const str
     if (e != ERR_OK) {
         return e;
     }
-    if (p->kind != PARAM_FLAG_ONLY) {
-        *(bool *)member_at(n, p) = value;
-    }
+    *(bool *)member_at(n, p) = value;
     n->set[i] = NULL;
     bool shown = p->kind == PARAM_EXPLICIT_BOOL || value != dflt;
     return shown ? param_keep(b, n, i, json_mk_bool(value)) : ERR_OK;
@@ -309,7 +307,6 @@ enum err param_parse(struct builder *b, struct node *n, size_t i, const struct j
     switch (n->spec->params[i].kind) {
     case PARAM_BOOL:
     case PARAM_EXPLICIT_BOOL:
-    case PARAM_FLAG_ONLY:
         return take_bool(b, n, i, v);
     case PARAM_INT:
         return take_int(b, n, i, v);

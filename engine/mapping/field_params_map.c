@@ -59,6 +59,7 @@ enum err param_prefixes(struct builder *b, struct node *n, size_t i, const struc
 {
     int32_t min = 2, max = 5;
     n->set[i] = NULL;
+    n->f.prefix_min_chars = n->f.prefix_max_chars = 0;
     if (v->type == JSON_NULL) {
         return ERR_OK;
     }
@@ -86,6 +87,8 @@ enum err param_prefixes(struct builder *b, struct node *n, size_t i, const struc
     if (max >= 20) {
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "max_chars [%d] must be less than 20", max);
     }
+    n->f.prefix_min_chars = min;
+    n->f.prefix_max_chars = max;
     struct json out = json_mk_object(), lo, hi;
     if ((e = param_whole(b, min, &lo)) != ERR_OK || (e = param_whole(b, max, &hi)) != ERR_OK) {
         return e;

@@ -65,7 +65,7 @@ static const struct param text_params[] = {
     {"fielddata", PARAM_BOOL, PARAM_UPDATEABLE, AT(fielddata), 0},
     {"fielddata_frequency_filter", PARAM_FREQ_FILTER, PARAM_UPDATEABLE, 0, 0},
     {"index_prefixes", PARAM_PREFIXES, PARAM_NULL_OK, 0, 0},
-    {"index_phrases", PARAM_FLAG_ONLY, 0, 0, 0},
+    {"index_phrases", PARAM_BOOL, 0, AT(index_phrases), 0},
     END,
 };
 

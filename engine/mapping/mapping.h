@@ -90,6 +90,12 @@ struct field {
     bool enabled; /* objects */
     bool index, doc_values, store, norms, coerce, ignore_malformed, ignore_z, eager_ordinals, fielddata;
     bool split_on_whitespace;
+    bool index_phrases;                         /* text */
+    int32_t prefix_min_chars, prefix_max_chars; /* index_prefixes of text, in UTF-16 units; 0: none */
+    /* Text: what its beginnings and its pairs of words are indexed as. They are no fields of the mapping, and are found here
+     * alone; NULL: none. */
+    const struct field *prefix_field, *phrase_field;
+    bool is_hidden; /* it is one of these */
     bool is_multi_field;
     enum index_options options;
     const struct analyzer *analyzer, *search_analyzer, *search_quote_analyzer;

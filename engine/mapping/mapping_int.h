@@ -18,7 +18,6 @@ enum param_kind {
     PARAM_BOOL,          /* bool at offset */
     PARAM_EXPLICIT_BOOL, /* the same, printed whenever it was given */
     PARAM_INT,           /* int32_t at offset */
-    PARAM_FLAG_ONLY,     /* a boolean that is kept and printed, with no effect here */
     PARAM_BOOST,
     PARAM_INDEX_OPTIONS, /* of text: dflt is the highest level allowed */
     PARAM_TERM_VECTOR,
@@ -181,6 +180,8 @@ enum err param_parse(struct builder *b, struct node *n, size_t i, const struct j
 enum err params_build(struct builder *b, struct node *n);
 /* Index of a parameter, or SIZE_MAX. */
 size_t param_find(const struct type_spec *s, struct str name);
+/* (hidden_fields.c) Gives a text field, whose path is known, the fields behind it that index_prefixes and index_phrases ask for. */
+enum err text_hidden_fields(struct builder *b, struct node *n);
 /* (similarity.c) *known is false, with BM25's defaults, for a name that nobody declared. */
 enum err similarity_of(struct builder *b, struct str name, struct similarity *out, bool *known);
 /* Those that the index declares. */

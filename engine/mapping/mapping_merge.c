@@ -13,7 +13,6 @@ static struct str shown_value(struct builder *b, const struct node *n, size_t i)
     switch (p->kind) {
     case PARAM_BOOL:
     case PARAM_EXPLICIT_BOOL:
-    case PARAM_FLAG_ONLY:
         return p->dflt != 0 ? STR("true") : STR("false");
     case PARAM_INT:
         return arena_printf(b->arena, "%d", (int)p->dflt);

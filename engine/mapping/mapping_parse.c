@@ -509,5 +509,5 @@ enum err node_link(struct builder *b, struct node *n, const struct field *parent
         n->f.multi_fields = kids;
         n->f.n_multi_fields = (uint32_t)n->n_kids;
     }
-    return ERR_OK;
+    return n->f.type == FT_TEXT ? text_hidden_fields(b, n) : ERR_OK;
 }

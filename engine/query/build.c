@@ -342,6 +342,9 @@ enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, s
         (*out)->none.reason = STR("User requested \"match_none\" query.");
     }
     if (e == ERR_OK && (*out)->kind != Q_MATCH_NONE) {
+        if ((*out)->kind == Q_PHRASE && (*out)->phrase.last_field != NULL) {
+            (*out)->phrase.boosted_span = d->boost != 1;
+        }
         e = qnode_boost(b, out, d->boost, em);
     }
     if (e == ERR_OK && d->name.p != NULL) {

@@ -20,7 +20,8 @@ static int32_t end_of(const struct text_token *t)
 
 static enum err add_path(struct paths *p)
 {
-    struct text_tokens one = {.v = ARENA_ARRAY(p->r->b->arena, struct text_token, p->depth), .n = p->depth};
+    struct text_tokens one = {
+        .v = ARENA_ARRAY(p->r->b->arena, struct text_token, p->depth), .n = p->depth, .of_graph = true};
     if (one.v == NULL) {
         return err_no_memory(p->r->em);
     }

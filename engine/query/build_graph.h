@@ -16,6 +16,8 @@ struct text_tokens {
     uint32_t n;
     int32_t positions; /* sum of the increments */
     bool graph;        /* some token spans several positions */
+    bool of_graph;     /* one path of a graph */
+    int32_t end_gap;   /* positions behind the last token */
     bool open_end;     /* the text ends with the last token: it may go on */
 };
 
@@ -43,6 +45,13 @@ bool text_has_positions(const struct field *f);
 /* Terms at one position. */
 enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, bool prefix,
                        struct query **out);
+
+/* (build_hidden.c) Is a phrase of words, the last of which is a beginning, one of a word before a beginning that is indexed? */
+bool hidden_phrase_prefix_takes(const struct text_run *r, const struct field *f, const struct text_tokens *t);
+/* Is a phrase one of indexed pairs of words? */
+bool hidden_phrase_takes(const struct text_run *r, const struct field *f, const struct text_tokens *t);
+/* The pairs. */
+enum err hidden_phrase_tokens(struct text_run *r, const struct text_tokens *t, struct text_tokens *out);
 
 /* Graphs (several words standing for one): every path between two points that all paths share is a query of
  * its own. */

@@ -177,7 +177,8 @@ static int cmp_str(const void *a, const void *b)
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-static enum err synonyms(struct text_run *r, const struct str *terms, uint32_t n, struct query **out)
+static enum err synonyms(struct text_run *r, const struct field *f, const struct str *terms, uint32_t n,
+                         struct query **out)
 {
     struct query *q = *out = qnode_new(r->b, Q_SYNONYM);
     struct str *sorted = ARENA_ARRAY(r->b->arena, struct str, n);
@@ -192,8 +193,8 @@ static enum err synonyms(struct text_run *r, const struct str *terms, uint32_t n
             sorted[distinct++] = sorted[i];
         }
     }
-    q->field = r->field;
-    q->field_name = r->field->path;
+    q->field = f;
+    q->field_name = f->path;
     q->terms.v = sorted;
     q->terms.n = distinct;
     return ERR_OK;
@@ -208,7 +209,7 @@ enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, 
     if (r->group != NULL) {
         return blended(r, terms, n, out);
     }
-    return n == 1 ? one_term(r, r->field, terms[0], out) : synonyms(r, terms, n, out);
+    return n == 1 ? one_term(r, r->field, terms[0], out) : synonyms(r, r->field, terms, n, out);
 }
 
 /* ---- phrases ---- */
@@ -228,19 +229,9 @@ static enum err check_positions(struct text_run *r, const struct field *f)
     return ERR_OK;
 }
 
-static enum err phrase_on(struct text_run *r, const struct field *f, const struct text_tokens *t, bool prefix,
-                          struct query **out)
+static enum err phrase_node(struct text_run *r, const struct field *f, const struct text_tokens *t,
+                            struct query **out)
 {
-    bool one = t->n == 0 || t->v[0].position == t->v[t->n - 1].position;
-    enum err e = prefix && one ? ERR_OK : check_positions(r, f);
-    if (e == ERR_OK && f->type != FT_TEXT) {
-        e = err_set(r->em, ERR_ILLEGAL_ARGUMENT,
-                    "Can only use phrase %squeries on text fields - not on [%.*s] which is of type [%s]",
-                    prefix ? "prefix " : "", STR_ARG(f->path), field_shown_type(f));
-    }
-    if (e != ERR_OK) {
-        return forgive(r, f, e, out);
-    }
     struct phrase_term *v = ARENA_ARRAY(r->b->arena, struct phrase_term, t->n);
     struct str *terms = ARENA_ARRAY(r->b->arena, struct str, t->n);
     struct query *q = *out = qnode_new(r->b, Q_PHRASE);
@@ -256,18 +247,59 @@ static enum err phrase_on(struct text_run *r, const struct field *f, const struc
             v[n++] = (struct phrase_term){t->v[i].position, &terms[i], 1};
         }
     }
-    if (r->slop < 0) {
-        return forgive(r, f, err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Slop must be >= 0, got %d", (int)r->slop),
-                       out);
-    }
     q->field = f;
     q->field_name = f->path;
     q->phrase.v = v;
     q->phrase.n = n;
     q->phrase.slop = (uint32_t)r->slop;
-    q->phrase.prefix_last = prefix;
     q->phrase.max_expansions = (uint32_t)r->o->max_expansions;
     return ERR_OK;
+}
+
+/* The last position's terms are beginnings of words. */
+static enum err prefix_phrase(struct text_run *r, const struct field *f, const struct text_tokens *t,
+                              struct query **out)
+{
+    enum err e = phrase_node(r, f, t, out);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct query *q = *out;
+    if (!hidden_phrase_prefix_takes(r, f, t)) {
+        q->phrase.prefix_last = true;
+        return ERR_OK;
+    }
+    q->phrase.last_field = f->prefix_field;
+    return q->phrase.n > 1 ? ERR_OK
+                           : synonyms(r, f->prefix_field, q->phrase.v[0].terms, q->phrase.v[0].n, out);
+}
+
+static enum err phrase_on(struct text_run *r, const struct field *f, const struct text_tokens *t, bool prefix,
+                          struct query **out)
+{
+    bool one = t->n == 0 || t->v[0].position == t->v[t->n - 1].position;
+    enum err e = prefix && one ? ERR_OK : check_positions(r, f);
+    if (e == ERR_OK && f->type != FT_TEXT) {
+        e = err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                    "Can only use phrase %squeries on text fields - not on [%.*s] which is of type [%s]",
+                    prefix ? "prefix " : "", STR_ARG(f->path), field_shown_type(f));
+    }
+    if (e != ERR_OK) {
+        return forgive(r, f, e, out);
+    }
+    if (r->slop < 0) {
+        return forgive(r, f, err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Slop must be >= 0, got %d", (int)r->slop),
+                       out);
+    }
+    if (prefix) {
+        return prefix_phrase(r, f, t, out);
+    }
+    struct text_tokens pairs;
+    if (!hidden_phrase_takes(r, f, t)) {
+        return phrase_node(r, f, t, out);
+    }
+    e = hidden_phrase_tokens(r, t, &pairs);
+    return e == ERR_OK ? phrase_node(r, f->phrase_field, &pairs, out) : e;
 }
 
 struct phrase_arg {
@@ -358,6 +390,7 @@ static enum err analyse(struct text_run *r, const struct analyzer *an, struct st
     if (out->v == NULL) {
         return err_no_memory(r->em);
     }
+    out->end_gap = list.end_pos_inc;
     out->open_end = list.n > 0 && list.v[list.n - 1].end == list.end_offset && list.end_pos_inc == 0;
     int32_t position = -1;
     for (size_t i = 0; i < list.n; i++) {

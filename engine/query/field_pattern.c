@@ -154,6 +154,9 @@ enum err field_pattern(struct builder *b, const struct field *f, enum query_kind
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.",
                        STR_ARG(f->path));
     }
+    if (kind == Q_PREFIX && hidden_prefix_takes(f, value)) {
+        return hidden_prefix(b, f, value, o, out, em);
+    }
     if (kind == Q_WILDCARD) {
         const struct analyzer *an = f->type == FT_TEXT ? f->search_analyzer : f->normalizer;
         if (an != NULL) {

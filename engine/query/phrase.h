@@ -63,6 +63,8 @@ uint32_t phrase_match_two(const struct phrase_slot *lead, const struct phrase_sl
 /* The documents of one segment that hold the phrase. *out stays NULL: none does. sim NULL: they are not scored. */
 enum err phrase_scorer_new(const struct weight *w, const struct sim *sim, const struct scorer_request *rq,
                            struct scorer **out);
+/* The field that a slot's terms are read from. */
+struct str phrase_slot_field(const struct query *q, uint32_t slot);
 /* How often the current document, which was accepted, holds it. */
 float phrase_scorer_freq(struct scorer *s);
 

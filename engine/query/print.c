@@ -47,6 +47,38 @@ static void print_term_range(const struct query *q, struct buf *out)
     buf_char(out, q->term_range.hi_inclusive ? ']' : '}');
 }
 
+/* A slot of a SpanNearQuery: a term, or several; those of the last one are another field's. */
+static void print_span(const struct query *q, uint32_t slot, struct buf *out)
+{
+    const struct phrase_term *t = &q->phrase.v[slot];
+    bool masked = slot == q->phrase.n - 1;
+    buf_z(out, t->n > 1 ? "spanOr([" : "");
+    for (uint32_t k = 0; k < t->n; k++) {
+        buf_z(out, k > 0 ? ", " : "");
+        buf_printf(out, masked ? "mask(%.*s:" : "%.*s:",
+                   STR_ARG(masked ? q->phrase.last_field->path : q->field_name));
+        buf_str(out, t->terms[k]);
+        if (masked) {
+            buf_printf(out, ") as %.*s", STR_ARG(q->field_name));
+        }
+    }
+    buf_z(out, t->n > 1 ? "])" : "");
+}
+
+static void print_spans(const struct query *q, struct buf *out)
+{
+    buf_z(out, "spanNear([");
+    for (uint32_t i = 0; i < q->phrase.n; i++) {
+        int32_t gap = i > 0 ? q->phrase.v[i].position - q->phrase.v[i - 1].position - 1 : 0;
+        buf_z(out, i > 0 ? ", " : "");
+        if (gap > 0) {
+            buf_printf(out, "SpanGap(:%d), ", (int)gap);
+        }
+        print_span(q, i, out);
+    }
+    buf_z(out, "], 0, true)");
+}
+
 static void print_phrase(const struct query *q, struct buf *out)
 {
     int32_t last = q->phrase.n > 0 ? q->phrase.v[0].position : 0;
@@ -406,7 +438,11 @@ static void print(const struct query *q, struct buf *out)
         print_synonyms(q, out);
         return;
     case Q_PHRASE:
-        print_phrase(q, out);
+        if (q->phrase.last_field != NULL) {
+            print_spans(q, out);
+        } else {
+            print_phrase(q, out);
+        }
         return;
     case Q_PREFIX:
     case Q_WILDCARD:

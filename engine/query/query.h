@@ -164,6 +164,10 @@ struct query {
             uint32_t slop;
             bool prefix_last; /* match_phrase_prefix: the last position's terms are prefixes */
             uint32_t max_expansions;
+            /* The last position's terms are those of this field, beginnings of words, and stand where the words do: a
+             * SpanNearQuery of Lucene's. NULL: they are the query's field's. */
+            const struct field *last_field;
+            bool boosted_span; /* the request boosts that query itself */
         } phrase;
         struct {
             struct str pattern; /* prefix, wildcard or regular expression; Q_FUZZY: the term */

@@ -4,6 +4,10 @@
 
 static enum err prefix_node(struct string_run *r, const struct field *f, struct str text, struct query **out)
 {
+    if (!r->simple && hidden_prefix_takes(f, text)) {
+        struct pattern_opts o = {.rewrite = r->q->rewrite};
+        return hidden_prefix(r->b, f, text, &o, out, r->em);
+    }
     struct query *q = *out = qnode_new(r->b, Q_PREFIX);
     if (q == NULL) {
         return err_no_memory(r->em);

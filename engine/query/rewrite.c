@@ -644,7 +644,8 @@ static bool same_bool(const struct query *a, const struct query *b)
 
 static bool same_phrase(const struct query *a, const struct query *b)
 {
-    if (a->phrase.n != b->phrase.n || a->phrase.slop != b->phrase.slop) {
+    if (a->phrase.n != b->phrase.n || a->phrase.slop != b->phrase.slop
+        || (a->phrase.last_field == NULL) != (b->phrase.last_field == NULL)) {
         return false;
     }
     for (uint32_t i = 0; i < a->phrase.n; i++) {

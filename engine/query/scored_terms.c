@@ -1,5 +1,6 @@
 /* The terms that a query scores by: what the dfs phase asks of every shard. */
 #include "engine/query/multi_terms.h"
+#include "engine/query/phrase.h"
 #include "engine/query/rewrite.h"
 
 struct gathered {
@@ -39,7 +40,7 @@ static bool gather(struct gathered *g, const struct query *q)
     case Q_PHRASE:
         for (uint32_t i = 0; i < q->phrase.n; i++) {
             for (uint32_t k = 0; k < q->phrase.v[i].n && ok; k++) {
-                ok = add(g, q->field_name, q->phrase.v[i].terms[k]);
+                ok = add(g, phrase_slot_field(q, i), q->phrase.v[i].terms[k]);
             }
         }
         return ok;

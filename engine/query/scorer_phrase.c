@@ -457,7 +457,17 @@ enum err phrase_scorer_new(const struct weight *w, const struct sim *sim, const 
         return err_no_memory(rq->em);
     }
     for (uint32_t i = 0; i < q->phrase.n && !none; i++) {
-        if (!open_slot(&slots[i], f, &q->phrase.v[i], sim, q->phrase.slop == 0, rq->arena, &none)) {
+        const struct seg_field *of = f;
+        bool other = q->phrase.last_field != NULL && i == q->phrase.n - 1;
+        if (other) {
+            of = segment_field(rq->leaf->segment, q->phrase.last_field->path);
+            if (of == NULL || (of->has & SEG_POSITIONS) == 0) {
+                return ERR_OK;
+            }
+        }
+        /* what another field's terms would score says nothing of the phrase */
+        if (!open_slot(&slots[i], of, &q->phrase.v[i], other ? NULL : sim, q->phrase.slop == 0, rq->arena,
+                       &none)) {
             return err_no_memory(rq->em);
         }
         p->order[i] = &slots[i];

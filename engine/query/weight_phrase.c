@@ -2,6 +2,7 @@
 #include "engine/query/phrase.h"
 
 #include "common/base/num.h"
+#include "common/base/sort_items.h"
 
 struct phrase_weight {
     struct weight base;
@@ -15,14 +16,20 @@ static enum err phrase_scorer(const struct weight *w, const struct scorer_reques
     return pw->no_terms ? ERR_OK : phrase_scorer_new(w, w->need != NEED_NO_SCORES ? &pw->sim : NULL, rq, out);
 }
 
+struct str phrase_slot_field(const struct query *q, uint32_t slot)
+{
+    return q->phrase.last_field != NULL && slot == q->phrase.n - 1 ? q->phrase.last_field->path
+                                                                   : q->field_name;
+}
+
 static uint64_t phrase_cost(const struct weight *w, const struct leaf *leaf)
 {
-    const struct seg_field *f = segment_field(leaf->segment, w->query->field_name);
     uint64_t least = UINT64_MAX;
-    if (f == NULL) {
-        return 0;
-    }
     for (uint32_t i = 0; i < w->query->phrase.n; i++) {
+        const struct seg_field *f = segment_field(leaf->segment, phrase_slot_field(w->query, i));
+        if (f == NULL) {
+            return 0;
+        }
         uint64_t sum = 0;
         for (uint32_t k = 0; k < w->query->phrase.v[i].n; k++) {
             struct term_info t;
@@ -43,7 +50,8 @@ static enum err phrase_explain(const struct weight *w, const struct explain_requ
         return e;
     }
     if (s == NULL) {
-        *out = explain_new(rq->arena, false, 0, "no matching terms");
+        *out = explain_new(rq->arena, false, 0, "no matching term%s",
+                           w->query->phrase.last_field != NULL ? "" : "s");
         return ERR_OK;
     }
     float n = phrase_scorer_freq(s);
@@ -60,6 +68,38 @@ static enum err phrase_explain(const struct weight *w, const struct explain_requ
                        "weight(%.*s in %u) [PerFieldSimilarity], result of:", STR_ARG(text), rq->doc);
     *out = explain_add(rq->arena, *out, score);
     return ERR_OK;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* Spans keep their terms as a sorted set: those of the field, then those of the beginnings. */
+static bool span_stats(struct weight_shared *sh, const struct query *q, uint32_t all, struct term_stats *out,
+                       uint32_t *n)
+{
+    uint32_t last = q->phrase.n - 1, end[2] = {0};
+    struct str *v = ARENA_ARRAY(sh->cx.arena, struct str, all);
+    if (v == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i <= last; i++) {
+        end[0] = i < last ? end[0] + q->phrase.v[i].n : end[0];
+        for (uint32_t k = 0; k < q->phrase.v[i].n; k++) {
+            v[end[1]++] = q->phrase.v[i].terms[k];
+        }
+    }
+    sort_items(v, end[0], sizeof(*v), by_text);
+    sort_items(v + end[0], end[1] - end[0], sizeof(*v), by_text);
+    for (uint32_t i = 0; i < end[1]; i++) {
+        if (i > 0 && i != end[0] && str_eq(v[i], v[i - 1])) {
+            continue;
+        }
+        stats_of_term(sh, phrase_slot_field(q, i < end[0] ? 0 : last), v[i], &out[*n]);
+        *n += out[*n].doc_freq > 0 ? 1 : 0;
+    }
+    return true;
 }
 
 static const struct weight_ops phrase_weight_ops = {phrase_cost, phrase_scorer, phrase_explain, NULL};
@@ -81,7 +121,10 @@ enum err weight_phrase(struct weight_shared *sh, const struct query *q, float bo
     if (need == NEED_NO_SCORES) {
         return ERR_OK;
     }
-    for (uint32_t i = 0; i < q->phrase.n; i++) {
+    if (q->phrase.last_field != NULL && !span_stats(sh, q, all, terms, &n)) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; q->phrase.last_field == NULL && i < q->phrase.n; i++) {
         for (uint32_t k = 0; k < q->phrase.v[i].n; k++) {
             stats_of_term(sh, q->field_name, q->phrase.v[i].terms[k], &terms[n]);
             n += terms[n].doc_freq > 0 ? 1 : 0;

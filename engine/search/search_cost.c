@@ -55,7 +55,7 @@ static uint64_t range_docs(const struct view *v, const struct query *q)
 static uint64_t phrase_docs(const struct view *v, const struct query *q)
 {
     uint64_t least = SEARCH_COST_UNKNOWN;
-    if (q->phrase.prefix_last) {
+    if (q->phrase.prefix_last || q->phrase.last_field != NULL) {
         return SEARCH_COST_UNKNOWN;
     }
     for (uint32_t i = 0; i < q->phrase.n; i++) {

@@ -32,7 +32,7 @@ def mapping_of(draw, kind):
     if kind == "text":
         m.update(draw.keys(analyzer=(0.7, lambda: draw.choice(ANALYZERS)), fielddata=(0.25, lambda: True), norms=(0.1, lambda: False), store=(0.1, lambda: True),
                            term_vector=(0.2, lambda: draw.choice(["yes", "with_positions_offsets"])), index_options=(0.15, lambda: draw.choice(["docs", "freqs", "positions", "offsets"])),
-                           index_prefixes=(0.08, lambda: {"min_chars": 1}), search_analyzer=(0.1, lambda: draw.choice(["standard", "whitespace", "my_syn"])), similarity=(0.05, lambda: "boolean"),
+                           index_prefixes=(0.12, lambda: draw.choice([{"min_chars": 1}, {}, {"min_chars": 2, "max_chars": 3}])), index_phrases=(0.12, lambda: True), search_analyzer=(0.1, lambda: draw.choice(["standard", "whitespace", "my_syn"])), similarity=(0.05, lambda: "boolean"),
                            fields=(0.4, lambda: {"raw": {"type": "keyword", **draw.keys(ignore_above=(0.2, lambda: 8))}}), copy_to=(0.05, lambda: "k1"), position_increment_gap=(0.05, lambda: 0)))
     elif kind == "keyword":
         m.update(draw.keys(normalizer=(0.2, lambda: "my_lower"), ignore_above=(0.1, lambda: 4), null_value=(0.15, lambda: "NULL"), doc_values=(0.07, lambda: False), store=(0.1, lambda: True),
