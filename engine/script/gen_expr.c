@@ -608,6 +608,18 @@ static enum err elements(struct gen *g, struct node *n)
     return e;
 }
 
+static enum err pattern_check(struct gen *g, const struct node *n, struct sv v)
+{
+    enum err e = regex_check(v.s, v.aux, g->em);
+    if (e != ERR_PATTERN_SYNTAX) {
+        return e;
+    }
+    e = err_wrap(g->em, ERR_ILLEGAL_ARGUMENT,
+                 "invalid regular expression: could not compile regex constant [%.*s] with flags [%.*s]",
+                 STR_ARG(v.s), STR_ARG(n->name));
+    return gen_placed(g, e, n->off + 1);
+}
+
 static enum err const_expr(struct gen *g, struct node *n)
 {
     struct sv v = n->value;
@@ -623,6 +635,10 @@ static enum err const_expr(struct gen *g, struct node *n)
                                n->name.p[i]);
             }
             v.aux |= 1U << (at - "imsxcUu");
+        }
+        enum err e = pattern_check(g, n, v);
+        if (e != ERR_OK) {
+            return e;
         }
     }
     return gen_emit_const(g, v);

@@ -69,6 +69,19 @@ static enum err open_regex(struct script_run *m, struct str pattern, uint32_t fl
     return vm_spend(m, 20 + text.n / 8);
 }
 
+enum err regex_check(struct str pattern, uint32_t flags, struct errmsg *em)
+{
+    struct script_run m = {.em = em, .limits.steps_max = UINT64_MAX};
+    struct regex r;
+    arena_init(&m.mem, NULL, MIB);
+    enum err e = open_regex(&m, pattern, flags, STR(""), &r);
+    if (r.re != NULL) {
+        uregex_close(r.re);
+    }
+    arena_fini(&m.mem);
+    return e;
+}
+
 static enum err checked(struct script_run *m, UErrorCode status)
 {
     return U_FAILURE(status) ? err_set(m->em, ERR_PAINLESS, "the regular expression takes too long: %s",

@@ -142,6 +142,8 @@ int date_unit_index(struct str name);
 enum err date_between(struct script_run *m, int64_t unit, struct sv x, struct sv y, struct sv *out);
 
 /* Regular expressions: does it match the whole text, or anywhere? */
+/* Can a literal be compiled? ERR_PATTERN_SYNTAX. */
+enum err regex_check(struct str pattern, uint32_t flags, struct errmsg *em);
 enum err regex_test(struct script_run *m, struct sv pattern, struct str text, bool whole, bool *out);
 enum err regex_find(struct script_run *m, struct sv_matcher *x, bool whole, bool *out);
 /* Replaces matches: with text (groups as $1), or what a function makes of each match. */
