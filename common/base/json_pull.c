@@ -223,26 +223,11 @@ static enum err not_numeric(const struct json_pull *p, struct errmsg *em)
                    jackson_name(p));
 }
 
-/* A whole number within [lo, hi]: texts are read as doubles first, JSON numbers lose their fraction. */
+/* A whole number within [lo, hi]; it loses its fraction. */
 static enum err whole(const struct json_pull *p, double lo, double hi, const char *type, int64_t *out,
                       struct errmsg *em)
 {
     *out = 0;
-    if (p->token == TOK_STRING) {
-        double d;
-        if (num_parse_i64(p->value->s, out) && (double)*out >= lo && (double)*out <= hi) {
-            return ERR_OK;
-        }
-        if (!num_parse_double(p->value->s, &d)) {
-            return jr_bad_double(p->value->s, em);
-        }
-        if (!(d >= lo && d <= hi)) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for %s",
-                           STR_ARG(p->value->s), type);
-        }
-        *out = d >= 9223372036854775807.0 ? INT64_MAX : (int64_t)d;
-        return ERR_OK;
-    }
     if (p->token != TOK_NUMBER) {
         return not_numeric(p, em);
     }
@@ -261,6 +246,9 @@ static enum err whole(const struct json_pull *p, double lo, double hi, const cha
 enum err json_pull_i32(const struct json_pull *p, int32_t *out, struct errmsg *em)
 {
     int64_t v;
+    if (p->token == TOK_STRING) {
+        return jr_int(p->value, out, em);
+    }
     enum err e = whole(p, INT32_MIN, INT32_MAX, "int", &v, em);
     *out = (int32_t)v;
     return e;
@@ -268,7 +256,8 @@ enum err json_pull_i32(const struct json_pull *p, int32_t *out, struct errmsg *e
 
 enum err json_pull_i64(const struct json_pull *p, int64_t *out, struct errmsg *em)
 {
-    return whole(p, -9223372036854775808.0, 9223372036854775807.0, "long", out, em);
+    return p->token == TOK_STRING ? jr_long(p->value, out, em)
+                                  : whole(p, -9223372036854775808.0, 9223372036854775807.0, "long", out, em);
 }
 
 enum err json_pull_double(const struct json_pull *p, double *out, struct errmsg *em)

@@ -1,4 +1,5 @@
 #include "common/base/jsonr.h"
+#include "common/base/coerce.h"
 
 #include "common/base/num.h"
 
@@ -73,6 +74,17 @@ enum err jr_float(const struct json *v, float *out, struct errmsg *em)
     return e;
 }
 
+/* Does a text that can be read as a double have the letters of a decimal alone? */
+static bool is_decimal(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (memchr("0123456789+-.eE", s.p[i], 15) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 enum err jr_long(const struct json *v, int64_t *out, struct errmsg *em)
 {
     if (json_i64(v, out) || (v->type == JSON_STRING && num_parse_i64(v->s, out))) {
@@ -86,6 +98,9 @@ enum err jr_long(const struct json *v, int64_t *out, struct errmsg *em)
                    ? err_set(em, ERR_ILLEGAL_ARGUMENT, "For input string: \"%.*s\"", STR_ARG(t))
                    : e;
     }
+    if (v->type == JSON_STRING && !is_decimal(t)) { /* Java's BigDecimal has no NaN, and no suffixes */
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "For input string: \"%.*s\"", STR_ARG(t));
+    }
     if (!(d >= -0x1p63 && d < 0x1p63)) {
         return v->type == JSON_STRING
                    ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for a long", STR_ARG(t))
@@ -97,7 +112,6 @@ enum err jr_long(const struct json *v, int64_t *out, struct errmsg *em)
     return ERR_OK;
 }
 
-/* Text is read as a double and cut to the range; a number has to lie in it. */
 enum err jr_int(const struct json *v, int32_t *out, struct errmsg *em)
 {
     double d = 0;
@@ -105,13 +119,17 @@ enum err jr_int(const struct json *v, int32_t *out, struct errmsg *em)
     if (e != ERR_OK) {
         return e;
     }
+    struct str t = json_text(v);
+    if (v->type == JSON_STRING
+        && (d < INT32_MIN || d > INT32_MAX)) { /* before the fraction is cut; NaN is 0 */
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for an integer", STR_ARG(t));
+    }
     d = trunc(d);
-    if (v->type != JSON_STRING && !(d >= INT32_MIN && d <= INT32_MAX)) {
-        struct str t = json_text(v);
+    if (d < INT32_MIN || d > INT32_MAX) {
         return err_set(em, ERR_INPUT_COERCION, "Numeric value (%.*s) out of range of int (%d - %d)",
                        STR_ARG(t), INT32_MIN, INT32_MAX);
     }
-    *out = isnan(d) ? 0 : d < INT32_MIN ? INT32_MIN : d > INT32_MAX ? INT32_MAX : (int32_t)d;
+    *out = num_double_to_i32(d);
     return ERR_OK;
 }
 

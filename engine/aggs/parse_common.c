@@ -90,23 +90,29 @@ enum err agg_item(struct agg_parse *p, const struct json *v, uint32_t i, const s
                : err_set(p->em, ERR_ILLEGAL_STATE, "expected value but got [START_ARRAY]");
 }
 
+static enum err at_least(struct agg_parse *p, const struct agg *a, const char *what, int64_t min, int64_t n)
+{
+    if (n >= min) {
+        return ERR_OK;
+    }
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[%s] must be greater than %s0. Found [%lld] in [%.*s]", what,
+                   min == 0 ? "or equal to " : "", (long long)n, STR_ARG(a->name));
+}
+
 enum err agg_at_least(struct agg_parse *p, const struct agg *a, const struct json *v, const char *what,
                       int64_t min, int64_t *out)
 {
     enum err e = jr_long(v, out, p->em);
-    if (e != ERR_OK || *out >= min) {
-        return e;
-    }
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[%s] must be greater than %s0. Found [%lld] in [%.*s]", what,
-                   min == 0 ? "or equal to " : "", (long long)*out, STR_ARG(a->name));
+    return e == ERR_OK ? at_least(p, a, what, min, *out) : e;
 }
 
 enum err agg_at_least_int(struct agg_parse *p, const struct agg *a, const struct json *v, const char *what,
                           int64_t min, int64_t *out)
 {
-    int32_t n;
+    int32_t n = 0;
     enum err e = jr_int(v, &n, p->em);
-    return e == ERR_OK ? agg_at_least(p, a, v, what, min, out) : e;
+    *out = n;
+    return e == ERR_OK ? at_least(p, a, what, min, n) : e;
 }
 
 enum err agg_text(struct agg_parse *p, const struct json *v, struct str *out)

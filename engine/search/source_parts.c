@@ -68,11 +68,13 @@ static enum err one_rescore(const struct parse *p, const struct json *v, struct 
                            STR_ARG(m->key));
         }
         if (str_is(m->key, "window_size")) {
-            enum err e = jr_long(&m->value, &r->window, p->em);
-            if (e == ERR_OK && r->window < 0) {
-                e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[window_size] cannot be negative, found [%lld]",
-                            (long long)r->window);
+            int32_t window = 0;
+            enum err e = jr_int(&m->value, &window, p->em);
+            if (e == ERR_OK && window < 0) {
+                e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[window_size] cannot be negative, found [%d]",
+                            window);
             }
+            r->window = window;
             if (e != ERR_OK) {
                 return e;
             }

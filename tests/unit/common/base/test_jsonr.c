@@ -27,9 +27,11 @@ START_TEST(whole_numbers)
                  {"\"12\"", ERR_OK, 12, ERR_OK, 12},
                  {"\"1.5\"", ERR_OK, 1, ERR_OK, 1},
                  {"2147483648", ERR_INPUT_COERCION, 0, ERR_OK, 2147483648LL},
-                 {"\"2147483648\"", ERR_OK, INT32_MAX, ERR_OK, 2147483648LL},
+                 {"\"2147483648\"", ERR_ILLEGAL_ARGUMENT, 0, ERR_OK, 2147483648LL},
                  {"99999999999999999999", ERR_INPUT_COERCION, 0, ERR_INPUT_COERCION, 0},
-                 {"\"99999999999999999999\"", ERR_OK, INT32_MAX, ERR_ILLEGAL_ARGUMENT, 0},
+                 {"\"99999999999999999999\"", ERR_ILLEGAL_ARGUMENT, 0, ERR_ILLEGAL_ARGUMENT, 0},
+                 {"\"NaN\"", ERR_OK, 0, ERR_ILLEGAL_ARGUMENT, 0},
+                 {"\"-Infinity\"", ERR_ILLEGAL_ARGUMENT, 0, ERR_ILLEGAL_ARGUMENT, 0},
                  {"\"x\"", ERR_NUMBER_FORMAT, 0, ERR_ILLEGAL_ARGUMENT, 0},
                  {"true", ERR_JSON, 0, ERR_JSON, 0}};
     for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
