@@ -88,7 +88,7 @@ static void print_phrase(const struct query *q, struct buf *out)
         const struct phrase_term *t = &q->phrase.v[i];
         if (i > 0) {
             buf_char(out, ' ');
-            for (; last + 1 < t->position; last++) {
+            for (; last + 1 < t->position && !q->phrase.prefix_last; last++) {
                 buf_z(out, "? ");
             }
         }
@@ -101,12 +101,13 @@ static void print_phrase(const struct query *q, struct buf *out)
                 buf_char(out, ' ');
             }
             buf_str(out, t->terms[k]);
+            buf_z(out, q->phrase.prefix_last && i == q->phrase.n - 1 ? "*" : "");
         }
         if (t->n > 1) {
             buf_char(out, ')');
         }
     }
-    buf_z(out, q->phrase.prefix_last ? "*\"" : "\"");
+    buf_char(out, '"');
     if (q->phrase.slop != 0) {
         buf_printf(out, "~%u", q->phrase.slop);
     }
