@@ -215,12 +215,28 @@ static void let_go(struct search_call *c)
     }
 }
 
+/* A text that stands for a missing address is shown as one, and has to be as long. */
+static enum err check_addresses(struct search_call *c)
+{
+    for (uint32_t i = 0; i < c->reduced.n; i++) {
+        const struct sort_value *v = c->reduced.docs[i].sort;
+        for (uint32_t k = 0; v != NULL && k < c->source.n_sort; k++) {
+            if (v[k].kind == SV_IP && !sort_address_is_one(v[k].s)) {
+                c->bare_phase = "fetch";
+                return err_set(&c->error, ERR_ILLEGAL_ARGUMENT, "encoded bytes are of incorrect length");
+            }
+        }
+    }
+    return ERR_OK;
+}
+
 static enum err reduce(struct search_call *c)
 {
     struct stop st;
     search_stop_begin(c, &st);
     enum err e = reduce_hits(&c->reduced, c->results, c->n_ok, &c->source, &c->arena, &c->error);
     e = e == ERR_OK ? reduce_suggestions(c) : e;
+    e = e == ERR_OK ? check_addresses(c) : e;
     return search_stop_end(c, &st, e);
 }
 

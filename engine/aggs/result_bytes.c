@@ -381,7 +381,6 @@ static void get_sort_value(const struct reading *d, struct sort_value *v)
     v->kind = kind <= SV_IP ? (enum sort_value_kind)kind : SV_NULL;
     if (sort_value_is_bytes(v)) {
         v->s = get_str(d->in);
-        d->in->bad |= v->kind == SV_IP && v->s.n != 16;
     } else if (v->kind == SV_DOUBLE || v->kind == SV_FLOAT) {
         v->d = get_f64(d->in);
     } else if (v->kind != SV_NULL) {

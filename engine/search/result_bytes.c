@@ -24,7 +24,7 @@ static void get_sort_value(struct bytes_in *in, struct arena *arena, struct sort
     v->kind = in->bad ? SV_NULL : (enum sort_value_kind)kind;
     if (sort_value_is_bytes(v)) {
         v->s = arena_str(arena, get_str(in));
-        in->bad |= v->s.p == NULL || (v->kind == SV_IP && v->s.n != 16);
+        in->bad |= v->s.p == NULL;
     } else if (v->kind == SV_DOUBLE || v->kind == SV_FLOAT) {
         v->d = get_f64(in);
     } else if (v->kind != SV_NULL) {

@@ -54,7 +54,7 @@ enum sort_value_kind {
     SV_FLOAT, /* d, printed as a float */
     SV_STR,
     SV_BOOL,
-    SV_IP, /* s is the address, 16 bytes: it is text only where it is printed */
+    SV_IP, /* s is the address, 16 bytes, or those of `missing`: it is text only where it is printed */
 };
 struct sort_value {
     enum sort_value_kind kind;
@@ -161,6 +161,11 @@ enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, 
                        uint32_t n, struct errmsg *em);
 bool sort_plan_needs_scores(const struct sort_plan *p);
 bool sort_plan_shows_scores(const struct sort_plan *p);
+/* Are these the bytes of an address? Those of `missing` need not be. */
+static inline bool sort_address_is_one(struct str bytes)
+{
+    return bytes.n == 4 || bytes.n == 16;
+}
 /* A comparison of two rows of values under the specs; documents' ties are the caller's. Used by shards and by reduce. */
 int sort_values_cmp(const struct sort_spec *specs, uint32_t n, const struct sort_value *a,
                     const struct sort_value *b);

@@ -696,7 +696,7 @@ bool sort_cell_value(const struct sort_plan *p, uint32_t i, const struct sort_ce
             return true;
         }
         struct str text = buf_view(&c->text);
-        if (k->field != NULL && k->field->type == FT_IP && text.n == INET_BYTES) {
+        if (k->field != NULL && k->field->type == FT_IP) { /* `missing` is taken for bytes, too */
             out->kind = SV_IP;
         }
         out->s = arena_str(arena, text);
@@ -898,9 +898,15 @@ int sort_values_cmp(const struct sort_spec *specs, uint32_t n, const struct sort
 
 static void write_address(struct str bytes, struct jsonw *w)
 {
+    uint8_t address[INET_BYTES] = {[10] = 0xff, [11] = 0xff};
     struct buf shown;
+    if (!sort_address_is_one(bytes)) { /* refused where hits are put together */
+        jw_str(w, bytes);
+        return;
+    }
+    memcpy(address + INET_BYTES - bytes.n, bytes.p, bytes.n);
     buf_init(&shown, NULL, KIB);
-    inet_print((const uint8_t *)bytes.p, &shown);
+    inet_print(address, &shown);
     jw_str(w, buf_view(&shown));
     buf_fini(&shown);
 }
