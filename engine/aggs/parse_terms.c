@@ -303,6 +303,10 @@ static enum err sig_member(struct agg_parse *p, struct agg *a, const struct json
             return sig_heuristic(p, a, &m->value, k);
         }
     }
+    if (str_is(m->key, "script_heuristic")) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[significant_terms] [script_heuristic] is not supported");
+    }
     if (!agg_param_known(sig_params, m->key) && !agg_param_known(agg_source_params, m->key)) {
         return sig_unknown(p, m);
     }

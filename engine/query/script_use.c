@@ -141,6 +141,10 @@ enum err script_field(const struct mapping *mapping, struct str name, const stru
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
                        STR_ARG(name), field_type_name(f->type));
     }
+    if (f->type == FT_BINARY && f->doc_values) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "doc values of [%.*s] of type [binary] are not supported in scripts", STR_ARG(name));
+    }
     bool column = f->doc_values || f->type == FT_TEXT; /* with fielddata, as is known by now */
     if (!column && f->type != FT_META_ID && f->path.p[0] != '_') {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,

@@ -201,6 +201,8 @@ START_TEST(refusals)
         {"{'aggs':{'a':{'sampler':{}}}}", ERR_AGG_EXECUTION},
         {"{'aggs':{'a':{'auto_date_histogram':{'field':'t','buckets':5000}}}}", ERR_ILLEGAL_ARGUMENT},
         {"{'aggs':{'a':{'percentiles':{'field':'d','hdr':{}}}}}", ERR_ARRAY_BOUNDS},
+        {"{'aggs':{'a':{'significant_terms':{'field':'k','script_heuristic':{'script':'1'}}}}}",
+         ERR_ILLEGAL_ARGUMENT},
         /* fields of the whole tree first, aggregators' own refusals then */
         {"{'aggs':{'a':{'terms':{'field':'i','include':'x.*'}},'b':{'avg':{'field':'k'}}}}",
          ERR_ILLEGAL_ARGUMENT},

@@ -1,5 +1,6 @@
 /* What requests become with a mapping, by the text form of the query, and how they are refused. */
 #include "engine/query/print_terms.h"
+#include "engine/query/script_use.h"
 
 #include <check.h>
 
@@ -10,6 +11,7 @@ static const char mapping_text[] =
     "\"docs\":{\"type\":\"text\",\"index_options\":\"docs\"},"
     "\"k\":{\"type\":\"keyword\"},\"k2\":{\"type\":\"keyword\"},"
     "\"n\":{\"type\":\"integer\"},\"l\":{\"type\":\"long\"},\"b\":{\"type\":\"boolean\"},"
+    "\"bin\":{\"type\":\"binary\",\"doc_values\":true},"
     "\"g\":{\"type\":\"geo_point\"},\"d\":{\"type\":\"date\"},\"f\":{\"type\":\"float\"},"
     "\"hf\":{\"type\":\"half_float\"},\"dd\":{\"type\":\"double\"},"
     "\"o\":{\"properties\":{\"x\":{\"type\":\"keyword\"},\"y\":{\"type\":\"text\"}}}}}";
@@ -243,6 +245,22 @@ START_TEST(few_terms)
 }
 END_TEST
 
+/* What scripts have of a field: a name or values, or the words that it has none. */
+START_TEST(script_fields)
+{
+    const struct field *f;
+    struct errmsg em;
+    err_clear(&em);
+    ck_assert_int_eq(script_field(mapping, STR("_id"), &f, &em), ERR_OK);
+    ck_assert(script_field_is_name(f));
+    ck_assert_int_eq(script_field(mapping, STR("k"), &f, &em), ERR_OK);
+    ck_assert(!script_field_is_name(f));
+    ck_assert_int_eq(script_field(mapping, STR("bin"), &f, &em), ERR_ILLEGAL_ARGUMENT);
+    err_clear(&em);
+    ck_assert_int_eq(script_field(mapping, STR("_version"), &f, &em), ERR_ILLEGAL_ARGUMENT);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("build");
@@ -253,6 +271,7 @@ int main(void)
     tcase_add_test(tc, columns);
     tcase_add_test(tc, few_terms);
     tcase_add_test(tc, broken);
+    tcase_add_test(tc, script_fields);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
