@@ -335,7 +335,8 @@ static int take_container(struct builder *b)
 static int close_container(struct builder *b)
 {
     const struct open_container *c = &b->open[b->open_n - 1];
-    if (c->type == JSON_OBJECT && !refuse_duplicates(b, &b->stack[c->first], b->stack_n - c->first)) {
+    if (c->type == JSON_OBJECT && !b->limits->repeats
+        && !refuse_duplicates(b, &b->stack[c->first], b->stack_n - c->first)) {
         return 0;
     }
     return take_container(b);

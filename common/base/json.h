@@ -37,6 +37,7 @@ struct json_member {
 
 struct json_limits {
     uint32_t depth_max; /* nested containers */
+    bool repeats;       /* a key may come twice in an object */
 };
 
 #define JSON_DEPTH_MAX 1000
