@@ -505,13 +505,8 @@ static enum err build_distance(struct builder *b, const struct dsl *d, struct qu
     } else if (q->validation == GEO_COERCE && !isnan(p.lat) && !isnan(p.lon)) {
         p = geo_point_normalise(p);
     }
-    if (!geo_lat_ok(p.lat)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid latitude %s; must be between -90.0 and 90.0",
-                       num_text(p.lat).s);
-    }
-    if (!geo_lon_ok(p.lon)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid longitude %s; must be between -180.0 and 180.0",
-                       num_text(p.lon).s);
+    if ((e = geo_point_bounds(p, em)) != ERR_OK) {
+        return e;
     }
     (*out)->geo.lat = p.lat;
     (*out)->geo.lon = p.lon;
