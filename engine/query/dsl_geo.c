@@ -177,12 +177,14 @@ static enum err parse_box(struct json_pull *p, struct arena *arena, struct dsl *
 static enum err parse_point_object(struct json_pull *p, struct dsl_geo *q, struct errmsg *em)
 {
     struct str name = STR_NULL;
+    bool inside = false; /* an object of the point */
     while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
             continue;
         }
+        inside = inside || p->token == TOK_START_OBJECT;
         if (!json_token_is_value(p->token)) { /* brackets are read over: what is in them is the member's */
             continue;
         }
@@ -199,7 +201,8 @@ static enum err parse_point_object(struct json_pull *p, struct dsl_geo *q, struc
             return e;
         }
     }
-    return ERR_OK;
+    /* The end of that object is no end of the point: what follows would not be where it is looked for. */
+    return inside ? dsl_unsupported(p, "geo_distance", q->field, em) : ERR_OK;
 }
 
 static enum err parse_distance_value(struct json_pull *p, struct dsl_geo *q, struct str name,
