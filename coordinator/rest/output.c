@@ -49,6 +49,9 @@ static bool add_pattern(struct filters *f, struct str text, struct arena *arena)
     return add_place(f, (struct place){.end = true, .exclude = exclude}, arena);
 }
 
+/* How deep an answer is at most: the documents in it are as deep as a body may be, and lie deeper. */
+#define ANSWER_DEPTH_MAX (2 * JSON_DEPTH_MAX)
+
 /* How a path lies to some patterns. */
 enum fit { FIT_NO, FIT_DEEPER, FIT_WHOLE };
 struct fits {
@@ -57,8 +60,8 @@ struct fits {
 
 struct filter_walk {
     const struct filters *f;
-    uint64_t
-        *at[JSON_DEPTH_MAX + 2]; /* where the path stands, for each of its lengths; NULL: not needed so far */
+    uint64_t *at[ANSWER_DEPTH_MAX
+                 + 2]; /* where the path stands, for each of its lengths; NULL: not needed so far */
     uint32_t depth;
     struct arena *arena;
     bool failed;
@@ -363,8 +366,8 @@ enum err rest_shape(struct rest *r, struct buf *b, const char **content_type)
         return ERR_OK;
     }
     struct json tree;
-    /* Of our own making: documents lie deeper in it than they are, and percents that are asked for twice come twice. */
-    static const struct json_limits own = {.depth_max = 2 * JSON_DEPTH_MAX, .repeats = true};
+    /* Of our own making: percents that are asked for twice come twice. */
+    static const struct json_limits own = {.depth_max = ANSWER_DEPTH_MAX, .repeats = true};
     enum err e = json_parse(&tree, buf_view(b), r->arena, &own, &r->em);
     struct json kept;
     if (e == ERR_OK
