@@ -1,6 +1,6 @@
 #include "common/base/jsonr.h"
-#include "common/base/coerce.h"
 
+#include "common/base/coerce.h"
 #include "common/base/num.h"
 
 #include <ctype.h>

@@ -39,7 +39,6 @@ static const char *const first[] = {"_async_search",
                                     "_shard_stores",
                                     "_slm",
                                     "_snapshot",
-                                    "_shard_stores",
                                     "_sql",
                                     "_ssl",
                                     "_text_structure",
@@ -79,7 +78,7 @@ static const char *const behind_type[] = {"_msearch/template", "_mtermvectors", 
 static bool is(const char *entry, const struct str *parts, unsigned n)
 {
     struct str name = parts[0];
-    size_t i = 0; /* every request comes through here: most entries differ in their second letter */
+    size_t i = 0;
     while (i < name.n && entry[i] == name.p[i] && entry[i] != '/' && entry[i] != '\0') {
         i++;
     }
@@ -91,8 +90,8 @@ static struct str in(const char *const *list, size_t n_list, const struct str *p
     if (!str_starts(parts[0], STR("_"))) { /* as names of indices do not */
         return STR_NULL;
     }
-    char second = parts[0].n > 1 ? parts[0].p[1]
-                                 : '\0'; /* every request comes through here: most entries differ in it */
+    /* every request comes through here: most entries differ in their second letter */
+    char second = parts[0].n > 1 ? parts[0].p[1] : '\0';
     for (size_t i = 0; i < n_list; i++) {
         if (list[i][1] == second && is(list[i], parts, n)) {
             return str_of(list[i]);

@@ -82,6 +82,10 @@ static void print_spans(const struct query *q, struct buf *out)
 static void print_phrase(const struct query *q, struct buf *out)
 {
     int32_t last = q->phrase.n > 0 ? q->phrase.v[0].position : 0;
+    if (q->phrase.last_field != NULL) {
+        print_spans(q, out);
+        return;
+    }
     print_field(q, out);
     buf_char(out, '"');
     for (uint32_t i = 0; i < q->phrase.n; i++) {
@@ -410,6 +414,16 @@ static void print_distance(const struct query *q, struct buf *out)
                (long long)q->distance_feature.origin, (long long)q->distance_feature.pivot);
 }
 
+static void print_term(const struct query *q, struct buf *out)
+{
+    if (str_is(q->field_name, "_nested_path")) { /* as Elasticsearch 7 indexes it */
+        buf_z(out, "_type:__");
+    } else {
+        print_field(q, out);
+    }
+    buf_str(out, q->term.term);
+}
+
 static void print(const struct query *q, struct buf *out)
 {
     switch (q->kind) {
@@ -424,12 +438,7 @@ static void print(const struct query *q, struct buf *out)
         buf_printf(out, "MatchNoDocsQuery(\"%.*s\")", STR_ARG(q->none.reason));
         return;
     case Q_TERM:
-        if (str_is(q->field_name, "_nested_path")) { /* as Elasticsearch 7 indexes it */
-            buf_z(out, "_type:__");
-        } else {
-            print_field(q, out);
-        }
-        buf_str(out, q->term.term);
+        print_term(q, out);
         return;
     case Q_TERMS:
     case Q_IDS:
@@ -439,11 +448,7 @@ static void print(const struct query *q, struct buf *out)
         print_synonyms(q, out);
         return;
     case Q_PHRASE:
-        if (q->phrase.last_field != NULL) {
-            print_spans(q, out);
-        } else {
-            print_phrase(q, out);
-        }
+        print_phrase(q, out);
         return;
     case Q_PREFIX:
     case Q_WILDCARD:

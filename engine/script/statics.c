@@ -524,15 +524,14 @@ enum err vm_static(struct script_run *m, enum type_id type, struct str name, str
     }
 }
 
-enum err vm_static_field(struct script_run *m, enum type_id type, struct str name, struct sv *out)
-{
-    static const struct {
-        enum type_id type;
-        const char *name;
-        enum sv_kind kind;
-        int64_t i;
-        double d;
-    } table[] = {{TYPE_MATH, "PI", SV_DOUBLE, 0, 3.141592653589793},
+/* Constants that are numbers. */
+static const struct {
+    enum type_id type;
+    const char *name;
+    enum sv_kind kind;
+    int64_t i;
+    double d;
+} constants[] = {{TYPE_MATH, "PI", SV_DOUBLE, 0, 3.141592653589793},
                  {TYPE_MATH, "E", SV_DOUBLE, 0, 2.718281828459045},
                  {TYPE_BOX_BYTE, "MAX_VALUE", SV_BYTE, INT8_MAX, 0},
                  {TYPE_BOX_BYTE, "MIN_VALUE", SV_BYTE, INT8_MIN, 0},
@@ -572,11 +571,14 @@ enum err vm_static_field(struct script_run *m, enum type_id type, struct str nam
                  {TYPE_BOX_DOUBLE, "BYTES", SV_INT, 8, 0},
                  {TYPE_BOX_DOUBLE, "SIZE", SV_INT, 64, 0},
                  {TYPE_BOX_FLOAT, "NaN", SV_FLOAT, 0, (double)NAN}};
-    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-        if (table[i].type == type && str_is(name, table[i].name)) {
-            bool whole = table[i].kind <= SV_LONG;
-            *out = whole ? (struct sv){.kind = table[i].kind, .i = table[i].i}
-                         : (struct sv){.kind = table[i].kind, .d = table[i].d};
+
+enum err vm_static_field(struct script_run *m, enum type_id type, struct str name, struct sv *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(constants); i++) {
+        if (constants[i].type == type && str_is(name, constants[i].name)) {
+            bool whole = constants[i].kind <= SV_LONG;
+            *out = whole ? (struct sv){.kind = constants[i].kind, .i = constants[i].i}
+                         : (struct sv){.kind = constants[i].kind, .d = constants[i].d};
             return ERR_OK;
         }
     }

@@ -34,7 +34,7 @@ static uint32_t hash_part(struct sv v, uint32_t *left);
 static uint32_t list_hash(const struct sv_list *l, uint32_t *left)
 {
     uint32_t h = l->form == LIST_SET ? 0 : 1;
-    for (uint32_t i = 0; i<l->n && * left> 0; i++) {
+    for (uint32_t i = 0; *left != 0 && i < l->n; i++) {
         uint32_t one = hash_part(l->v[i], left);
         h = l->form == LIST_SET ? h + one : h * 31 + one;
     }
@@ -44,7 +44,7 @@ static uint32_t list_hash(const struct sv_list *l, uint32_t *left)
 static uint32_t map_hash(const struct sv_map *m, uint32_t *left)
 {
     uint32_t h = 0;
-    for (uint32_t i = 0; i<m->n && * left> 0; i++) {
+    for (uint32_t i = 0; *left != 0 && i < m->n; i++) {
         uint32_t key = hash_part(m->e[i].key, left);
         h += key ^ hash_part(m->e[i].value, left);
     }
