@@ -1,4 +1,5 @@
 /* The items of a set of writes, sent to the primaries of their shards, again and again where it takes that. */
+#include "common/base/hash.h"
 #include "common/base/memory_account.h"
 #include "common/base/time_text.h"
 #include "common/cluster/health.h"
@@ -236,21 +237,56 @@ static void send_one(struct active_wait *wait, bool active)
     attempt(sw);
 }
 
-static struct shard_write *group_of(struct write_set *w, const struct write_entry *e)
+/* The shards that a request writes to, in the order of their first items. */
+struct groups {
+    uint32_t n;
+    struct write_entry **first; /* of each */
+    uint32_t *of;               /* of each item that is to be written */
+};
+
+/* Finds the shard of each item in a table of those found before: items and shards can be many. */
+static bool group_items(const struct write_set *w, struct groups *g)
 {
-    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
-        struct shard_write *sw = &w->shard_writes[i];
-        if (sw->rq.shard.shard == e->shard && str_eq(sw->rq.shard.uuid, e->meta->uuid)) {
-            return sw;
-        }
+    struct arena *arena = w->r->arena;
+    size_t slots_n = 2;
+    while (slots_n < 2 * (size_t)w->n) {
+        slots_n *= 2;
     }
-    struct shard_write *sw = &w->shard_writes[w->n_shard_writes++];
+    uint32_t *slots = ARENA_ARRAY(arena, uint32_t, slots_n);
+    *g = (struct groups){.first = ARENA_ARRAY(arena, struct write_entry *, w->n),
+                         .of = ARENA_ARRAY(arena, uint32_t, w->n)};
+    if (slots == NULL || g->first == NULL || g->of == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < w->n; i++) {
+        struct write_entry *e = &w->v[i];
+        if (e->error != NULL) {
+            continue;
+        }
+        size_t k = (hash_str(e->meta->uuid) + (uint32_t)e->shard * 2654435761U) & (slots_n - 1);
+        while (slots[k] != 0
+               && (g->first[slots[k] - 1]->shard != e->shard
+                   || !str_eq(g->first[slots[k] - 1]->meta->uuid, e->meta->uuid))) {
+            k = (k + 1) & (slots_n - 1);
+        }
+        if (slots[k] == 0) {
+            g->first[g->n++] = e;
+            slots[k] = g->n;
+        }
+        g->of[i] = slots[k] - 1;
+    }
+    return true;
+}
+
+/* What is sent to one shard, without the items. */
+static void begin_shard_write(struct write_set *w, uint32_t at, const struct write_entry *e)
+{
+    struct shard_write *sw = &w->shard_writes[at];
     shard_rq_init(&sw->rq, shard_done, NULL);
     sw->rq.shard = (struct shard_ref){e->meta->name, e->meta->uuid, e->shard};
     sw->refresh = w->refresh;
     sw->op_session = w->named ? w->r->co->op_names.session : 0;
     sw->set = w;
-    uint32_t at = w->n_shard_writes - 1;
     struct write_try *t = &w->tries[at];
     t->rq = sw;
     t->task = (struct task){.ops = &bulk_shard_ops,
@@ -269,57 +305,76 @@ static struct shard_write *group_of(struct write_set *w, const struct write_entr
                                         .timeout_ms = w->timeout_ms,
                                         .then = send_one,
                                         .user = sw};
-    return sw;
+}
+
+/* Makes room for them, and for what belongs to each; false: no memory. */
+static bool make_shard_writes(struct write_set *w, uint32_t n)
+{
+    struct arena *arena = w->r->arena;
+    w->shard_writes = ARENA_ARRAY(arena, struct shard_write, MAX_OF(n, 1U));
+    w->tries = ARENA_ARRAY(arena, struct write_try, MAX_OF(n, 1U));
+    w->waits = ARENA_ARRAY(arena, struct active_wait, MAX_OF(n, 1U));
+    w->meta_of = ARENA_ARRAY(arena, const struct index_meta *, MAX_OF(n, 1U));
+    return w->shard_writes != NULL && w->tries != NULL && w->waits != NULL && w->meta_of != NULL;
+}
+
+/* Each item goes to its shard's; false: no memory. */
+static bool fill_shard_writes(struct write_set *w, const struct groups *g)
+{
+    struct arena *arena = w->r->arena;
+    for (uint32_t i = 0; i < g->n; i++) {
+        begin_shard_write(w, i, g->first[i]);
+    }
+    for (uint32_t i = 0; i < w->n; i++) {
+        w->shard_writes[g->of[i]].n += w->v[i].error == NULL;
+    }
+    for (uint32_t i = 0; i < g->n; i++) {
+        struct shard_write *sw = &w->shard_writes[i];
+        sw->items = ARENA_ARRAY(arena, struct write_item, sw->n);
+        sw->rq.user = ARENA_ARRAY(arena, struct write_entry *, sw->n);
+        if (sw->items == NULL || sw->rq.user == NULL) {
+            return false;
+        }
+        sw->n = 0;
+    }
+    for (uint32_t i = 0; i < w->n; i++) {
+        struct shard_write *sw = &w->shard_writes[g->of[i]];
+        if (w->v[i].error == NULL) {
+            sw->items[sw->n] = w->v[i].item;
+            ((struct write_entry **)sw->rq.user)[sw->n++] = &w->v[i];
+        }
+    }
+    w->n_shard_writes = g->n;
+    return true;
+}
+
+static void fail_all(struct write_set *w)
+{
+    struct errmsg em;
+    err_no_memory(&em);
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (w->v[i].error == NULL) {
+            writes_fail(w, &w->v[i], &em);
+        }
+    }
 }
 
 void writes_send(struct write_set *w)
 {
     struct rest *r = w->r;
-    uint32_t live = 0;
-    for (uint32_t i = 0; i < w->n; i++) {
-        live += w->v[i].error == NULL;
-    }
-    w->shard_writes = ARENA_ARRAY(r->arena, struct shard_write, MAX_OF(live, 1U));
-    w->tries = ARENA_ARRAY(r->arena, struct write_try, MAX_OF(live, 1U));
-    struct shard_write **of = ARENA_ARRAY(r->arena, struct shard_write *, w->n);
-    w->waits = ARENA_ARRAY(r->arena, struct active_wait, MAX_OF(live, 1U));
-    w->meta_of = ARENA_ARRAY(r->arena, const struct index_meta *, MAX_OF(live, 1U));
-    if (w->shard_writes == NULL || of == NULL || w->tries == NULL || w->waits == NULL || w->meta_of == NULL) {
-        struct errmsg em;
-        err_no_memory(&em);
-        for (uint32_t i = 0; i < w->n; i++) {
-            writes_fail(w, &w->v[i], &em);
-        }
-        w->n_shard_writes = 0;
-        writes_finish(w);
-        return;
-    }
+    struct groups g;
     if (r->co->o.remote != NULL) { /* a node that is alone never sends anything twice */
         op_names_begin(&r->co->op_names, &w->names, w->n);
         w->named = true;
     }
     for (uint32_t i = 0; i < w->n; i++) {
         w->v[i].item.op_counter = w->names.first + i;
-        if (w->v[i].error == NULL) {
-            of[i] = group_of(w, &w->v[i]);
-            of[i]->n++;
-        }
     }
-    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
-        struct shard_write *sw = &w->shard_writes[i];
-        sw->items = ARENA_ARRAY(r->arena, struct write_item, sw->n);
-        sw->rq.user = ARENA_ARRAY(r->arena, struct write_entry *, sw->n);
-        sw->n = 0;
+    bool ok = group_items(w, &g) && make_shard_writes(w, g.n) && fill_shard_writes(w, &g);
+    if (!ok) {
+        fail_all(w);
     }
-    for (uint32_t i = 0; i < w->n; i++) {
-        if (of[i] != NULL && of[i]->items != NULL && of[i]->rq.user != NULL) {
-            of[i]->items[of[i]->n] = w->v[i].item;
-            ((struct write_entry **)of[i]->rq.user)[of[i]->n++] = &w->v[i];
-        } else if (of[i] != NULL) {
-            writes_fail(w, &w->v[i], memory_error());
-        }
-    }
-    if (w->n_shard_writes == 0) {
+    if (!ok || w->n_shard_writes == 0) {
         writes_finish(w);
         return;
     }
