@@ -27,7 +27,7 @@ void buf_reset(struct buf *b)
     }
 }
 
-char *buf_reserve(struct buf *b, size_t more)
+char *buf_grow(struct buf *b, size_t more)
 {
     if (b->failed) {
         return NULL;
@@ -72,11 +72,6 @@ void buf_str(struct buf *b, struct str s)
 void buf_z(struct buf *b, const char *z)
 {
     buf_add(b, z, strlen(z));
-}
-
-void buf_char(struct buf *b, char c)
-{
-    buf_add(b, &c, 1);
 }
 
 void buf_printf(struct buf *b, const char *fmt, ...)

@@ -25,12 +25,25 @@ void buf_fini(struct buf *b);
 /* Empties it and forgets a failure; keeps the memory. */
 void buf_reset(struct buf *b);
 
+/* buf_reserve() where there is no room yet. */
+char *buf_grow(struct buf *b, size_t more);
 /* Makes room for `more` bytes and returns where they go (then add to b->n), or NULL. */
-char *buf_reserve(struct buf *b, size_t more);
+static inline char *buf_reserve(struct buf *b, size_t more)
+{
+    return LIKELY(!b->failed && more < b->cap - b->n) ? b->p + b->n : buf_grow(b, more);
+}
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_str(struct buf *b, struct str s);
 void buf_z(struct buf *b, const char *z);
-void buf_char(struct buf *b, char c);
+static inline void buf_char(struct buf *b, char c)
+{
+    char *to = buf_reserve(b, 1);
+    if (LIKELY(to != NULL)) {
+        to[0] = c;
+        to[1] = '\0';
+        b->n++;
+    }
+}
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_i64(struct buf *b, int64_t v);
 void buf_u64(struct buf *b, uint64_t v);

@@ -1,7 +1,6 @@
 /* Printing moments through a format's elements, and the English names that text elements use. */
 #include "common/base/date_int.h"
 
-#include <stdio.h>
 #include <unicode/ucal.h>
 #include <unicode/ustring.h>
 
@@ -147,16 +146,40 @@ static int64_t field_value(struct printer *p, enum date_field f)
     }
 }
 
+static size_t digits_of(uint64_t v)
+{
+    size_t n = 1;
+    while (v > 9) {
+        v /= 10;
+        n++;
+    }
+    return n;
+}
+
+/* The last `n` digits of v, zeros before them. */
+static void put_digits(struct buf *out, uint64_t v, size_t n)
+{
+    char *to = buf_reserve(out, n);
+    if (to == NULL) {
+        return;
+    }
+    out->n += n;
+    to[n] = '\0';
+    while (n > 0) {
+        to[--n] = (char)('0' + v % 10);
+        v /= 10;
+    }
+}
+
 static void print_number(struct printer *p, const struct el *el)
 {
     int64_t v = field_value(p, el->field);
-    char digits[32];
+    uint64_t abs = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
     if (el->reduced) {
-        buf_printf(p->out, "%02d", (int)((v < 0 ? -v : v) % 100));
+        put_digits(p->out, abs % 100, 2);
         return;
     }
-    uint64_t abs = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-    size_t n = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)abs);
+    size_t n = digits_of(abs);
     if (n > el->max || (v < 0 && el->sign == SIGN_NOT_NEGATIVE)) {
         p->failed = true; /* java.time refuses to print it */
         return;
@@ -166,26 +189,23 @@ static void print_number(struct printer *p, const struct el *el)
     } else if (v >= 0 && el->sign == SIGN_EXCEEDS_PAD && el->min < 19 && n > el->min) {
         buf_char(p->out, '+');
     }
-    for (size_t i = n; i < el->min; i++) {
-        buf_char(p->out, '0');
-    }
-    buf_add(p->out, digits, n);
+    put_digits(p->out, abs, MAX_OF(n, (size_t)el->min));
 }
 
 static void print_fraction(struct printer *p, const struct el *el)
 {
-    int width = el->field == FLD_EPOCH_MS_NANOS ? 6 : 9;
-    char digits[16];
-    snprintf(digits, sizeof(digits), "%0*d", width, (int)field_value(p, el->field));
-    int n = width;
-    while (n > el->min && digits[n - 1] == '0') {
-        n--;
+    int n = el->field == FLD_EPOCH_MS_NANOS ? 6 : 9;
+    int64_t v = field_value(p, el->field);
+    for (; n > el->min && v % 10 == 0; n--) {
+        v /= 10;
     }
-    n = MIN_OF(n, (int)el->max);
+    for (; n > el->max; n--) {
+        v /= 10;
+    }
     if (n > 0 && el->point) {
         buf_char(p->out, '.');
     }
-    buf_add(p->out, digits, (size_t)n);
+    put_digits(p->out, (uint64_t)v, (size_t)n);
 }
 
 static void print_offset(struct printer *p, const char *form, struct str zero)
