@@ -183,42 +183,43 @@ static bool has_surrogate(struct str raw)
     return false;
 }
 
-/* Text that yajl decoded into its own buffer must move to the arena; else it is borrowed from the input. */
-static bool keep_text(struct builder *b, const char *p, size_t n, struct str *out)
+/* Is it in the text itself, and not what yajl decoded into its own buffer? */
+static inline bool is_borrowed(const struct builder *b, const void *p, size_t n)
 {
-    *out = str_mk(p, n);
-    if (n == 0 || (p >= b->text.p && p + n <= b->text.p + b->text.n)) {
-        return true;
-    }
-    *out = arena_str(b->arena, *out);
-    return out->p != NULL;
+    const char *at = p;
+    return n == 0 || (at >= b->text.p && at + n <= b->text.p + b->text.n);
 }
 
 static int on_number(void *ctx, const char *p, size_t n)
 {
     struct builder *b = ctx;
     struct json v = {.type = JSON_NUMBER, .off = token_start(b), .end = token_done(b)};
-    return keep_text(b, p, n, &v.s) ? add_value(b, v) : fail_memory(b);
+    v.s = is_borrowed(b, p, n) ? str_mk(p, n) : arena_str(b->arena, str_mk(p, n));
+    return v.s.p != NULL ? add_value(b, v) : fail_memory(b);
 }
 
-/* The same of a string or key that begins at `off` and has just ended. */
-static bool keep_string(struct builder *b, const unsigned char *p, size_t n, size_t off, struct str *out)
+/* Moves to the arena what yajl decoded of a string or key that begins at `off` and has just ended. */
+static struct str keep_decoded(struct builder *b, const char *p, size_t n, size_t off)
+{
+    struct str raw = str_slice(b->text, off, b->token_end), out = STR_NULL;
+    if (!has_surrogate(raw)) {
+        return arena_str(b->arena, str_mk(p, n));
+    }
+    return decode_surrogates(b, raw, &out) ? out : STR_NULL;
+}
+
+static inline struct str string_of(struct builder *b, const unsigned char *p, size_t n, size_t off)
 {
     const char *at = (const char *)p;
-    if (n > 0 && !(at >= b->text.p && at + n <= b->text.p + b->text.n)) {
-        struct str raw = str_slice(b->text, off, b->token_end);
-        if (has_surrogate(raw)) {
-            return decode_surrogates(b, raw, out);
-        }
-    }
-    return keep_text(b, at, n, out);
+    return LIKELY(is_borrowed(b, p, n)) ? str_mk(at != NULL ? at : "", n) : keep_decoded(b, at, n, off);
 }
 
 static int on_string(void *ctx, const unsigned char *p, size_t n)
 {
     struct builder *b = ctx;
     struct json v = {.type = JSON_STRING, .off = token_start(b), .end = token_done(b)};
-    return keep_string(b, p, n, v.off, &v.s) ? add_value(b, v) : fail_memory(b);
+    v.s = string_of(b, p, n, v.off);
+    return v.s.p != NULL ? add_value(b, v) : fail_memory(b);
 }
 
 static int on_key(void *ctx, const unsigned char *p, size_t n)
@@ -227,7 +228,8 @@ static int on_key(void *ctx, const unsigned char *p, size_t n)
     b->key_off = token_start(b);
     b->key_waits = true;
     token_done(b);
-    return keep_string(b, p, n, b->key_off, &b->key) ? 1 : fail_memory(b);
+    b->key = string_of(b, p, n, b->key_off);
+    return b->key.p != NULL ? 1 : fail_memory(b);
 }
 
 static int open_container(struct builder *b, enum json_type type)
