@@ -40,6 +40,7 @@ struct index_service {
     _Atomic int64_t refresh_ms;                          /* -1: never by itself */
     _Atomic int64_t idle_after_ms;                       /* index.search.idle.after */
     _Atomic bool refresh_explicit; /* index.refresh_interval is set: being idle changes nothing */
+    _Atomic bool analyzes_long;    /* search_analyzes_long() */
     _Atomic bool async; /* index.translog.durability: writes are answered before they are on disk */
     bool closed;
 };
@@ -343,6 +344,8 @@ bool shard_stop_end(struct shard_stop *st, struct shard_rq *rq);
 
 /* search_here.c: is the search so little work that handing it to another thread would cost as much? Then its query is in *q. */
 bool search_is_small(struct shard_query *rq, struct shard *sh, struct view *v, const struct query **q);
+/* Does an index of these settings have parts of analysis of its own that may make much of a short text? Such a search is not. */
+bool search_analyzes_long(const struct settings *s);
 
 /* sync.c: completes writers whose operations the engine has made durable or searchable. Strand only. */
 void shard_serve_waiters(struct shard *sh);

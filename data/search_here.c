@@ -4,8 +4,7 @@
 
 #define SMALL_COST 16384 /* documents to be looked at: a tenth of a millisecond, give or take */
 
-/* Does the index have parts of analysis of its own that may make much of a short text? */
-static bool analyzes_long(const struct settings *s)
+bool search_analyzes_long(const struct settings *s)
 {
     static const char *const kinds[] = {"pattern", "synonym",     "ngram",  "nGram",
                                         "shingle", "multiplexer", "mapping"};
@@ -40,7 +39,7 @@ bool search_is_small(struct shard_query *rq, struct shard *sh, struct view *v, c
     d.refuse_expensive = rq->refuse_expensive;
     struct errmsg em;
     err_clear(&em);
-    bool small = !analyzes_long(d.index_settings)
+    bool small = !sh->index->analyzes_long
                  && search_context_init(&cx, &d, rq->source, &rq->rq.arena, &em) == ERR_OK
                  && search_cost(&cx, q) <= SMALL_COST;
     state_part_unref(&settings->part);

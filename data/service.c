@@ -116,6 +116,7 @@ static void read_settings(struct index_service *ix)
     ix->refresh_ms = refresh_ms;
     ix->idle_after_ms = idle_after_ms;
     ix->refresh_explicit = settings_str(&ix->settings->settings, "refresh_interval", STR_NULL).p != NULL;
+    ix->analyzes_long = search_analyzes_long(&ix->settings->settings);
     ix->async = str_eq_nocase(settings_str(&ix->settings->settings, "translog.durability", STR("request")),
                               STR("async"));
 }

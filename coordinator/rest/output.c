@@ -3,6 +3,7 @@
 #include "coordinator/rest/rest.h"
 
 #include "common/base/bits.h"
+#include "common/base/num.h"
 #include "common/base/stop.h"
 
 /* ---- filter_path --------------------------------------------------------------------------------------- */
@@ -336,10 +337,11 @@ static struct shape wanted_shape(struct rest *r)
 {
     struct shape s = {.spec = r->unfiltered ? STR("") : rest_param(r, "filter_path"),
                       .format = wanted_format(r)};
-    struct errmsg saved = r->em;
-    if (rest_bool(r, "pretty", false, &s.pretty) != ERR_OK) {
-        r->em = saved; /* a bad `pretty` was refused before, or does not matter now */
-        s.pretty = false;
+    struct str pretty = rest_param(r, "pretty");
+    if (pretty.p != NULL && pretty.n > 0 && !num_parse_bool(pretty, &s.pretty)) {
+        s.pretty = false; /* a bad `pretty` was refused before, or does not matter now */
+    } else if (pretty.p != NULL && pretty.n == 0) {
+        s.pretty = true;
     }
     return s;
 }

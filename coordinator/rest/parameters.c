@@ -3,22 +3,9 @@
 #include "common/base/sort_items.h"
 #include "coordinator/rest/rest.h"
 
-struct str rest_path(const struct rest *r, const char *name)
-{
-    for (unsigned i = 0; i < r->n_path; i++) {
-        if (r->path[i].name[0] == name[0] && strcmp(r->path[i].name, name) == 0) {
-            return r->path[i].value;
-        }
-    }
-    return STR_NULL;
-}
-
 static struct str param(struct rest *r, const char *name, bool asked)
 {
     struct str found = STR_NULL;
-    if (r->params.n == 0) {
-        return rest_path(r, name);
-    }
     if (asked && r->asked != NULL && r->n_asked < ASKED_MAX) {
         r->asked[r->n_asked++] = name;
     }
@@ -34,11 +21,10 @@ static struct str param(struct rest *r, const char *name, bool asked)
 }
 
 /* A type is looked for, and asked for only where it is given: nobody who misspells a parameter meant it. */
-struct str rest_param(struct rest *r, const char *name)
+struct str rest_query_param(struct rest *r, const char *name)
 {
-    return param(r, name,
-                 r->params.n == 0 || strcmp(name, "type") != 0 || rest_given(r, name)
-                     || rest_path(r, name).p != NULL);
+    bool asked = strcmp(name, "type") != 0 || rest_given(r, name) || rest_path(r, name).p != NULL;
+    return param(r, name, asked);
 }
 
 bool rest_given(const struct rest *r, const char *name)
@@ -58,7 +44,9 @@ bool rest_has(struct rest *r, const char *name)
 
 void rest_accept(struct rest *r, const char *name)
 {
-    (void)param(r, name, true);
+    if (r->params.n > 0) {
+        (void)param(r, name, true);
+    }
 }
 
 enum err rest_bool(struct rest *r, const char *name, bool otherwise, bool *out)

@@ -15,13 +15,37 @@ static bool is_one_of(struct str s, const char *const *names, size_t n)
     return false;
 }
 
-/* Parts of a search that become automata or code as soon as they are read. */
+static bool begins(struct str s, size_t at, const char *word)
+{
+    size_t n = strlen(word);
+    return s.n - at >= n && memcmp(s.p + at, word, n) == 0;
+}
+
+/* Parts of a search that become automata or code as soon as they are read; an escape may hide one. */
 static bool has_long_words(struct str body)
 {
-    static const char *const words[] = {"rege", "clude", "script", "\\u"};
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (str_find_str(body, str_of(words[i])) != SIZE_MAX) {
-            return true;
+    for (size_t i = 0; i < body.n; i++) {
+        switch (body.p[i]) {
+        case 'r':
+            if (begins(body, i, "rege")) {
+                return true;
+            }
+            break;
+        case 'c':
+            if (begins(body, i, "clude")) {
+                return true;
+            }
+            break;
+        case 's':
+            if (begins(body, i, "script")) {
+                return true;
+            }
+            break;
+        case '\\':
+            if (begins(body, i, "\\u")) {
+                return true;
+            }
+            break;
         }
     }
     return false;

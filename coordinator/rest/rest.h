@@ -105,13 +105,26 @@ bool rest_is_quick(const struct rest *r, const struct str *parts, unsigned n_par
 
 /* ---- reading ---- */
 
+/* A part of the path, and nothing else; p == NULL: it has none of that name. */
+static inline struct str rest_path(const struct rest *r, const char *name)
+{
+    for (unsigned i = 0; i < r->n_path; i++) {
+        if (r->path[i].name[0] == name[0] && strcmp(r->path[i].name, name) == 0) {
+            return r->path[i].value;
+        }
+    }
+    return STR_NULL;
+}
+/* rest_param() of a request that has parameters. */
+struct str rest_query_param(struct rest *r, const char *name);
 /* A part of the path ("index"), or the query parameter of that name; p == NULL when absent. Marks it used. */
-struct str rest_param(struct rest *r, const char *name);
+static inline struct str rest_param(struct rest *r, const char *name)
+{
+    return r->params.n == 0 ? rest_path(r, name) : rest_query_param(r, name);
+}
 bool rest_has(struct rest *r, const char *name);
 /* Is there a parameter of that name? It is neither marked as used, nor known thereby. */
 bool rest_given(const struct rest *r, const char *name);
-/* A part of the path, and nothing else; p == NULL: it has none of that name. */
-struct str rest_path(const struct rest *r, const char *name);
 /* Typed parameters; the error, in r->em, is worded as Elasticsearch's. */
 enum err rest_bool(struct rest *r, const char *name, bool otherwise, bool *out);
 enum err rest_int(struct rest *r, const char *name, int32_t otherwise, int32_t *out);
