@@ -85,7 +85,11 @@ static struct str lowercase_in_context(struct str s, struct arena *arena)
 struct str pinyin_lowercase(struct str s, struct arena *arena)
 {
     bool changes = false;
-    for (size_t at = 0; at < s.n;) {
+    size_t at = 0;
+    while (at < s.n && (unsigned char)s.p[at] < 0x80 && !(s.p[at] >= 'A' && s.p[at] <= 'Z')) {
+        at++;
+    }
+    while (at < s.n) {
         uint32_t c = utf8_next(s, &at);
         if (needs_context(c)) {
             return lowercase_in_context(s, arena);
@@ -100,7 +104,7 @@ struct str pinyin_lowercase(struct str s, struct arena *arena)
         return STR_NULL;
     }
     size_t n = 0;
-    for (size_t at = 0; at < s.n;) {
+    for (at = 0; at < s.n;) {
         n += utf8_put(p + n, (uint32_t)u_tolower((UChar32)utf8_next(s, &at)));
     }
     return str_mk(p, n);

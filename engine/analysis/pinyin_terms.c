@@ -95,7 +95,8 @@ static void add_term(struct pinyin_work *w, struct str text, int32_t start, int3
     if (t.text.n == 0) {
         return;
     }
-    if (t.text.p == NULL || token_stop(t.text.n) || (w->n_terms * 2 >= w->n_slots && !more_slots(w))) {
+    if (t.text.p == NULL || (w->n_terms % 256 == 255 && stop_now())
+        || (w->n_terms * 2 >= w->n_slots && !more_slots(w))) {
         w->no_memory = true;
         return;
     }
