@@ -9,9 +9,9 @@ static struct str param(struct rest *r, const char *name, bool asked)
     if (asked && r->asked != NULL && r->n_asked < ASKED_MAX) {
         r->asked[r->n_asked++] = name;
     }
-    struct str wanted = str_of(name);
     for (size_t i = 0; i < r->params.n; i++) {
-        if (str_eq(r->params.v[i].name, wanted)) {
+        struct str given = r->params.v[i].name;
+        if (given.n > 0 && given.p[0] == name[0] && str_is(given, name)) {
             r->used[i] = true;
             found = r->params.v[i].value.n > 0 ? r->params.v[i].value : STR(""); /* the last one counts */
         }
@@ -23,7 +23,8 @@ static struct str param(struct rest *r, const char *name, bool asked)
 /* A type is looked for, and asked for only where it is given: nobody who misspells a parameter meant it. */
 struct str rest_query_param(struct rest *r, const char *name)
 {
-    bool asked = strcmp(name, "type") != 0 || rest_given(r, name) || rest_path(r, name).p != NULL;
+    bool asked =
+        name[0] != 't' || strcmp(name, "type") != 0 || rest_given(r, name) || rest_path(r, name).p != NULL;
     return param(r, name, asked);
 }
 

@@ -391,7 +391,7 @@ static bool look_whether_to_stop(struct run *r)
 /* For every document. */
 static inline bool should_stop(struct run *r)
 {
-    return (++r->polls % POLL_EVERY == 0 || stop_is_on()) && look_whether_to_stop(r);
+    return ++r->polls % POLL_EVERY == 0 && look_whether_to_stop(r);
 }
 
 static enum err post_filter_bits(struct run *r)
