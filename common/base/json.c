@@ -5,6 +5,7 @@
 #include "common/base/utf8.h"
 
 #include <errno.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <yajl/yajl_parse.h>
@@ -21,11 +22,20 @@ struct open_container {
     uint32_t key_off;
 };
 
+/* What only parsing needs, as far as it goes: most texts need no more, and leave nothing but their tree in the arena. */
+struct scratch {
+    struct json_member stack[12];
+    struct open_container open[8];
+    size_t used;
+    alignas(max_align_t) char bytes[3072]; /* yajl's, which takes 2,048 at the end of a text */
+};
+
 struct emergency;
 
 struct builder {
     struct str text;
     struct arena *arena;
+    struct scratch *scratch;
     const struct json_limits *limits;
     struct errmsg *em;
     enum err err;
@@ -381,19 +391,28 @@ static void *emergency_alloc(struct builder *b, size_t n)
 static void *arena_malloc_cb(void *ctx, size_t n)
 {
     struct builder *b = ctx;
-    size_t *p = arena_alloc(b->arena, n + sizeof(size_t) * 2);
+    struct scratch *s = b->scratch;
+    size_t head = sizeof(max_align_t), *p;
+    size_t need = (head + n + head - 1) / head * head;
+    if (need <= sizeof(s->bytes) - s->used) {
+        p = (void *)(s->bytes + s->used);
+        s->used += need;
+    } else {
+        p = arena_alloc(b->arena, need);
+    }
     if (p == NULL) {
-        p = emergency_alloc(b, n + sizeof(size_t) * 2);
+        p = emergency_alloc(b, need);
     }
     p[0] = n;
-    return p + 2;
+    return (char *)p + head;
 }
 
 static void *arena_realloc_cb(void *ctx, void *old, size_t n)
 {
     void *p = arena_malloc_cb(ctx, n);
     if (old != NULL) {
-        memcpy(p, old, MIN_OF(n, ((size_t *)old)[-2]));
+        const size_t *size = (const void *)((char *)old - sizeof(max_align_t));
+        memcpy(p, old, MIN_OF(n, *size));
     }
     return p;
 }
@@ -522,6 +541,16 @@ static void end_parser(struct builder *b)
     }
 }
 
+static void use_scratch(struct builder *b)
+{
+    struct scratch *s = b->scratch;
+    s->used = 0;
+    b->stack = s->stack;
+    b->stack_cap = ARRAY_LEN(s->stack);
+    b->open = s->open;
+    b->open_cap = ARRAY_LEN(s->open);
+}
+
 static enum err run_parser(struct builder *b)
 {
     static const yajl_callbacks callbacks = {
@@ -538,6 +567,7 @@ static enum err run_parser(struct builder *b)
     if (b->text.n > UINT32_MAX / 2) {
         return err_set(b->em, ERR_JSON, "a document of %zu bytes is too long", b->text.n);
     }
+    use_scratch(b);
     yajl_alloc_funcs funcs = {arena_malloc_cb, arena_realloc_cb, arena_free_cb, b};
     b->yajl = start_parser(b, &callbacks, &funcs);
     if (b->yajl == NULL) {
@@ -571,7 +601,8 @@ static enum err run_parser(struct builder *b)
 enum err json_parse(struct json *out, struct str text, struct arena *arena, const struct json_limits *limits,
                     struct errmsg *em)
 {
-    struct builder b = {.text = text, .arena = arena, .limits = limits, .em = em};
+    struct scratch scratch;
+    struct builder b = {.text = text, .arena = arena, .limits = limits, .em = em, .scratch = &scratch};
     enum err e = run_parser(&b);
     end_parser(&b);
     *out = e == ERR_OK ? b.root : (struct json){.type = JSON_NULL};
@@ -581,7 +612,8 @@ enum err json_parse(struct json *out, struct str text, struct arena *arena, cons
 enum err json_parse_until(struct json *out, size_t *extra, struct str text, struct arena *arena,
                           const struct json_limits *limits, struct errmsg *em)
 {
-    struct builder b = {.text = text, .arena = arena, .limits = limits, .em = em};
+    struct scratch scratch;
+    struct builder b = {.text = text, .arena = arena, .limits = limits, .em = em, .scratch = &scratch};
     enum err e = run_parser(&b);
     *extra = SIZE_MAX;
     if (e == ERR_JSON || e == ERR_JSON_EOF) {

@@ -10,6 +10,7 @@ struct bulk {
     struct rest *r;
     struct write_set set;
     size_t cap;
+    bool roomy;      /* make_room() was called */
     struct str rest; /* lines not yet read */
     uint32_t line;
     struct str index;   /* of the path */
@@ -247,9 +248,35 @@ static enum err finish_entry(struct bulk *b, struct write_entry *e)
     return ERR_OK;
 }
 
+/* Once one action was read: room for those of the lines that are left, by two lines each. Growing step by step would leave as
+ * much behind. false: no memory. */
+static bool make_room(struct bulk *b)
+{
+    struct write_set *s = &b->set;
+    struct str line, rest = b->rest;
+    size_t lines = 0;
+    while (rest.p != NULL) {
+        line = str_cut(rest, '\n', &rest);
+        lines += line.n > 1;
+    }
+    size_t cap = s->n + 1 + lines / 2;
+    struct write_entry *v = arena_alloc(b->r->arena, cap * sizeof(*v));
+    if (v == NULL) {
+        return false;
+    }
+    memcpy(v, s->v, s->n * sizeof(*v));
+    s->v = v;
+    b->cap = cap;
+    b->roomy = true;
+    return true;
+}
+
 static enum err read_entry(struct bulk *b, struct str line)
 {
     struct write_set *s = &b->set;
+    if (s->n == 1 && !b->roomy && !make_room(b)) {
+        return err_no_memory(&b->r->em);
+    }
     s->v = arena_grow(b->r->arena, s->v, s->n, &b->cap, sizeof(*s->v));
     if (s->v == NULL) {
         return err_no_memory(&b->r->em);
