@@ -565,7 +565,7 @@ static uint32_t copies_with(const char *key, const char *value, const char *othe
     ck_assert(other == NULL || settings_put(&set, str_of(other), str_of(other_value)));
     for (int i = 0; i < 3; i++) {
         struct node_attr zone = {STR("zone"), STR("a")};
-        char id[8];
+        char id[16];
         snprintf(id, sizeof(id), "n%d", i);
         struct node_meta n = {.id = str_of(id),
                               .name = str_of(id),
