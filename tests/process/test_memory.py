@@ -180,11 +180,20 @@ def growing_analysis(node):
     small_requests(node, "after growing analysis")
 
 
+def many_small_documents(node):
+    """A bulk takes memory for what its items are, not for how they are read."""
+    n = 60000
+    status, r = node.call("POST", "/tiny/_bulk", "".join('{"index":{}}\n{"a":%d}\n' % i for i in range(n)))
+    check(status == 200 and r["errors"] is False and len(r["items"]) == n, "many small documents at once", (status, str(r)[:300]))
+    node.call("DELETE", "/tiny")
+
+
 def run(node):
     node.call("PUT", "/m", {"settings": {"number_of_shards": 2, "number_of_replicas": 0},
                             "mappings": {"properties": {"k": {"type": "keyword"}, "n": {"type": "integer"},
                                                         "who": {"type": "integer"}, "t": {"type": "text"}}}})
     limits(node)
+    many_small_documents(node)
     growing_analysis(node)
     mix = Mix(node, SECONDS if LONG else None)
     mix.run()

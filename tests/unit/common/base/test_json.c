@@ -1,5 +1,6 @@
 #include "common/base/json.h"
 #include "common/base/jsonw.h"
+#include "common/base/num.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -115,6 +116,60 @@ START_TEST(numbers_print_as_java_does)
 }
 END_TEST
 
+/* A bulk parses each of its lines into one arena: what only parsing needs must not stay there. */
+START_TEST(parsing_leaves_the_tree_alone)
+{
+    struct arena a;
+    struct errmsg em;
+    struct json v;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    for (int i = 0; i < 1000; i++) {
+        ck_assert_int_eq(json_parse(&v, STR("{\"index\":{}}"), &a, &json_limits_default, &em), ERR_OK);
+    }
+    ck_assert_uint_lt(a.bytes_used, 1000 * 4 * sizeof(struct json_member));
+    arena_fini(&a);
+}
+END_TEST
+
+/* More values side by side, and deeper ones, than the parser has room for in itself. */
+START_TEST(large_trees_are_whole)
+{
+    struct arena a;
+    struct errmsg em;
+    struct json v;
+    struct buf text;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    for (size_t n = 0; n < 40; n++) {
+        buf_init(&text, NULL, BUF_UNLIMITED);
+        for (size_t i = 0; i < n; i++) {
+            buf_z(&text, "[\"a\\n\",");
+        }
+        buf_char(&text, '[');
+        for (size_t i = 0; i < n; i++) {
+            buf_printf(&text, "%s%zu", i > 0 ? "," : "", i);
+        }
+        buf_char(&text, ']');
+        for (size_t i = 0; i < n; i++) {
+            buf_char(&text, ']');
+        }
+        ck_assert_int_eq(json_parse(&v, buf_view(&text), &a, &json_limits_default, &em), ERR_OK);
+        const struct json *at = &v;
+        for (size_t i = 0; i < n; i++) {
+            ck_assert_uint_eq(at->n, 2);
+            ck_assert(str_is(at->items[0].s, "a\n"));
+            at = &at->items[1];
+        }
+        ck_assert_uint_eq(at->n, n);
+        for (size_t i = 0; i < n; i++) {
+            int64_t x;
+            ck_assert(num_parse_i64(at->items[i].s, &x) && x == (int64_t)i);
+        }
+        buf_fini(&text);
+    }
+    arena_fini(&a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("json");
@@ -123,6 +178,8 @@ int main(void)
     tcase_add_test(tc, syntax_errors);
     tcase_add_test(tc, members_are_put_into_parsed_objects);
     tcase_add_test(tc, numbers_print_as_java_does);
+    tcase_add_test(tc, parsing_leaves_the_tree_alone);
+    tcase_add_test(tc, large_trees_are_whole);
     suite_add_tcase(s, tc);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
