@@ -232,10 +232,12 @@ static enum err whole_of_text(struct num *out, struct str s, struct str shown, e
     double whole;
     int64_t min, max;
     num_range(type == NUM_BYTE ? NUM_INTEGER : type, &min, &max); /* bytes are read as ints first */
-    if (num_parse_double(t, &whole) && (whole < (double)min || whole > (double)max)) {
+    bool decimal = read_decimal(t, &d);
+    if ((decimal || type != NUM_LONG) && num_parse_double(t, &whole)
+        && (whole < (double)min || whole > (double)max)) {
         return out_of_range(shown, type == NUM_BYTE ? NUM_INTEGER : type, em);
     }
-    if (!read_decimal(t, &d)) {
+    if (!decimal) {
         if (type == NUM_LONG) { /* parsed by another helper, which words and types it otherwise */
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "For input string: \"%.*s\"", STR_ARG(s));
         }
@@ -251,6 +253,9 @@ static enum err whole_of_text(struct num *out, struct str s, struct str shown, e
     }
     int64_t v;
     if (!fits(&d, type, &v)) {
+        if (type == NUM_BYTE && fits(&d, NUM_INTEGER, &v)) { /* it is an int by then */
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%d] is out of range for a byte", (int)v);
+        }
         return out_of_range(s, type, em);
     }
     if (d.fraction && !coerce) {

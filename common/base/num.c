@@ -78,6 +78,34 @@ static bool put_special(struct buf *b, double v)
     return false;
 }
 
+/* Whole numbers beyond the bits of their type, below 2^63: Java drops as many decimal digits as the powers of two below the last
+ * bit have, less one, which is not always the shortest text. `bits` are those of the type behind its first one. */
+static bool put_large_whole(struct buf *b, double v, int bits)
+{
+    static const uint8_t dropped[] = {0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3, 4,  4,  4,  5,  5, 5,
+                                      6, 6, 6, 6, 7, 7, 7, 8, 8, 8, 9, 9, 9, 9, 10, 10, 10, 11, 11};
+    int exponent = 0;
+    frexp(v, &exponent);
+    int below = exponent - 1 - bits - 1; /* v is at least 2^(exponent - 1) */
+    if (below < 0 || exponent > 63) {
+        return false;
+    }
+    uint64_t whole = (uint64_t)v, unit = 1;
+    int exp10 = dropped[below];
+    for (int i = 0; i < exp10; i++) {
+        unit *= 10;
+    }
+    whole = whole / unit + (whole % unit >= unit / 2 && unit > 1 ? 1 : 0);
+    char digits[24];
+    int n = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)whole);
+    exp10 += n - 1;
+    while (n > 1 && digits[n - 1] == '0') {
+        n--;
+    }
+    layout(b, digits, n, exp10);
+    return true;
+}
+
 void num_put_double(struct buf *b, double v)
 {
     if (put_special(b, v)) {
@@ -87,6 +115,9 @@ void num_put_double(struct buf *b, double v)
     if (v < 1e7 && v == floor(v)) { /* small whole numbers are common */
         buf_i64(b, (int64_t)v);
         buf_z(b, ".0");
+        return;
+    }
+    if (v >= 0x1p54 && put_large_whole(b, v, 53)) {
         return;
     }
     char text[40];
@@ -160,6 +191,9 @@ static bool put_plain_float(struct buf *b, float v)
 /* As many digits as it takes, six at least (of which zeros at the end are dropped). */
 static void put_any_float(struct buf *b, float v)
 {
+    if (v >= 0x1p25F && put_large_whole(b, (double)v, 24)) {
+        return;
+    }
     char text[40];
     for (int precision = 5; precision <= 8; precision++) {
         snprintf(text, sizeof(text), "%.*e", precision, (double)v);

@@ -6,7 +6,8 @@
 #include "common/base/err.h"
 
 /* Shortest decimal that reads back as the same value, in the form of Java's Double.toString and
- * Float.toString: "1.0", "0.001", "1.0E7", "1.0E-4", "NaN", "Infinity". */
+ * Float.toString: "1.0", "0.001", "1.0E7", "1.0E-4", "NaN", "Infinity". Whole numbers beyond the type's bits
+ * have the digits that Java gives them, sometimes one more: "2.14748365E9". */
 void num_put_double(struct buf *b, double v);
 void num_put_float(struct buf *b, float v);
 

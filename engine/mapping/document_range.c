@@ -2,6 +2,7 @@
 #include "common/base/coerce.h"
 #include "common/base/date_math.h"
 #include "common/base/inet.h"
+#include "common/base/num.h"
 #include "engine/mapping/document_int.h"
 
 #include <math.h>
@@ -104,6 +105,17 @@ static enum err take_end(struct doc_parser *p, const struct field *f, const stru
     return e;
 }
 
+static void put_end(struct buf *b, enum field_type t, int64_t v)
+{
+    if (t == FT_FLOAT_RANGE) {
+        num_put_float(b, num_to_float(v));
+    } else if (t == FT_DOUBLE_RANGE) {
+        num_put_double(b, num_to_double(v));
+    } else {
+        buf_i64(b, v);
+    }
+}
+
 static enum err check_order(struct doc_parser *p, const struct field *f, const struct doc_value *v)
 {
     bool ip = f->type == FT_IP_RANGE;
@@ -116,8 +128,16 @@ static enum err check_order(struct doc_parser *p, const struct field *f, const s
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "min value cannot be greater than max value for InetAddressRange field");
     }
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "min value (%lld) is greater than max value (%lld)",
-                   (long long)v->range.from, (long long)v->range.to);
+    struct buf from, to;
+    buf_init(&from, NULL, BUF_UNLIMITED);
+    buf_init(&to, NULL, BUF_UNLIMITED);
+    put_end(&from, f->type, v->range.from);
+    put_end(&to, f->type, v->range.to);
+    enum err e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "min value (%.*s) is greater than max value (%.*s)",
+                         STR_ARG(buf_view(&from)), STR_ARG(buf_view(&to)));
+    buf_fini(&from);
+    buf_fini(&to);
+    return e;
 }
 
 enum err doc_range_value(struct doc_parser *p, const struct field *f, const struct json *v)

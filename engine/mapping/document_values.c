@@ -214,6 +214,16 @@ static int64_t sortable(const struct field *f, const struct num *n)
     }
 }
 
+/* A scaled_float has its own words for a number that is not finite. */
+static enum err not_finite(struct doc_parser *p, const struct json *v, enum err e)
+{
+    double d;
+    if (!num_parse_double(json_text(v), &d) || isfinite(d)) {
+        return e;
+    }
+    return err_set(p->em, e, "[scaled_float] only supports finite values, but got [%s]", num_text(d).s);
+}
+
 static enum err number_value(struct doc_parser *p, const struct field *f, const struct json *v)
 {
     struct num n;
@@ -229,6 +239,7 @@ static enum err number_value(struct doc_parser *p, const struct field *f, const 
     if (e != ERR_OK) {
         if (f->type
             == FT_SCALED_FLOAT) { /* its mapper keeps no note, and lets through what is a text or a number */
+            e = e == ERR_ILLEGAL_ARGUMENT ? not_finite(p, v, e) : e;
             return e == ERR_JSON || !f->ignore_malformed ? e : ERR_OK;
         }
         return may_ignore(f, v, e) ? ignore(p, f) : e;

@@ -203,6 +203,14 @@ enum err field_number(const struct field *f, const struct json *v, bool *decimal
     *decimal = false;
     if (f->type == FT_SCALED_FLOAT) {
         enum err e = num_of_text(&n, text, NUM_DOUBLE, true, em);
+        double given;
+        if (e == ERR_ILLEGAL_ARGUMENT && num_parse_double(text, &given)) { /* as BigDecimal says it */
+            return err_set(
+                em, ERR_NUMBER_FORMAT,
+                "Character %c is neither a decimal digit number, decimal point, nor \"e\" notation "
+                "exponential mark.",
+                isnan(given) ? 'N' : 'I');
+        }
         if (e == ERR_OK) {
             double d = scaled(n.d, f->scaling_factor);
             *out = num_double_to_i64(floor(d + 0.5));
@@ -717,26 +725,33 @@ static enum err scaled_bounds(const struct field *f, const struct range_bounds *
     return ERR_OK;
 }
 
-enum err field_date_bounds(struct builder *b, const struct field *f, const struct range_bounds *r,
-                           int64_t *lo, int64_t *hi, struct errmsg *em)
+/* The instants that are given, rounded as exclusive ones are where they are exclusive. */
+static enum err date_ends(struct builder *b, const struct field *f, const struct range_bounds *r, int64_t *lo,
+                          int64_t *hi, struct errmsg *em)
 {
+    enum err e = ERR_OK;
     *lo = INT64_MIN;
     *hi = INT64_MAX;
     if (r->from != NULL) {
-        enum err e = field_date(b, f, json_text(r->from), !r->from_inclusive, r->zone, r->format, lo, em);
-        if (e != ERR_OK) {
-            return e;
-        }
+        e = field_date(b, f, json_text(r->from), !r->from_inclusive, r->zone, r->format, lo, em);
+    }
+    if (e == ERR_OK && r->to != NULL) {
+        e = field_date(b, f, json_text(r->to), r->to_inclusive, r->zone, r->format, hi, em);
+    }
+    return e;
+}
+
+enum err field_date_bounds(struct builder *b, const struct field *f, const struct range_bounds *r,
+                           int64_t *lo, int64_t *hi, struct errmsg *em)
+{
+    enum err e = date_ends(b, f, r, lo, hi, em);
+    if (e == ERR_OK && r->from != NULL) {
         *lo += r->from_inclusive || *lo == INT64_MAX ? 0 : 1; /* the last millisecond that there is */
     }
-    if (r->to != NULL) {
-        enum err e = field_date(b, f, json_text(r->to), r->to_inclusive, r->zone, r->format, hi, em);
-        if (e != ERR_OK) {
-            return e;
-        }
+    if (e == ERR_OK && r->to != NULL) {
         *hi -= r->to_inclusive || *hi == INT64_MIN ? 0 : 1;
     }
-    return ERR_OK;
+    return e;
 }
 
 static enum err ip_bounds(const struct range_bounds *r, uint8_t lo[INET_BYTES], uint8_t hi[INET_BYTES],
@@ -808,7 +823,9 @@ static enum err check_order(const struct field *f, const struct range_bounds *r,
         double d;
         struct str given = json_text(bounds[i]);
         buf_init(&texts[i], NULL, BUF_UNLIMITED);
-        if ((f->type == FT_FLOAT_RANGE || f->type == FT_DOUBLE_RANGE) && num_parse_double(given, &d)) {
+        if (f->type == FT_FLOAT_RANGE && num_parse_double(given, &d)) {
+            num_put_float(&texts[i], (float)d);
+        } else if (f->type == FT_DOUBLE_RANGE && num_parse_double(given, &d)) {
             num_put_double(&texts[i], d);
         } else if (f->type == FT_IP_RANGE && inet_parse(given, address, NULL) == ERR_OK) {
             buf_char(&texts[i], '/');
@@ -866,12 +883,20 @@ static enum err range_of_ranges(struct builder *b, const struct field *f, const 
         return err_no_memory(em);
     }
     struct range_bounds closed = *r;
+    struct field date = *f;
     bool none = false, wrong = false;
     q->field = f;
     q->field_name = f->path;
     q->range_field.relation = (int)r->relation;
     closed.from_inclusive = closed.to_inclusive = true;
-    enum err e = range_bounds_of(b, f, &closed, q, &wrong, em);
+    enum err e;
+    if (f->type == FT_DATE_RANGE) { /* an exclusive end is rounded as such before the ends are compared */
+        date.type = FT_DATE;
+        e = date_ends(b, &date, r, &q->range_field.lo, &q->range_field.hi, em);
+        wrong = q->range_field.lo > q->range_field.hi;
+    } else {
+        e = range_bounds_of(b, f, &closed, q, &wrong, em);
+    }
     if (e == ERR_OK) {
         e = check_order(f, r, (int64_t[2]){q->range_field.lo, q->range_field.hi}, wrong, em);
     }
