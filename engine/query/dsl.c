@@ -115,13 +115,15 @@ static enum err unknown_query(const struct json_pull *p, struct str name, struct
     return err_wrap_at(em, ERR_PARSING, line, col, "unknown query [%.*s]%s", STR_ARG(name), hint);
 }
 
+static enum err negative_boost(struct errmsg *em)
+{
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "negative [boost] are not allowed, use a value between 0 and 1 to deboost");
+}
+
 static enum err check_boost(float boost, struct errmsg *em)
 {
-    if (boost < 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "negative [boost] are not allowed, use a value between 0 and 1 to deboost");
-    }
-    return ERR_OK;
+    return boost < 0 ? negative_boost(em) : ERR_OK;
 }
 
 enum err dsl_parse_query(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
@@ -566,8 +568,9 @@ enum err fuzziness_parse(struct json_pull *p, struct fuzziness *out, struct errm
     if (rest.p == NULL) {
         return err_set(em, ERR_PARSE, "failed to find low and high distance values");
     }
-    if (!num_parse_i32(low, &out->low) || !num_parse_i32(rest, &out->high)) {
-        err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(low));
+    bool low_read = num_parse_i32(low, &out->low);
+    if (!low_read || !num_parse_i32(rest, &out->high)) {
+        err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(low_read ? rest : low));
         return err_wrap(em, ERR_PARSE, "failed to parse [%.*s] as a \"auto:int,int\"", STR_ARG(s));
     }
     if (out->low < 0 || out->high < 0 || out->low > out->high) {
@@ -594,7 +597,7 @@ enum err fuzziness_distance(const struct fuzziness *f, struct str term, uint32_t
         for (size_t i = 0; i < n; i++) {
             upper[i] = (char)toupper((unsigned char)f->text.p[i]);
         }
-        return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", (int)n, upper);
+        return jr_bad_double((struct str){upper, n}, em);
     }
     *out = v < 1 ? 0 : v < 2 ? 1 : 2;
     if (v < 0) {
@@ -617,16 +620,8 @@ static enum err add_field_boost(struct json_pull *p, struct arena *arena, bool k
     if (hat != SIZE_MAX) {
         struct str number = str_slice(s, hat + 1, s.n);
         fb.pattern = str_slice(s, 0, hat);
-        bool is_number = num_parse_float(number, &fb.boost);
-        if (is_number && signbit(fb.boost)) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                           "negative [boost] are not allowed, use a value between 0 and 1 to deboost");
-        }
-        if (!is_number) {
-            if (number.n == 0) {
-                return err_set(em, ERR_NUMBER_FORMAT, "empty String");
-            }
-            return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(number));
+        if (!num_parse_float(number, &fb.boost)) {
+            return jr_bad_double(number, em);
         }
     }
     for (size_t i = 0; i < out->n; i++) {
@@ -641,6 +636,16 @@ static enum err add_field_boost(struct json_pull *p, struct arena *arena, bool k
     }
     out->v = v;
     out->v[out->n++] = fb;
+    return ERR_OK;
+}
+
+enum err field_boosts_check(const struct field_boosts *b, struct errmsg *em)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (signbit(b->v[i].boost) && !isnan(b->v[i].boost)) { /* -0.0 too */
+            return negative_boost(em);
+        }
+    }
     return ERR_OK;
 }
 

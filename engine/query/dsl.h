@@ -130,6 +130,8 @@ struct field_boosts {
 /* "fields" of the queries over several fields: the cursor stands on its array or single value. */
 enum err field_boosts_parse(struct json_pull *p, struct arena *arena, const char *query,
                             struct field_boosts *out, struct errmsg *em);
+/* Looked at once all is read, as a later boost replaces an earlier one. ERR_ILLEGAL_ARGUMENT: one is negative. */
+enum err field_boosts_check(const struct field_boosts *b, struct errmsg *em);
 
 /* Script.parse: a text or an object; the tree is kept. */
 enum err script_form_parse(struct json_pull *p, const struct json **out, struct errmsg *em);

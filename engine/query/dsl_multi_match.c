@@ -59,20 +59,24 @@ static enum err check(struct json_pull *p, const struct dsl_multi *q, struct err
         return json_pull_err(p, em, ERR_PARSING, "Fuzziness not allowed for type [%.*s]",
                              STR_ARG(q->type_text));
     }
-    if (q->slop < 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No negative slop allowed.");
-    }
     if (q->slop != 0 && q->type == MULTI_BOOL_PREFIX) {
         return json_pull_err(p, em, ERR_PARSING, "[slop] not allowed for type [bool_prefix]");
     }
     if (q->cutoff != INFINITY && q->type == MULTI_BOOL_PREFIX) {
         return json_pull_err(p, em, ERR_PARSING, "[cutoff_frequency] not allowed for type [bool_prefix]");
     }
-    if (q->prefix_length < 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No negative prefix length allowed.");
+    enum err e = field_boosts_check(&q->fields, em);
+    if (e != ERR_OK) {
+        return e;
     }
     if (q->max_expansions <= 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Max expansions must be strictly great than zero.");
+    }
+    if (q->prefix_length < 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No negative prefix length allowed.");
+    }
+    if (q->slop < 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No negative slop allowed.");
     }
     return ERR_OK;
 }

@@ -55,6 +55,10 @@ static enum err check(struct json_pull *p, const struct string_query *q, struct 
     if (q->query.p == NULL) {
         return json_pull_err(p, em, ERR_PARSING, "[query_string] must be provided with a [query]");
     }
+    enum err negative = field_boosts_check(&q->fields, em);
+    if (negative != ERR_OK) {
+        return negative;
+    }
     if (q->fields.n > 0 && q->default_field.p != NULL) {
         return err_set(em, ERR_QUERY_VALIDATION,
                        "Validation Failed: 1: [query_string] cannot use [fields] parameter in conjunction "

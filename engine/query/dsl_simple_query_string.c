@@ -126,7 +126,7 @@ static enum err parse_simple(struct json_pull *p, struct arena *arena, struct ds
     if (q->query.p == NULL) {
         return json_pull_err(p, em, ERR_PARSING, "[simple_query_string] query text missing");
     }
-    return ERR_OK;
+    return field_boosts_check(&q->fields, em);
 }
 
 /* ---- the language ---- */
