@@ -233,7 +233,8 @@ static enum err whole_of_text(struct num *out, struct str s, struct str shown, e
     int64_t min, max;
     num_range(type == NUM_BYTE ? NUM_INTEGER : type, &min, &max); /* bytes are read as ints first */
     bool decimal = read_decimal(t, &d);
-    if ((decimal || type != NUM_LONG) && num_parse_double(t, &whole)
+    bool of_document = type == NUM_LONG && shown.p == s.p; /* a query looks at the double first */
+    if ((decimal || !of_document) && num_parse_double(t, &whole)
         && (whole < (double)min || whole > (double)max)) {
         return out_of_range(shown, type == NUM_BYTE ? NUM_INTEGER : type, em);
     }
