@@ -45,6 +45,9 @@ struct coordinator_opts { /* all borrowed: they outlive the coordinator */
     const struct executor *timer_loop, *workers;
     /* Where requests are read that may take long to read; NULL: where they arrive. */
     const struct executor *requests;
+    /* Where requests without a body go that may be about many indices; NULL: where they arrive. They do not wait for what is long to
+     * read: a cluster's health is one. */
+    const struct executor *listings;
     const struct transport *transport; /* NULL: the node is alone */
     struct str node_id, node_name, cluster_name;
     const struct settings *node_settings;

@@ -569,11 +569,13 @@ static void get_task(void *arg)
     struct shard *sh = r->sh;
     struct engine_doc doc = {0};
     enum err e = ERR_OK;
-    bool open = shard_readable(sh, &rq->rq.error);
+    bool open = shard_readable(sh, &rq->rq.error), gone = shard_rq_cancelled(&rq->rq);
     if (open && sh->hidden) {
         err_set(&rq->rq.error, ERR_NO_SHARD, "the copy recovers");
+    } else if (open && gone) { /* while it waited for its turn */
+        err_set(&rq->rq.error, ERR_CANCELLED, "task cancelled");
     }
-    if (!open || sh->hidden) {
+    if (!open || sh->hidden || gone) {
         shard_release(sh);
         shard_rq_answer(&rq->rq);
         return;

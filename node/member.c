@@ -310,6 +310,7 @@ static enum err open_coordinator(struct member *m, struct errmsg *em)
                                  .timer_loop = o->loop,
                                  .workers = o->searches,
                                  .requests = o->requests,
+                                 .listings = o->listings,
                                  .node_id = o->id,
                                  .node_name = o->name,
                                  .cluster_name = o->conf->cluster_name,

@@ -23,7 +23,9 @@ struct member_opts { /* all borrowed: they outlive the member */
     const struct executor *loop;     /* the main loop: coordination, and what follows applied states */
     const struct timers *timers;     /* the loop's */
     const struct executor *writes, *searches, *background; /* pools */
-    const struct executor *requests;               /* a pool: where requests are read; NULL: on their loops */
+    const struct executor *requests; /* a pool: where requests are read; NULL: on their loops */
+    const struct executor
+        *listings; /* another: where answers about many indices are made; NULL: on their loops */
     const struct executor *compute;                /* one thread: the master's work */
     const struct executor *disk;                   /* one thread: terms and states */
     const struct transport *transport;             /* not started yet */

@@ -50,7 +50,8 @@ struct node {
     const void *levels_of[2]; /* the settings that the log's levels were last read from */
     bool complained;          /* of the files as they are */
     bool reloading;           /* the files are being looked at, or read */
-    struct pool *write_pool, *search_pool, *background_pool, *master_pool, *state_pool, *request_pool;
+    struct pool *write_pool, *search_pool, *background_pool, *master_pool, *state_pool, *request_pool,
+        *listing_pool;
     struct transport_nng *transport;
     struct member *member;
     struct http_server *http;
@@ -194,6 +195,7 @@ static enum err open_pools(struct node *n, unsigned cores, struct errmsg *em)
     const struct pool_plan master = {"master", NULL, NULL, 1, -1};
     const struct pool_plan state = {"state", NULL, NULL, 1, -1}; /* the cluster state's disk */
     const struct pool_plan request = {"request", NULL, NULL, MAX_OF(cores, 2U), REQUESTS_MAX};
+    const struct pool_plan listing = {"listing", NULL, NULL, 2, REQUESTS_MAX};
     enum err e = new_pool(n, &n->write_pool, &write, em);
     e = e == ERR_OK ? new_pool(n, &n->search_pool, &search, em) : e;
     if (e == ERR_OK) {
@@ -202,6 +204,7 @@ static enum err open_pools(struct node *n, unsigned cores, struct errmsg *em)
     e = e == ERR_OK ? new_pool(n, &n->background_pool, &background, em) : e;
     e = e == ERR_OK ? new_pool(n, &n->master_pool, &master, em) : e;
     e = e == ERR_OK ? new_pool(n, &n->request_pool, &request, em) : e;
+    e = e == ERR_OK ? new_pool(n, &n->listing_pool, &listing, em) : e;
     return e == ERR_OK ? new_pool(n, &n->state_pool, &state, em) : e;
 }
 
@@ -370,6 +373,7 @@ static enum err open_member(struct node *n, struct errmsg *em)
                             .writes = pool_executor(n->write_pool),
                             .searches = pool_executor(n->search_pool),
                             .requests = pool_executor(n->request_pool),
+                            .listings = pool_executor(n->listing_pool),
                             .background = pool_executor(n->background_pool),
                             .compute = pool_executor(n->master_pool),
                             .disk = pool_executor(n->state_pool),
@@ -630,6 +634,7 @@ void node_close(struct node *n)
     pool_free(n->master_pool);
     pool_free(n->state_pool);
     pool_free(n->request_pool);
+    pool_free(n->listing_pool);
     pool_free(n->search_pool);
     pool_free(n->write_pool);
     pool_free(n->background_pool);

@@ -11,6 +11,20 @@ void jsonw_init(struct jsonw *w, struct buf *out, bool pretty)
     *w = (struct jsonw){.out = out, .pretty = pretty};
 }
 
+struct jsonw_mark jw_mark(const struct jsonw *w)
+{
+    return (struct jsonw_mark){w->out->n, bits_test(w->has_kids, w->depth)};
+}
+
+void jw_rewind(struct jsonw *w, const struct jsonw_mark *m)
+{
+    buf_truncate(w->out, MIN_OF(m->n, w->out->n));
+    w->after_key = false;
+    if (!m->has_kids) {
+        bits_clear(w->has_kids, w->depth);
+    }
+}
+
 static void indent(struct jsonw *w)
 {
     buf_char(w->out, '\n');

@@ -20,6 +20,14 @@ struct jsonw {
 
 void jsonw_init(struct jsonw *w, struct buf *out, bool pretty);
 
+/* Where the text stands: what is written behind it, whole values and members, can be taken back as long as what was open is. */
+struct jsonw_mark {
+    size_t n;
+    bool has_kids;
+};
+struct jsonw_mark jw_mark(const struct jsonw *w);
+void jw_rewind(struct jsonw *w, const struct jsonw_mark *m);
+
 void jw_obj(struct jsonw *w);     /* { */
 void jw_obj_end(struct jsonw *w); /* } */
 void jw_arr(struct jsonw *w);     /* [ */

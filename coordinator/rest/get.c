@@ -3,8 +3,13 @@
 #include "coordinator/ask.h"
 #include "coordinator/routing_required.h"
 
+#include "common/base/stop.h"
 #include "engine/index/engine.h"
 #include "engine/search/source_filter.h"
+
+/* Work that the loop does itself: bytes of a source times patterns, each with what the steps of a pattern take. */
+#define FILTER_QUICK MIB
+#define FILTER_STEPS 16
 
 enum err get_version_type(struct str text, int *out, struct errmsg *em)
 {
@@ -108,26 +113,14 @@ bool get_version_clashes(const struct get_call *g, struct errmsg *em)
     return true;
 }
 
-static void send_source(struct get_call *g)
+static void source_missing(struct get_call *g)
 {
     struct rest *r = g->r;
     struct errmsg em;
-    if (!g->rq.found || g->rq.source.n == 0) {
-        err_set(&em, ERR_RESOURCE_NOT_FOUND,
-                g->rq.found ? "Source not found [%.*s]/[%.*s]/[%.*s]"
-                            : "Document not found [%.*s]/[%.*s]/[%.*s]",
-                STR_ARG(rest_param(r, "index")), STR_ARG(g->type), STR_ARG(g->rq.id));
-        fail_get(g, &em);
-        return;
-    }
-    struct buf b;
-    struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    get_write_source(&w, &g->filter, g->rq.source, &g->rq.rq.arena);
-    shard_rq_fini(&g->rq.rq);
-    r->unfiltered = true;
-    rest_send(r, 200, &b);
+    err_set(&em, ERR_RESOURCE_NOT_FOUND,
+            g->rq.found ? "Source not found [%.*s]/[%.*s]/[%.*s]" : "Document not found [%.*s]/[%.*s]/[%.*s]",
+            STR_ARG(rest_param(r, "index")), STR_ARG(g->type), STR_ARG(g->rq.id));
+    fail_get(g, &em);
 }
 
 static void write_ignored(struct jsonw *w, const struct str *names, uint32_t n)
@@ -195,6 +188,40 @@ void get_drop_other_type(struct get_call *g)
     }
 }
 
+static void answer(struct get_call *g)
+{
+    struct rest *r = g->r;
+    struct buf b;
+    struct jsonw w;
+    struct stop st = {.asked = rest_gone, .self = r->http};
+    int status = g->rq.found ? 200 : 404;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    stop_enter(&st);
+    if (g->source_only) {
+        get_write_source(&w, &g->filter, g->rq.source, &g->rq.rq.arena);
+        r->unfiltered = true;
+    } else {
+        get_write(g, &w);
+    }
+    stop_leave(&st);
+    shard_rq_fini(&g->rq.rq);
+    rest_send(r, status, &b);
+}
+
+static void answer_apart(void *arg)
+{
+    answer(arg);
+}
+
+/* Does a loop have the time to filter the source? */
+static bool answer_is_quick(const struct get_call *g)
+{
+    const struct source_filter *f = &g->filter;
+    size_t patterns = (size_t)f->n_includes + f->n_excludes;
+    return patterns == 0 || g->rq.source.n <= FILTER_QUICK / (patterns * FILTER_STEPS);
+}
+
 static void got(struct shard_rq *rq)
 {
     struct get_call *g = (struct get_call *)rq;
@@ -205,18 +232,15 @@ static void got(struct shard_rq *rq)
         fail_get(g, rq->error.n > 0 ? &rq->error : &em);
         return;
     }
-    if (g->source_only) {
-        send_source(g);
+    if (g->source_only && (!g->rq.found || g->rq.source.n == 0)) {
+        source_missing(g);
         return;
     }
-    struct buf b;
-    struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    get_write(g, &w);
-    int status = g->rq.found ? 200 : 404;
-    shard_rq_fini(rq);
-    rest_send(r, status, &b);
+    const struct executor *requests = r->co->o.requests;
+    if (answer_is_quick(g) || !rest_on_loop(r) || requests == NULL
+        || !executor_submit_force(requests, answer_apart, g)) {
+        answer(g);
+    }
 }
 
 static enum err several_indices(struct str name, const struct index_target *t, uint32_t n, struct errmsg *em)
@@ -340,6 +364,8 @@ static void get_any(struct rest *r, struct str type, bool source_only)
     g->rq.want_source =
         source_only || (g->filter.enabled && (!g->fields_given || filter != NULL || g->source_field));
     g->rq.here = rest_on_loop(r);
+    g->rq.rq.cancelled = rest_gone;
+    g->rq.rq.cancel_self = r->http;
     struct ask_where where = ask_anywhere(r->co, r->state, preference);
     ask_get(r->co, &where, &g->rq);
 }

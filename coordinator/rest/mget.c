@@ -1,6 +1,7 @@
 /* _mget: many documents by id, each read from its shard, answered in the order asked for. */
 #include "common/base/memory_account.h"
 #include "common/base/num.h"
+#include "common/base/stop.h"
 #include "coordinator/ask.h"
 #include "coordinator/rest/get.h"
 #include "engine/index/engine.h"
@@ -282,13 +283,18 @@ static void write_slot(struct jsonw *w, struct mget_slot *s, const struct mget_i
 /* What was read, in the order asked for. */
 static void write_slots(struct mget *m)
 {
+    struct stop st = {.asked = rest_gone, .self = m->r->http};
+    stop_enter(&st);
     for (uint32_t i = 0; i < m->n_slots; i++) {
         struct mget_slot *s = &m->slots[i];
-        write_slot(&m->w, s, &m->items[m->begun - m->n_slots + i]);
+        if (!stop_now()) {
+            write_slot(&m->w, s, &m->items[m->begun - m->n_slots + i]);
+        }
         if (!s->failed) {
             shard_rq_fini(&s->g.rq.rq);
         }
     }
+    stop_leave(&st);
 }
 
 static void slot_done(struct shard_rq *rq);
@@ -321,6 +327,8 @@ static void locate(struct mget *m, struct mget_slot *s, const struct mget_item *
     struct shard_ref shard = s->g.rq.rq.shard;
     shard_rq_init(&s->g.rq.rq, slot_done, m);
     s->g.rq.rq.shard = shard;
+    s->g.rq.rq.cancelled = rest_gone;
+    s->g.rq.rq.cancel_self = m->r->http;
 }
 
 /* The next ones. The count begins one too high, so that nothing is written while requests are still being sent; false:

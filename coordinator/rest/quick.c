@@ -4,6 +4,10 @@
 
 #define BODY_QUICK    8192        /* bytes that are read as a tree */
 #define BODY_DOCUMENT (256 * KIB) /* that are only looked through, or passed on */
+#define URL_QUICK     1024        /* bytes of a URL, whose parts may be patterns for all indices */
+#define INDICES_QUICK 32          /* indices that an answer may be about */
+#define STATE_QUICK   (32 * KIB)  /* bytes of their mappings and aliases, and of templates */
+#define ALIAS_BYTES   128         /* of an alias, or a template */
 
 static bool is_one_of(struct str s, const char *const *names, size_t n)
 {
@@ -51,6 +55,34 @@ static bool has_long_words(struct str body)
     return false;
 }
 
+/* Is it about so little, even where it is about all indices? */
+static bool is_small(const struct cluster_state *s)
+{
+    size_t bytes = (size_t)s->n_templates * ALIAS_BYTES;
+    for (uint32_t i = 0; s->n_indices <= INDICES_QUICK && i < s->n_indices; i++) {
+        bytes += s->indices[i]->mapping.n + s->indices[i]->n_aliases * (size_t)ALIAS_BYTES;
+    }
+    return s->n_indices <= INDICES_QUICK && bytes <= STATE_QUICK;
+}
+
+static bool is_plain_name(struct str s)
+{
+    return s.n > 0 && s.p[0] != '_' && memchr(s.p, '*', s.n) == NULL && memchr(s.p, ',', s.n) == NULL
+           && memchr(s.p, '%', s.n) == NULL;
+}
+
+/* Of a request without a body: the answer may be about all indices, their shards, and their fields. */
+static bool is_about_little(const struct rest *r, const struct str *parts, unsigned n_parts)
+{
+    static const char *const one[] = {"_doc", "_source", "_create", "_search", "_count", "_update", "scroll"};
+    if (r->http->path.n + r->http->query.n > URL_QUICK) {
+        return false;
+    }
+    bool known = n_parts == 0 || (n_parts > 1 && is_one_of(parts[1], one, ARRAY_LEN(one)));
+    return (known && (n_parts == 0 || is_plain_name(parts[0]) || str_is(parts[1], "scroll")))
+           || is_small(r->state);
+}
+
 bool rest_is_quick(const struct rest *r, const struct str *parts, unsigned n_parts)
 {
     static const char *const documents[] = {"_doc", "_create", "_bulk"};
@@ -64,7 +96,7 @@ bool rest_is_quick(const struct rest *r, const struct str *parts, unsigned n_par
         }
     }
     if (body.n == 0) {
-        return true;
+        return is_about_little(r, parts, n_parts);
     }
     if (is_one_of(last, documents, ARRAY_LEN(documents)) || is_one_of(before, documents, 2)) {
         return body.n <= BODY_DOCUMENT;

@@ -509,14 +509,14 @@ static void read_apart(void *arg)
 }
 
 /* Away from the loop, when there is room for it there. */
-static void read_later(struct rest *r, rest_handler handler)
+static void read_later(struct rest *r, rest_handler handler, const struct executor *where)
 {
     struct apart *a = ARENA_NEW(r->arena, struct apart);
     if (a != NULL) {
         *a = (struct apart){r, handler};
     }
     http_hold(r->http);
-    if (a == NULL || !executor_submit(r->co->o.requests, read_apart, a)) {
+    if (a == NULL || !executor_submit(where, read_apart, a)) {
         struct http_request *http = r->http;
         err_set(&r->em, ERR_REJECTED, "rejected execution of a request: queue is full");
         rest_fail(r, NULL);
@@ -615,10 +615,14 @@ void coordinator_handle(void *coordinator, struct http_request *req)
     }
     if (handler == NULL) {
         no_handler(r, allowed);
-    } else if (co->o.requests == NULL || rest_is_quick(r, parts, n)) {
+        return;
+    }
+    const struct executor *apart =
+        r->body.n == 0 && !rest_given(r, "source") ? co->o.listings : co->o.requests;
+    if (apart == NULL || rest_is_quick(r, parts, n)) {
         handler(r);
     } else {
-        read_later(r, handler);
+        read_later(r, handler, apart);
     }
 }
 

@@ -107,7 +107,12 @@ static enum err check_window(const struct run *r)
                        "[index.max_result_window] index level setting.",
                        (long long)max, (long long)s->size);
     }
-    if (s->from < 0) {
+    if (s->from < 0 && s->size > 0 && s->from + s->size <= 0) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                       "numHits must be > 0; please use TotalHitCountCollector if you just need the total "
+                       "hit count");
+    }
+    if (s->from < 0 && s->size > 0) {
         return err_set(r->em, ERR_ARRAY_BOUNDS, "Index %lld out of bounds", (long long)s->from);
     }
     if (!r->shard->scroll && s->from + s->size > max) {

@@ -529,5 +529,6 @@ enum err search_source_parse(struct search_source *s, const struct json *body, s
             return e;
         }
     }
+    s->from = s->size == 0 ? MAX_OF(s->from, (int64_t)0) : s->from; /* no page begins anywhere */
     return s->agg_spec != NULL ? aggs_check(s->agg_spec, em) : ERR_OK;
 }

@@ -1,5 +1,7 @@
 #include "engine/search/source_filter.h"
 
+#include "common/base/stop.h"
+
 #define PATH_MAX_BYTES (8 * KIB)
 
 struct match {
@@ -29,6 +31,9 @@ static struct match match_one(struct str pattern, struct str path)
 static struct match match_any(const struct str *patterns, uint32_t n, struct str path)
 {
     struct match m = {false, false};
+    if (n > 0 && stop_worked(n * (size_t)(path.n + 8))) {
+        return m;
+    }
     for (uint32_t i = 0; i < n; i++) {
         struct match one = match_one(patterns[i], path);
         m.exact |= one.exact;
@@ -42,9 +47,6 @@ struct walk {
     struct jsonw *w;
     struct buf path;
 };
-
-/* Would the value show anything? Objects and arrays that filtering leaves empty are dropped unless a pattern names them. */
-static bool shows(struct walk *k, const struct json *v, bool included);
 
 static bool member_included(struct walk *k, const struct json_member *m, bool included, bool *keep_scalar,
                             bool *whole)
@@ -81,74 +83,74 @@ static void pop(struct walk *k, size_t was)
     buf_truncate(&k->path, was);
 }
 
-static bool object_shows(struct walk *k, const struct json *v, bool included)
+/* Does it show anything? What shows nothing is taken back by the caller, unless a pattern names it: so each value is gone
+ * through once, however deep it is. */
+static bool write_value(struct walk *k, const struct json *v, bool included);
+
+/* A member that patterns may let stand; false: nothing of it stands. */
+static bool write_member(struct walk *k, const struct json_member *m, bool exact, bool whole)
 {
-    bool any = false;
-    for (uint32_t i = 0; i < v->n && !any; i++) {
-        size_t was = push(k, v->members[i].key);
-        bool exact, whole;
-        if (member_included(k, &v->members[i], included, &exact, &whole)) {
-            any = exact || shows(k, &v->members[i].value, exact);
-        }
-        pop(k, was);
+    struct jsonw_mark before = jw_mark(k->w);
+    bool any = exact;
+    jw_key(k->w, m->key);
+    if (whole) {
+        jw_value(k->w, &m->value);
+    } else {
+        any |= write_value(k, &m->value, exact);
+    }
+    if (!any) {
+        jw_rewind(k->w, &before);
     }
     return any;
 }
 
-static bool shows(struct walk *k, const struct json *v, bool included)
+static bool write_object(struct walk *k, const struct json *v, bool included)
 {
-    if (v->type == JSON_OBJECT) {
-        return object_shows(k, v, included);
-    }
-    if (v->type == JSON_ARRAY) {
-        bool any = false;
-        for (uint32_t i = 0; i < v->n && !any; i++) {
-            any = shows(k, &v->items[i], included);
-        }
-        return any;
-    }
-    return included;
-}
-
-static void write_value(struct walk *k, const struct json *v, bool included);
-
-static void write_object(struct walk *k, const struct json *v, bool included)
-{
+    bool any = false;
     jw_obj(k->w);
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
         size_t was = push(k, m->key);
         bool exact, whole;
-        if (member_included(k, m, included, &exact, &whole) && (exact || shows(k, &m->value, exact))) {
-            jw_key(k->w, m->key);
-            if (whole) {
-                jw_value(k->w, &m->value);
-            } else {
-                write_value(k, &m->value, exact);
-            }
+        if (member_included(k, m, included, &exact, &whole)) {
+            any |= write_member(k, m, exact, whole);
         }
         pop(k, was);
     }
     jw_obj_end(k->w);
+    return any;
 }
 
-static void write_value(struct walk *k, const struct json *v, bool included)
+static bool write_array(struct walk *k, const struct json *v, bool included)
+{
+    bool any = false;
+    jw_arr(k->w);
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json *item = &v->items[i];
+        bool container = item->type == JSON_OBJECT || item->type == JSON_ARRAY;
+        if (container || included) {
+            struct jsonw_mark before = jw_mark(k->w);
+            bool shows = write_value(k, item, included);
+            if (!shows) {
+                jw_rewind(k->w, &before);
+            }
+            any |= shows;
+        }
+    }
+    jw_arr_end(k->w);
+    return any;
+}
+
+static bool write_value(struct walk *k, const struct json *v, bool included)
 {
     if (v->type == JSON_OBJECT) {
-        write_object(k, v, included);
-    } else if (v->type == JSON_ARRAY) {
-        jw_arr(k->w);
-        for (uint32_t i = 0; i < v->n; i++) {
-            const struct json *item = &v->items[i];
-            bool container = item->type == JSON_OBJECT || item->type == JSON_ARRAY;
-            if (container ? shows(k, item, included) : included) {
-                write_value(k, item, included);
-            }
-        }
-        jw_arr_end(k->w);
-    } else {
-        jw_value(k->w, v);
+        return write_object(k, v, included);
     }
+    if (v->type == JSON_ARRAY) {
+        return write_array(k, v, included);
+    }
+    jw_value(k->w, v);
+    return included;
 }
 
 void source_filter_write(const struct json *source, const struct source_patterns *p, struct jsonw *w)

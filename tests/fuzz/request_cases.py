@@ -17,6 +17,7 @@ import bodies  # noqa: E402
 from draw import Draw  # noqa: E402
 from node import SHARED  # noqa: E402
 from request_client import errors_in  # noqa: E402
+from request_documents import documents_case  # noqa: E402
 from world import World  # noqa: E402
 
 DIFFER_REQUESTS = 25
@@ -89,7 +90,8 @@ def differ_case(seed, area, prefix):
 class Sources:
     """All cases, and what is taken from one into another: values by their key, paths, parameters."""
 
-    def __init__(self, own):
+    def __init__(self, own, documents=0.1):
+        self.documents = documents  # the share of cases of request_documents.py
         self.cases = list(recorded(own))
         self.areas = sorted(os.path.basename(p)[:-3] for p in glob.glob(os.path.join(HERE, "..", "differ", "areas", "[a-z]*.py")))
         self.values, self.paths, self.parameters, self.texts = {}, set(), set(PARAMETERS), []
@@ -120,6 +122,8 @@ class Sources:
 
     def case(self, rng, worker):
         """(name, what to delete, steps) of a random case."""
+        if rng.random() < self.documents:
+            return documents_case(rng, worker)
         if rng.random() < 0.4:
             area, prefix = rng.choice(self.areas), f"w{worker}-"
             names, steps = differ_case(rng.random(), area, prefix)

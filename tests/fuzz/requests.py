@@ -50,7 +50,7 @@ SHRINK_AT_MOST = 5      # findings of one round
 class Fuzz:
     def __init__(self, args):
         self.args, self.seed, self.round = args, args.seed, 0
-        self.sources, self.judge = Sources(args.own), Judge(None if args.any_error else answers_of_recordings(args.own))
+        self.sources, self.judge = Sources(args.own, args.documents), Judge(None if args.any_error else answers_of_recordings(args.own))
         self.lock, self.findings, self.suspects, self.waits, self.total = threading.Lock(), {}, [], 0, 0
         self.node, self.rss, self.until, self.over = None, [], 0.0, False
 
@@ -419,6 +419,7 @@ def main():
     parser.add_argument("--oracle", help="URL of an Elasticsearch 7.12.1 that is asked what it answers where we answer 500")
     parser.add_argument("--own", action="store_true", help="only requests that lie in the project, not the recordings beside it")
     parser.add_argument("--any-error", action="store_true", help="a 500 is no finding: which of them Elasticsearch gives too has to be looked at by hand")
+    parser.add_argument("--documents", type=float, default=0.1, help="the share of cases of deep, wide and long documents, and of requests that show parts of them")
     parser.add_argument("--again")
     args = parser.parse_args()
     fuzz = Fuzz(args)

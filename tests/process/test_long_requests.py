@@ -141,6 +141,10 @@ REQUESTS = {
     "inner hits of nested documents": search({"size": 200, "query": {"nested": {"path": "c", "query": {"match_all": {}}, "inner_hits": {"size": 100, "script_fields": {"s": {"script": SLOW_SCRIPT}}}}}}, "/deep/_search"),
     **{f"a long text, highlighted ({kind})": search({"query": {"match": {"b1": "same other"}}, "highlight": {"require_field_match": False, "number_of_fragments": 100, "fields": {"b*": {"type": kind}}}}, "/big/_search")
        for kind in ("plain", "unified", "fvh")},
+    "groups of all words": search({"size": 20000, "collapse": {"field": "word", "inner_hits": [{"name": f"i{k}", "size": 3} for k in range(3)]}}),
+    "large documents": ("POST", "/big/_mget", json.dumps({"ids": ["1"] * 1000})),
+    "large documents that are filtered": ("POST", "/big/_mget", json.dumps({"docs": [{"_id": "1", "_source": ["b*"]}] * 1000})),
+    "a thousand patterns of a source": search({"size": 10000, "_source": [f"*{i}*.a*b*c*d" for i in range(1000)]}),
     "a pattern of an index's analyzer": query({"match": {"slow": {"query": " ".join("a" * 60 + "b" for _ in range(300))}}}),
 }
 SLOW_UPDATE_SOURCE = "double s = 0; for (int i = 0; i < 200000; ++i) { s += i % 7 } ctx._source.n = s"

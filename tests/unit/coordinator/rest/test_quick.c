@@ -4,7 +4,9 @@
 #include <check.h>
 #include <stdlib.h>
 
-static bool quick(const char *path, struct str body, const char *source)
+static struct cluster_state none; /* a cluster without indices */
+
+static bool quick_among(struct cluster_state *state, const char *path, struct str body, const char *source)
 {
     struct str parts[8], rest = str_of(path);
     unsigned n = 0;
@@ -12,10 +14,16 @@ static bool quick(const char *path, struct str body, const char *source)
         parts[n++] = str_cut(rest, '/', &rest);
     }
     struct uri_param param = {STR("source"), source != NULL ? str_of(source) : STR("")};
-    struct rest r = {.body = body};
+    struct http_request http = {.path = str_of(path)};
+    struct rest r = {.body = body, .http = &http, .state = state};
     r.params.v = &param;
     r.params.n = source != NULL ? 1 : 0;
     return rest_is_quick(&r, parts, n);
+}
+
+static bool quick(const char *path, struct str body, const char *source)
+{
+    return quick_among(&none, path, body, source);
 }
 
 START_TEST(short_ones_are)
@@ -54,6 +62,39 @@ START_TEST(settings_are_not)
 }
 END_TEST
 
+/* Without a body: what is about one index or none, else what is about few. */
+START_TEST(those_about_many_are_not)
+{
+    static const char *const about_one[] = {"i/_doc/1", "i/_source/1", "i/_search", "i/_count",
+                                            "_search/scroll"};
+    static const char *const about_all[] = {"_mapping",  "_cat/indices", "_search", "i,j/_search",
+                                            "i*/_count", "_all",         "i",       "_nodes/stats"};
+    struct index_meta wide = {.mapping = {NULL, 100000}}, aliases = {.n_aliases = 1000},
+                      small = {.n_aliases = 1};
+    struct index_meta *many[100], *one_wide[] = {&wide}, *one_known[] = {&aliases};
+    for (size_t i = 0; i < ARRAY_LEN(many); i++) {
+        many[i] = &small;
+    }
+    struct cluster_state large[] = {{.indices = many, .n_indices = 100},
+                                    {.indices = one_wide, .n_indices = 1},
+                                    {.indices = one_known, .n_indices = 1},
+                                    {.n_templates = 1000}},
+                         few = {.indices = many, .n_indices = 10};
+    static char url[2000];
+    memset(url, '*', sizeof(url) - 1);
+    ck_assert(!quick(url, STR(""), NULL));
+    for (size_t i = 0; i < ARRAY_LEN(about_all); i++) {
+        ck_assert_msg(quick_among(&few, about_all[i], STR(""), NULL), "%s", about_all[i]);
+        for (size_t k = 0; k < ARRAY_LEN(large); k++) {
+            ck_assert_msg(!quick_among(&large[k], about_all[i], STR(""), NULL), "%s %zu", about_all[i], k);
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LEN(about_one); i++) {
+        ck_assert_msg(quick_among(&large[0], about_one[i], STR(""), NULL), "%s", about_one[i]);
+    }
+}
+END_TEST
+
 START_TEST(long_ones_are_not)
 {
     static char text[257 * 1024];
@@ -74,6 +115,7 @@ int main(void)
     tcase_add_test(c, short_ones_are);
     tcase_add_test(c, settings_are_not);
     tcase_add_test(c, long_ones_are_not);
+    tcase_add_test(c, those_about_many_are_not);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

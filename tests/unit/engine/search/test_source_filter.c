@@ -1,6 +1,7 @@
 /* _source patterns: what stays of arrays and objects, by examples that Elasticsearch was seen to answer. */
 #include <check.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "engine/search/source_filter.h"
 
@@ -46,6 +47,42 @@ START_TEST(includes_reach_below)
 }
 END_TEST
 
+#define LEVELS   900
+#define LIMIT_MS 500 /* a few are needed; gone through from each level anew, as it once was, it was seconds */
+
+/* An object below an object and so on, of which a pattern names the last. */
+START_TEST(deep_ones_are_gone_through_once)
+{
+    struct buf source, want;
+    buf_init(&source, NULL, BUF_UNLIMITED);
+    buf_init(&want, NULL, BUF_UNLIMITED);
+    for (int i = 0; i < LEVELS; i++) {
+        buf_z(&source, "{\"object\":");
+        buf_z(&want, "{\"object\":");
+    }
+    buf_z(&source, "{\"x\":1,\"z\":2}");
+    buf_z(&want, "{\"z\":2}");
+    for (int i = 0; i < LEVELS; i++) {
+        buf_z(&source, ",\"p\":{\"q\":[{}]}}");
+        buf_char(&want, '}');
+    }
+    buf_char(&source, '\0');
+    buf_char(&want, '\0');
+    clock_t start = clock();
+    expect(source.p, "*.o*t.z", NULL, want.p);
+    ck_assert_int_lt((clock() - start) * 1000 / CLOCKS_PER_SEC, LIMIT_MS);
+    buf_fini(&source);
+    buf_fini(&want);
+}
+END_TEST
+
+START_TEST(what_shows_nothing_leaves_nothing)
+{
+    expect("{\"a\":{\"b\":[[{\"c\":1}],{}]},\"n\":[{},[{\"p\":1}],{\"q\":2}],\"z\":{\"q\":3}}", "*.q", NULL,
+           "{\"n\":[{\"q\":2}],\"z\":{\"q\":3}}");
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("source_filter");
@@ -53,6 +90,8 @@ int main(void)
     tcase_add_test(t, objects_that_lose_all_in_arrays_go);
     tcase_add_test(t, untouched_values_stay_whole);
     tcase_add_test(t, includes_reach_below);
+    tcase_add_test(t, deep_ones_are_gone_through_once);
+    tcase_add_test(t, what_shows_nothing_leaves_nothing);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
