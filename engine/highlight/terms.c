@@ -97,6 +97,8 @@ static enum err collect(struct hl_terms *t, const struct query *q, float boost, 
         return q->field != NULL && q->field->type == FT_IP ? ERR_OK : collect_terms(t, q, boost, em);
     case Q_PHRASE:
         return add_phrase(t, q, boost, em);
+    case Q_SPANS:
+        return q->spans.paths != NULL ? collect(t, q->spans.paths, boost, em) : ERR_OK;
     case Q_PREFIX:
     case Q_WILDCARD:
     case Q_REGEXP:

@@ -4,6 +4,9 @@
 
 struct paths {
     struct text_run *r;
+    bool as_spans; /* the paths become spans, not queries */
+    struct span_part *spans;
+    size_t spans_cap;
     const struct text_tokens *t;
     int32_t end;
     enum match_kind kind;
@@ -18,8 +21,27 @@ static int32_t end_of(const struct text_token *t)
     return t->position + t->length;
 }
 
+/* The path as one term, or terms one right behind the other. */
+static enum err add_span(struct paths *p)
+{
+    struct span_part *terms = ARENA_ARRAY(p->r->b->arena, struct span_part, p->depth);
+    struct span_part *all = arena_grow(p->r->b->arena, p->spans, p->n, &p->spans_cap, sizeof(*all));
+    if (terms == NULL || all == NULL) {
+        return err_no_memory(p->r->em);
+    }
+    for (uint32_t i = 0; i < p->depth; i++) {
+        terms[i] = (struct span_part){.kind = SPAN_TERM, .term = p->path[i].text};
+    }
+    p->spans = all;
+    all[p->n++] = p->depth == 1 ? terms[0] : (struct span_part){SPAN_NEAR, STR_NULL, terms, p->depth};
+    return ERR_OK;
+}
+
 static enum err add_path(struct paths *p)
 {
+    if (p->as_spans) {
+        return add_span(p);
+    }
     struct text_tokens one = {
         .v = ARENA_ARRAY(p->r->b->arena, struct text_token, p->depth), .n = p->depth, .of_graph = true};
     if (one.v == NULL) {
@@ -167,8 +189,85 @@ enum err text_graph_boolean(struct text_run *r, const struct text_tokens *t, enu
     return bool_done(r->b, &bb, out, r->em);
 }
 
+/* What stands between two places that all paths share, as one span. part->n 0 and no term: nothing. */
+static enum err span_section(struct text_run *r, const struct text_tokens *t, int32_t from, int32_t to,
+                             struct span_part *part)
+{
+    uint32_t n;
+    bool side = side_path(t, from, &n);
+    struct paths p = {.r = r, .t = t, .end = to, .as_spans = true};
+    p.path = ARENA_ARRAY(r->b->arena, struct text_token, t->n);
+    if (p.path == NULL) {
+        return err_no_memory(r->em);
+    }
+    enum err e = ERR_OK;
+    if (side) {
+        e = walk(&p, from);
+    }
+    for (uint32_t i = 0; !side && i < t->n && e == ERR_OK; i++) {
+        if (t->v[i].position == from) {
+            p.path[0] = t->v[i];
+            p.depth = 1;
+            e = add_span(&p);
+        }
+    }
+    if (e == ERR_OK) {
+        *part = p.n == 1 && !side ? p.spans[0] : (struct span_part){SPAN_OR, STR_NULL, p.spans, p.n};
+    }
+    return e;
+}
+
+static enum err span_root(struct text_run *r, const struct text_tokens *t, struct span_part **out)
+{
+    int32_t begin = t->v[0].position, end = last_end(t);
+    struct span_part *v = ARENA_ARRAY(r->b->arena, struct span_part, (size_t)(end - begin)),
+                     *root = ARENA_NEW(r->b->arena, struct span_part);
+    uint32_t n = 0;
+    if (v == NULL || root == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (int32_t from = begin, to; from < end; from = to) {
+        for (to = from + 1; to < end && !all_meet(t, to); to++) {
+        }
+        enum err e = span_section(r, t, from, to, &v[n]);
+        if (e != ERR_OK) {
+            return e;
+        }
+        n += v[n].kind == SPAN_TERM || v[n].n > 0 ? 1 : 0; /* a gap is none */
+    }
+    *root = n == 1 ? v[0] : (struct span_part){SPAN_NEAR, STR_NULL, v, n};
+    *out = root;
+    return ERR_OK;
+}
+
+/* Without slop: spans. Their field is not asked for positions. */
+static enum err graph_spans(struct text_run *r, const struct text_tokens *t, struct query **out)
+{
+    struct query *q = qnode_new(r->b, Q_SPANS), *paths = NULL;
+    struct span_part *root = NULL;
+    if (q == NULL) {
+        return err_no_memory(r->em);
+    }
+    enum err e = span_root(r, t, &root);
+    if (e == ERR_OK && text_has_positions(r->field)) {
+        int32_t slop = r->slop;
+        r->slop = 0;
+        e = any_path(r, t, t->v[0].position, last_end(t), MATCH_PHRASE, &paths);
+        r->slop = slop;
+    }
+    q->field = r->field;
+    q->field_name = r->field->path;
+    q->spans.root = root;
+    q->spans.paths = paths;
+    *out = q;
+    return e;
+}
+
 enum err text_graph_phrase(struct text_run *r, const struct text_tokens *t, enum match_kind kind,
                            struct query **out)
 {
+    if (kind == MATCH_PHRASE && r->slop <= 0 && r->group == NULL) {
+        return graph_spans(r, t, out);
+    }
     return any_path(r, t, t->v[0].position, last_end(t), kind, out);
 }

@@ -450,6 +450,9 @@ static void print(const struct query *q, struct buf *out)
     case Q_PHRASE:
         print_phrase(q, out);
         return;
+    case Q_SPANS:
+        span_print(q->spans.root, q->field_name, out);
+        return;
     case Q_PREFIX:
     case Q_WILDCARD:
     case Q_REGEXP:

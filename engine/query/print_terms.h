@@ -9,6 +9,8 @@
 void query_print_bytes(const struct query *q, struct str s, struct buf *out);
 /* Q_TERMS, Q_IDS. `bare`: the clauses of a rewritten one, without what makes their score constant. */
 void query_print_terms(const struct query *q, bool bare, struct buf *out);
+/* A part of Q_SPANS on a field. */
+void span_print(const struct span_part *p, struct str field, struct buf *out);
 /* A script's form: a text, or an object with source, lang and params. */
 void query_print_script(const struct json *form, struct buf *out);
 /* Is it one that rewriting made clauses of? */

@@ -21,6 +21,7 @@ enum query_kind {
     Q_TERMS,   /* any of many terms; constant score */
     Q_SYNONYM, /* terms of one field scored as if they were one */
     Q_PHRASE,  /* terms at positions (several allowed at one), with slop */
+    Q_SPANS,   /* a phrase with several words standing for one: Lucene's span queries */
     Q_PREFIX,  /* the multi-term family: constant score */
     Q_WILDCARD,
     Q_REGEXP,
@@ -67,6 +68,14 @@ struct bool_clause {
 struct phrase_term {
     int32_t position;        /* relative to the phrase */
     const struct str *terms; /* any of them */
+    uint32_t n;
+};
+
+enum span_kind { SPAN_TERM, SPAN_OR, SPAN_NEAR /* one right behind the other */ };
+struct span_part {
+    enum span_kind kind;
+    struct str term;           /* SPAN_TERM */
+    const struct span_part *v; /* of the others */
     uint32_t n;
 };
 
@@ -169,6 +178,11 @@ struct query {
             const struct field *last_field;
             bool boosted_span; /* the request boosts that query itself */
         } phrase;
+        struct {
+            const struct span_part *root;
+            const struct query
+                *paths; /* the same as phrases, which highlighters go by; NULL: the field has no positions */
+        } spans;
         struct {
             struct str pattern; /* prefix, wildcard or regular expression; Q_FUZZY: the term */
             bool case_insensitive;

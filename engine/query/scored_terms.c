@@ -2,6 +2,7 @@
 #include "engine/query/multi_terms.h"
 #include "engine/query/phrase.h"
 #include "engine/query/rewrite.h"
+#include "engine/query/spans.h"
 
 struct gathered {
     struct str (*v)[2];
@@ -26,6 +27,17 @@ static bool add(struct gathered *g, struct str field, struct str term)
     return true;
 }
 
+static bool gather_spans(struct gathered *g, const struct query *q)
+{
+    struct str *terms;
+    uint32_t n;
+    bool ok = span_terms(q->spans.root, g->arena, &terms, &n);
+    for (uint32_t i = 0; ok && i < n; i++) {
+        ok = add(g, q->field_name, terms[i]);
+    }
+    return ok;
+}
+
 static bool gather(struct gathered *g, const struct query *q)
 {
     bool ok = true;
@@ -44,6 +56,8 @@ static bool gather(struct gathered *g, const struct query *q)
             }
         }
         return ok;
+    case Q_SPANS:
+        return gather_spans(g, q);
     case Q_BOOL:
         for (uint32_t i = 0; i < q->boolean.n && ok; i++) {
             enum bool_occur o = q->boolean.v[i].occur;

@@ -56,6 +56,8 @@ enum err weight_make(struct weight_shared *sh, const struct query *q, float boos
         return weight_synonym(sh, q, boost, need, out, em);
     case Q_PHRASE:
         return weight_phrase(sh, q, boost, need, out, em);
+    case Q_SPANS:
+        return weight_spans(sh, q, boost, need, out, em);
     case Q_BOOL:
         return weight_bool(sh, q, boost, need, out, em);
     case Q_DIS_MAX:

@@ -101,6 +101,8 @@ enum err weight_synonym(struct weight_shared *sh, const struct query *q, float b
                         const struct weight **out, struct errmsg *em);
 enum err weight_phrase(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
                        const struct weight **out, struct errmsg *em);
+enum err weight_spans(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
+                      const struct weight **out, struct errmsg *em);
 enum err weight_bool(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
                      const struct weight **out, struct errmsg *em);
 enum err weight_dis_max(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
