@@ -11,10 +11,17 @@
 
 #define GROUPS_AT_ONCE 4 /* unless the request says */
 
+/* What a group's search found is a text as soon as it ends: however many there are, they are gone at once when the client is. */
+struct group {
+    struct expansion *x;
+    struct search_call *call; /* NULL: not begun, or written; one that failed is kept */
+    struct buf hits;          /* the member "hits" */
+};
+
 struct expansion {
     struct search_call *outer;
-    struct search_call **groups; /* [hit * n_inner + inner]; NULL: not begun */
-    struct str *values;          /* of each hit that is shown: JSON in the hit's text; p NULL: it has none */
+    struct group *groups; /* [hit * n_inner + inner] */
+    struct str *values;   /* of each hit that is shown: JSON in the hit's text; p NULL: it has none */
     uint32_t n, n_inner;
     _Atomic uint32_t next, left;
     _Atomic bool failed;
@@ -23,9 +30,10 @@ struct expansion {
 void search_expansion_free(struct expansion *x)
 {
     for (uint32_t i = 0; x != NULL && x->groups != NULL && i < x->n; i++) {
-        if (x->groups[i] != NULL) {
-            search_free(x->groups[i]);
+        if (x->groups[i].call != NULL) {
+            search_free(x->groups[i].call);
         }
+        buf_fini(&x->groups[i].hits);
     }
 }
 
@@ -102,11 +110,11 @@ static bool new_group(struct expansion *x, uint32_t at)
     if (g == NULL) {
         return false;
     }
-    x->groups[at] = g;
+    x->groups[at] = (struct group){.x = x, .call = g};
     g->o = c->o;
     g->o.total_as_int = false;
     g->done = group_done;
-    g->user = x;
+    g->user = &x->groups[at];
     g->now_ms = c->now_ms;
     g->parent_task = c->task.id;
     struct buf b;
@@ -132,7 +140,7 @@ static void start_next(struct expansion *x)
             return;
         }
         if (!x->failed && !search_cancelled(x->outer) && new_group(x, i)) {
-            search_run(x->groups[i]);
+            search_run(x->groups[i].call);
             return;
         }
         x->failed = true;
@@ -158,11 +166,27 @@ static bool has_failed(const struct search_call *g)
     return g->error.n > 0 || search_all_failed(g);
 }
 
+static void write_hits(struct group *group)
+{
+    struct search_call *g = group->call;
+    struct jsonw w;
+    memory_request_buf(&group->hits);
+    jsonw_init(&w, &group->hits, false);
+    g->o.total_as_int = group->x->outer->o.total_as_int;
+    search_write_hits(g, &w);
+    group->x->failed |= group->hits.failed;
+    search_free(g);
+    group->call = NULL;
+}
+
 static void group_done(struct search_call *g)
 {
-    struct expansion *x = g->user;
+    struct group *group = g->user;
+    struct expansion *x = group->x;
     if (has_failed(g)) {
         x->failed = true;
+    } else if (!search_cancelled(x->outer)) {
+        write_hits(group);
     }
     start_next(x);
     leave(x);
@@ -210,7 +234,7 @@ void search_expand(struct search_call *c)
     }
     struct expansion *x = c->expansion = ARENA_NEW(&c->arena, struct expansion);
     size_t most = (size_t)c->reduced.n * spec->n_inner;
-    if (x == NULL || (x->groups = ARENA_ARRAY(&c->arena, struct search_call *, most)) == NULL
+    if (x == NULL || (x->groups = ARENA_ARRAY(&c->arena, struct group, most)) == NULL
         || (x->values = ARENA_ARRAY(&c->arena, struct str, c->reduced.n)) == NULL) {
         err_no_memory(&c->error);
         search_fail(c);
@@ -255,7 +279,7 @@ static bool is_named(const struct collapse_spec *spec, struct str name)
 
 /* The hit's text with the groups in its member "inner_hits", which nested queries may have begun: it is the
  * last one. */
-static enum err add_groups(struct search_call *c, struct str *hit, struct search_call *const *groups,
+static enum err add_groups(struct search_call *c, struct str *hit, struct group *groups,
                            struct arena *scratch)
 {
     const struct collapse_spec *spec = &c->source.collapse;
@@ -282,10 +306,9 @@ static enum err add_groups(struct search_call *c, struct str *hit, struct search
     }
     for (uint32_t k = 0; k < spec->n_inner; k++) {
         if (!is_shadowed(spec, k)) {
-            groups[k]->o.total_as_int = c->o.total_as_int;
             jw_key(&w, spec->inner[k].name);
             jw_obj(&w);
-            search_write_hits(groups[k], &w);
+            jw_raw(&w, buf_view(&groups[k].hits));
             jw_obj_end(&w);
         }
     }
@@ -301,8 +324,8 @@ static enum err assemble(struct expansion *x)
 {
     struct search_call *c = x->outer;
     for (uint32_t i = 0; i < x->n; i++) {
-        if (x->groups[i] != NULL && has_failed(x->groups[i])) {
-            c->unexpanded = x->groups[i];
+        if (x->groups[i].call != NULL && has_failed(x->groups[i].call)) {
+            c->unexpanded = x->groups[i].call;
             return ERR_OK;
         }
     }

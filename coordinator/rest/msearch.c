@@ -2,6 +2,7 @@
  * threads of all data nodes take on: more would only stand in the way of other requests. */
 #include "common/base/memory_account.h"
 #include "common/base/num.h"
+#include "common/base/stop.h"
 #include "common/cluster/health.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/search.h"
@@ -9,11 +10,24 @@
 
 #define THREADS_COUNTED 10 /* of a node, at most */
 
+#define KEPT 64 /* searches that are held from the first look at the body until the answer */
+
+/* One of the searches. Those behind the first ones are read again when they begin, and end as a text, so that however many there are
+ * they hold little, and are gone at once when the client is. */
+struct part {
+    struct multi *m;
+    struct str header, body;
+    struct search_call *call; /* NULL: not begun, or written */
+    struct buf answer;
+};
+
 struct multi {
     struct rest *r;
-    struct search_call **calls;
+    struct part *parts;
     uint32_t n;
     size_t cap;
+    struct str index, type, routing; /* of the URL */
+    bool dfs;
     uint32_t at_a_time;
     uint32_t started, ended; /* of whoever found `turns` at 0 */
     bool left;               /* the client has gone, and what had not begun does not begin */
@@ -99,7 +113,7 @@ static enum err read_index_options(struct multi *m, struct search_opts *o,
 }
 
 /* Names, one or a list, with commas between them. */
-static enum err names_of(const struct multi *m, const struct json *v, struct str *out)
+static enum err names_of(const struct multi *m, struct arena *arena, const struct json *v, struct str *out)
 {
     struct buf b;
     buf_init(&b, NULL, 64 * KIB);
@@ -108,21 +122,22 @@ static enum err names_of(const struct multi *m, const struct json *v, struct str
         struct str one = json_text(v->type == JSON_ARRAY ? &v->items[i] : v);
         buf_printf(&b, "%s%.*s", i > 0 ? "," : "", STR_ARG(one));
     }
-    *out = arena_str(m->r->arena, buf_view(&b));
+    *out = arena_str(arena, buf_view(&b));
     buf_fini(&b);
     return out->p != NULL ? ERR_OK : err_no_memory(&m->r->em);
 }
 
-static enum err read_header_member(struct multi *m, struct search_opts *o, const struct json_member *k)
+static enum err read_header_member(struct multi *m, struct search_call *c, const struct json_member *k)
 {
+    struct search_opts *o = &c->o;
     struct errmsg *em = &m->r->em;
     struct str text = json_text(&k->value);
     bool ignored;
     if (str_is(k->key, "index") || str_is(k->key, "indices")) {
-        return names_of(m, &k->value, &o->index);
+        return names_of(m, &c->arena, &k->value, &o->index);
     }
     if (str_is(k->key, "type") || str_is(k->key, "types")) {
-        return names_of(m, &k->value, &m->types);
+        return names_of(m, &c->arena, &k->value, &m->types);
     }
     if (str_is(k->key, "search_type") || str_is(k->key, "searchType")) {
         o->dfs = str_is(text, "dfs_query_then_fetch");
@@ -145,24 +160,24 @@ static enum err read_header_member(struct multi *m, struct search_opts *o, const
     return ERR_OK;
 }
 
-static enum err read_header(struct multi *m, struct search_opts *o, struct str line)
+static enum err read_header(struct multi *m, struct search_call *c, struct str line)
 {
     struct json tree;
     if (str_trim(line).n == 0) {
         return ERR_OK;
     }
-    enum err e = json_parse_first(&tree, line, m->r->arena, &json_limits_default, &m->r->em);
+    enum err e = json_parse_first(&tree, line, &c->arena, &json_limits_default, &m->r->em);
     if (e != ERR_OK || tree.type != JSON_OBJECT) {
         return e;
     }
-    const struct json_member **members = java_order(&tree, m->r->arena);
+    const struct json_member **members = java_order(&tree, &c->arena);
     if (members == NULL) {
         return err_no_memory(&m->r->em);
     }
     for (uint32_t i = 0; e == ERR_OK && i < tree.n; i++) {
-        e = read_header_member(m, o, members[i]);
+        e = read_header_member(m, c, members[i]);
     }
-    return e == ERR_OK ? read_index_options(m, o, members, tree.n) : e;
+    return e == ERR_OK ? read_index_options(m, &c->o, members, tree.n) : e;
 }
 
 /* No document is of a type that the search names. */
@@ -178,7 +193,7 @@ static enum err find_nothing(struct multi *m, struct search_opts *o)
 /* Syntax errors in any body refuse the whole request, before anything runs. */
 static enum err read_search(struct multi *m, struct search_call *c, struct str body)
 {
-    struct json *tree = ARENA_NEW(m->r->arena, struct json);
+    struct json *tree = ARENA_NEW(&c->arena, struct json);
     struct search_source probe;
     if (tree == NULL) {
         return err_no_memory(&m->r->em);
@@ -186,11 +201,11 @@ static enum err read_search(struct multi *m, struct search_call *c, struct str b
     if (str_trim(body).n == 0) {
         return err_set_at(&m->r->em, ERR_PARSING, 1, 0, "Expected [START_OBJECT] but found [null]");
     }
-    enum err e = json_parse_first(tree, body, m->r->arena, &json_limits_default, &m->r->em);
+    enum err e = json_parse_first(tree, body, &c->arena, &json_limits_default, &m->r->em);
     body.n = e == ERR_OK ? tree->end : body.n;
     if (e == ERR_OK) {
         search_source_init(&probe);
-        e = search_source_parse(&probe, tree, body, m->r->arena, &m->r->em);
+        e = search_source_parse(&probe, tree, body, &c->arena, &m->r->em);
         e = e == ERR_OK && m->total_as_int ? search_total_as_int(&probe, &m->r->em) : e;
     }
     c->o.body = body;
@@ -207,6 +222,75 @@ static bool next_line(struct str *rest, struct str *line)
     return true;
 }
 
+/* Makes a part's search of its two lines; *out is NULL where that fails. */
+static enum err read_part(struct multi *m, const struct part *p, struct search_call **out)
+{
+    struct search_call *c = *out = search_new(m->r);
+    if (c == NULL) {
+        return err_no_memory(&m->r->em);
+    }
+    c->o.index = m->index;
+    c->o.routing = m->routing;
+    c->o.dfs = m->dfs;
+    c->o.indices = m->indices;
+    c->o.typed_keys = m->typed_keys;
+    c->o.total_as_int = m->total_as_int;
+    m->types = m->type;
+    enum err e = read_header(m, c, p->header);
+    e = e == ERR_OK ? read_search(m, c, p->body) : e;
+    if (e != ERR_OK) {
+        search_free(c);
+        *out = NULL;
+    }
+    return e;
+}
+
+/* A header that nothing follows is read, and is no search. */
+static enum err read_last_header(struct multi *m, struct str header)
+{
+    struct search_call *c = search_new(m->r);
+    enum err e = c != NULL ? read_header(m, c, header) : err_no_memory(&m->r->em);
+    if (c != NULL) {
+        search_free(c);
+    }
+    return e;
+}
+
+static enum err add_part(struct multi *m, struct str header, struct str body)
+{
+    struct part *v = arena_grow(m->r->arena, m->parts, m->n, &m->cap, sizeof(*v));
+    if (v == NULL) {
+        return err_no_memory(&m->r->em);
+    }
+    m->parts = v;
+    v[m->n] = (struct part){.m = m, .header = header, .body = body};
+    struct search_call *c;
+    enum err e = read_part(m, &v[m->n], &c);
+    if (e == ERR_OK && m->n < KEPT) {
+        v[m->n].call = c;
+    } else if (e == ERR_OK) {
+        search_free(c);
+    }
+    m->n += e == ERR_OK ? 1 : 0;
+    return e;
+}
+
+static enum err read_lines(struct multi *m, struct str rest)
+{
+    struct str header, body;
+    enum err e = ERR_OK;
+    while (e == ERR_OK && next_line(&rest, &header)) {
+        if (stop_now()) {
+            e = err_set(&m->r->em, ERR_CANCELLED, "task cancelled");
+        } else if (next_line(&rest, &body)) {
+            e = add_part(m, header, body);
+        } else {
+            e = read_last_header(m, header);
+        }
+    }
+    return e;
+}
+
 static enum err read_all(struct multi *m)
 {
     struct rest *r = m->r;
@@ -221,41 +305,64 @@ static enum err read_all(struct multi *m)
     if (r->body.p[0] == '\n') { /* one empty line may stand before the first header */
         (void)next_line(&rest, &line);
     }
-    while (next_line(&rest, &line)) {
-        struct search_call *c = search_new(r);
-        m->calls = arena_grow(r->arena, m->calls, m->n, &m->cap, sizeof(*m->calls));
-        if (c == NULL || m->calls == NULL) {
-            return err_no_memory(&r->em);
-        }
-        m->calls[m->n++] = c;
-        c->o.index = rest_param(r, "index");
-        m->types = rest_param(r, "type");
-        c->o.routing = rest_param(r, "routing");
-        c->o.dfs = str_is(rest_param(r, "search_type"), "dfs_query_then_fetch");
-        c->o.indices = m->indices;
-        c->o.typed_keys = m->typed_keys;
-        c->o.total_as_int = m->total_as_int;
-        enum err e = read_header(m, &c->o, line);
-        if (e == ERR_OK && !next_line(&rest, &line)) {
-            m->n--;
-            search_free(c);
-            break;
-        }
-        e = e == ERR_OK ? read_search(m, c, line) : e;
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return m->n > 0 ? ERR_OK
-                    : err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
+    m->index = rest_param(r, "index");
+    m->type = rest_param(r, "type");
+    m->routing = rest_param(r, "routing");
+    m->dfs = str_is(rest_param(r, "search_type"), "dfs_query_then_fetch");
+    struct stop st = {.asked = rest_gone, .self = r->http};
+    stop_enter(&st);
+    enum err e = read_lines(m, rest);
+    stop_leave(&st);
+    return e != ERR_OK || m->n > 0
+               ? e
+               : err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
 }
 
-static void free_calls(struct multi *m)
+static void free_parts(struct multi *m)
 {
     for (uint32_t i = 0; i < m->n; i++) {
-        search_free(m->calls[i]);
+        if (m->parts[i].call != NULL) {
+            search_free(m->parts[i].call);
+        }
+        buf_fini(&m->parts[i].answer);
     }
     m->n = 0;
+}
+
+/* An answer gets its status as well. */
+static void write_call(struct search_call *c, struct jsonw *w)
+{
+    int status;
+    size_t start = w->out->n;
+    search_write(c, w, &status);
+    if (c->error.n == 0 && status == 200 && w->out->n > start) {
+        buf_truncate(w->out, w->out->n - 1);
+        buf_printf(w->out, ",\"status\":%d}", status);
+    }
+}
+
+static void write_part(struct part *p, struct jsonw *w)
+{
+    if (p->call != NULL) {
+        write_call(p->call, w);
+        return;
+    }
+    w->out->failed |= p->answer.failed;
+    jw_raw(w, buf_view(&p->answer));
+    buf_fini(&p->answer);
+}
+
+/* A search that is not kept has ended. */
+static void keep_text(struct part *p)
+{
+    struct jsonw w;
+    if (!rest_gone(p->m->r->http)) {
+        memory_request_buf(&p->answer);
+        jsonw_init(&w, &p->answer, false);
+        write_call(p->call, &w);
+    }
+    search_free(p->call);
+    p->call = NULL;
 }
 
 static void answer(struct multi *m)
@@ -264,7 +371,7 @@ static void answer(struct multi *m)
     struct buf b;
     struct jsonw w;
     if (m->left) {
-        free_calls(m);
+        free_parts(m);
         err_set(&r->em, ERR_CANCELLED, "task cancelled");
         rest_fail(r, NULL);
         return;
@@ -276,18 +383,11 @@ static void answer(struct multi *m)
     jw_k(&w, "responses");
     jw_arr(&w);
     for (uint32_t i = 0; i < m->n && !b.failed && !rest_gone(r->http); i++) {
-        int status;
-        size_t start = b.n;
-        search_write(m->calls[i], &w, &status);
-        if (m->calls[i]->error.n == 0 && status == 200
-            && b.n > start) { /* an answer gets its status as well */
-            buf_truncate(&b, b.n - 1);
-            buf_printf(&b, ",\"status\":%d}", status);
-        }
+        write_part(&m->parts[i], &w);
     }
     jw_arr_end(&w);
     jw_obj_end(&w);
-    free_calls(m);
+    free_parts(m);
     rest_send(r, 200, &b);
 }
 
@@ -316,7 +416,11 @@ static void go_on(void *arg)
  * begins is read again, and the loop that answers has other work. */
 static void one_done(struct search_call *c)
 {
-    struct multi *m = c->user;
+    struct part *p = c->user;
+    struct multi *m = p->m;
+    if (p - m->parts >= KEPT) {
+        keep_text(p);
+    }
     if (atomic_fetch_add(&m->turns, 1) > 0) {
         return;
     }
@@ -328,12 +432,19 @@ static void one_done(struct search_call *c)
 
 static void start_next(struct multi *m)
 {
-    if (m->started < m->n) {
-        struct search_call *c = m->calls[m->started++];
-        c->done = one_done;
-        c->user = m;
-        search_run(c);
+    if (m->started >= m->n) {
+        return;
     }
+    struct part *p = &m->parts[m->started++];
+    if (p->call == NULL
+        && read_part(m, p, &p->call) != ERR_OK) { /* it was read before: only memory can be wanting */
+        p->answer.failed = true;
+        m->turns++;
+        return;
+    }
+    p->call->done = one_done;
+    p->call->user = p;
+    search_run(p->call);
 }
 
 /* As many as Elasticsearch runs at a time when the request does not say, but for one: its default is all threads of the nodes, and
@@ -411,12 +522,12 @@ static void msearch(struct rest *r)
     e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &m->total_as_int) : e;
     e = e == ERR_OK ? read_all(m) : e;
     if (e != ERR_OK) {
-        free_calls(m);
+        free_parts(m);
         rest_fail(r, NULL);
     } else if (rest_ready(r)) {
         start(m);
     } else {
-        free_calls(m);
+        free_parts(m);
     }
 }
 

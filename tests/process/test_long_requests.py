@@ -105,7 +105,6 @@ REQUESTS = {
     "many ranges": search({"size": 0, "aggs": {"r": {"range": {"field": "n", "ranges": [{"from": 0, "to": 1000000 + i} for i in range(60000)]}}}}),
     "fragments to be highlighted": search({"size": 1000, "query": {"match": {"text": "same"}}, "highlight": {"fields": {"text": {"type": "unified"}}}}),
     "phrases to be highlighted": search({"size": 1000, "query": {"match_phrase": {"text": "same same same"}}, "highlight": {"fields": {"text": {"type": "plain"}}}}),
-    "groups with inner hits": search({"size": 10000, "collapse": {"field": "word", "inner_hits": {"name": "i", "size": 5, "sort": [{"n": "asc"}]}}}),
     "rescoring": search({"size": 10000, "query": {"match_all": {}}, "rescore": {"window_size": 10000, "query": {"rescore_query": {"script_score": {"query": {"match_all": {}}, "script": {"source": SLOW_SCRIPT}}}}}}),
     "buckets in buckets": search({"size": 0, "aggs": {"a": {"terms": {"field": "word", "size": 20000}, "aggs": {"b": {"terms": {"field": "word", "size": 20000}, "aggs": {"c": {"top_hits": {"size": 1}}}}}}}}),
     "keys that print long": search({"size": 0, "aggs": {"c": {"composite": {"size": 10000, "sources": [{f"s{i}": {"date_histogram": {"field": "n", "fixed_interval": "1ms", "format": "yyyy" * 1000}}} for i in range(100)]}}}}),
@@ -141,10 +140,11 @@ REQUESTS = {
     "inner hits of nested documents": search({"size": 200, "query": {"nested": {"path": "c", "query": {"match_all": {}}, "inner_hits": {"size": 100, "script_fields": {"s": {"script": SLOW_SCRIPT}}}}}}, "/deep/_search"),
     **{f"a long text, highlighted ({kind})": search({"query": {"match": {"b1": "same other"}}, "highlight": {"require_field_match": False, "number_of_fragments": 100, "fields": {"b*": {"type": kind}}}}, "/big/_search")
        for kind in ("plain", "unified", "fvh")},
-    "groups of all words": search({"size": 20000, "collapse": {"field": "word", "inner_hits": [{"name": f"i{k}", "size": 3} for k in range(3)]}}),
+    "groups with inner hits": search({"size": 20000, "collapse": {"field": "word", "inner_hits": [{"name": f"i{k}", "size": 3} for k in range(3)]}}),
     "large documents": ("POST", "/big/_mget", json.dumps({"ids": ["1"] * 1000})),
     "large documents that are filtered": ("POST", "/big/_mget", json.dumps({"docs": [{"_id": "1", "_source": ["b*"]}] * 1000})),
     "a thousand patterns of a source": search({"size": 10000, "_source": [f"*{i}*.a*b*c*d" for i in range(1000)]}),
+    "a hundred thousand searches": ("POST", "/words/_msearch", "{}\n{\"size\":1}\n" * 100000),
     "a pattern of an index's analyzer": query({"match": {"slow": {"query": " ".join("a" * 60 + "b" for _ in range(300))}}}),
 }
 SLOW_UPDATE_SOURCE = "double s = 0; for (int i = 0; i < 200000; ++i) { s += i % 7 } ctx._source.n = s"
