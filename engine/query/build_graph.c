@@ -5,6 +5,7 @@
 struct paths {
     struct text_run *r;
     bool as_spans; /* the paths become spans, not queries */
+    bool prefix;   /* the last term of each is a beginning */
     struct span_part *spans;
     size_t spans_cap;
     const struct text_tokens *t;
@@ -30,7 +31,8 @@ static enum err add_span(struct paths *p)
         return err_no_memory(p->r->em);
     }
     for (uint32_t i = 0; i < p->depth; i++) {
-        terms[i] = (struct span_part){.kind = SPAN_TERM, .term = p->path[i].text};
+        bool prefix = p->prefix && i + 1 == p->depth;
+        terms[i] = (struct span_part){.kind = prefix ? SPAN_PREFIX : SPAN_TERM, .term = p->path[i].text};
     }
     p->spans = all;
     all[p->n++] = p->depth == 1 ? terms[0] : (struct span_part){SPAN_NEAR, STR_NULL, terms, p->depth};
@@ -191,11 +193,11 @@ enum err text_graph_boolean(struct text_run *r, const struct text_tokens *t, enu
 
 /* What stands between two places that all paths share, as one span. part->n 0 and no term: nothing. */
 static enum err span_section(struct text_run *r, const struct text_tokens *t, int32_t from, int32_t to,
-                             struct span_part *part)
+                             bool prefix, struct span_part *part)
 {
     uint32_t n;
     bool side = side_path(t, from, &n);
-    struct paths p = {.r = r, .t = t, .end = to, .as_spans = true};
+    struct paths p = {.r = r, .t = t, .end = to, .as_spans = true, .prefix = prefix};
     p.path = ARENA_ARRAY(r->b->arena, struct text_token, t->n);
     if (p.path == NULL) {
         return err_no_memory(r->em);
@@ -217,7 +219,8 @@ static enum err span_section(struct text_run *r, const struct text_tokens *t, in
     return e;
 }
 
-static enum err span_root(struct text_run *r, const struct text_tokens *t, struct span_part **out)
+static enum err span_root(struct text_run *r, const struct text_tokens *t, bool prefix,
+                          struct span_part **out)
 {
     int32_t begin = t->v[0].position, end = last_end(t);
     struct span_part *v = ARENA_ARRAY(r->b->arena, struct span_part, (size_t)(end - begin)),
@@ -229,11 +232,11 @@ static enum err span_root(struct text_run *r, const struct text_tokens *t, struc
     for (int32_t from = begin, to; from < end; from = to) {
         for (to = from + 1; to < end && !all_meet(t, to); to++) {
         }
-        enum err e = span_section(r, t, from, to, &v[n]);
+        enum err e = span_section(r, t, from, to, prefix && to == end, &v[n]);
         if (e != ERR_OK) {
             return e;
         }
-        n += v[n].kind == SPAN_TERM || v[n].n > 0 ? 1 : 0; /* a gap is none */
+        n += v[n].kind <= SPAN_PREFIX || v[n].n > 0 ? 1 : 0; /* a gap is none */
     }
     *root = n == 1 ? v[0] : (struct span_part){SPAN_NEAR, STR_NULL, v, n};
     *out = root;
@@ -241,23 +244,33 @@ static enum err span_root(struct text_run *r, const struct text_tokens *t, struc
 }
 
 /* Without slop: spans. Their field is not asked for positions. */
-static enum err graph_spans(struct text_run *r, const struct text_tokens *t, struct query **out)
+static enum err graph_spans(struct text_run *r, const struct text_tokens *t, enum match_kind kind,
+                            struct query **out)
 {
+    bool prefix = kind == MATCH_PHRASE_PREFIX;
+    if (prefix && r->field->type != FT_TEXT) {
+        return err_set(
+            r->em, ERR_ILLEGAL_ARGUMENT,
+            "Can only use span prefix queries on text fields - not on [%.*s] which is of type [%s]",
+            STR_ARG(r->field->path), field_shown_type(r->field));
+    }
     struct query *q = qnode_new(r->b, Q_SPANS), *paths = NULL;
     struct span_part *root = NULL;
     if (q == NULL) {
         return err_no_memory(r->em);
     }
-    enum err e = span_root(r, t, &root);
+    enum err e = span_root(r, t, prefix, &root);
     if (e == ERR_OK && text_has_positions(r->field)) {
         int32_t slop = r->slop;
         r->slop = 0;
-        e = any_path(r, t, t->v[0].position, last_end(t), MATCH_PHRASE, &paths);
+        e = any_path(r, t, t->v[0].position, last_end(t), kind, &paths);
         r->slop = slop;
     }
     q->field = r->field;
     q->field_name = r->field->path;
     q->spans.root = root;
+    q->spans.prefix = prefix;
+    q->spans.max_expansions = (uint32_t)r->o->max_expansions;
     q->spans.paths = paths;
     *out = q;
     return e;
@@ -266,8 +279,9 @@ static enum err graph_spans(struct text_run *r, const struct text_tokens *t, str
 enum err text_graph_phrase(struct text_run *r, const struct text_tokens *t, enum match_kind kind,
                            struct query **out)
 {
-    if (kind == MATCH_PHRASE && r->slop <= 0 && r->group == NULL) {
-        return graph_spans(r, t, out);
+    bool hidden = kind == MATCH_PHRASE_PREFIX && r->field->prefix_field != NULL;
+    if (!hidden && r->slop <= 0 && r->group == NULL) {
+        return graph_spans(r, t, kind, out);
     }
     return any_path(r, t, t->v[0].position, last_end(t), kind, out);
 }

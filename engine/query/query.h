@@ -71,10 +71,15 @@ struct phrase_term {
     uint32_t n;
 };
 
-enum span_kind { SPAN_TERM, SPAN_OR, SPAN_NEAR /* one right behind the other */ };
+enum span_kind {
+    SPAN_TERM,
+    SPAN_PREFIX, /* a beginning of terms, until it is rewritten */
+    SPAN_OR,
+    SPAN_NEAR /* one right behind the other */
+};
 struct span_part {
     enum span_kind kind;
-    struct str term;           /* SPAN_TERM */
+    struct str term;           /* SPAN_TERM, SPAN_PREFIX */
     const struct span_part *v; /* of the others */
     uint32_t n;
 };
@@ -180,6 +185,8 @@ struct query {
         } phrase;
         struct {
             const struct span_part *root;
+            bool prefix; /* some part is one */
+            uint32_t max_expansions;
             const struct query
                 *paths; /* the same as phrases, which highlighters go by; NULL: the field has no positions */
         } spans;

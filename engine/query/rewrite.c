@@ -575,6 +575,8 @@ enum err query_rewrite(struct weight_shared *sh, const struct query *q, const st
         return rewrite_function(sh, q, out, em);
     case Q_PHRASE:
         return rewrite_phrase(sh, q, out, em);
+    case Q_SPANS:
+        return q->spans.prefix ? expand_spans(sh, q, out, em) : ERR_OK;
     case Q_SYNONYM:
         if (q->terms.n == 1) {
             struct query *t = copy_of(sh, q);

@@ -237,19 +237,71 @@ static bool take_prefix(void *self, const struct term_iter *it, unsigned edits)
     return p->n < p->max;
 }
 
+/* Those of the segments, one after the other, until there are enough. */
+static void terms_with_prefix(struct weight_shared *sh, struct str field, struct str prefix,
+                              struct prefix_terms *p)
+{
+    struct term_matcher m = {.kind = MATCH_TERMS_PREFIX, .lo = prefix};
+    for (uint32_t i = 0; i < sh->cx.view->n_leaves && p->n < p->max; i++) {
+        const struct seg_field *f = segment_field(sh->cx.view->leaves[i].segment, field);
+        if (f != NULL) {
+            term_matcher_walk(&m, f, take_prefix, p);
+        }
+    }
+}
+
+/* The part with the terms that there are for its beginnings. false: no memory. */
+static bool expand_span(struct weight_shared *sh, const struct query *q, const struct span_part *part,
+                        struct span_part *out)
+{
+    struct prefix_terms p = {.arena = sh->cx.arena, .max = q->spans.max_expansions};
+    *out = *part;
+    if (part->kind == SPAN_TERM) {
+        return true;
+    }
+    if (part->kind == SPAN_PREFIX) {
+        terms_with_prefix(sh, q->field_name, part->term, &p);
+        *out = (struct span_part){.kind = SPAN_OR, .n = (uint32_t)p.n};
+    }
+    struct span_part *v = ARENA_ARRAY(sh->cx.arena, struct span_part, MAX_OF(out->n, 1U));
+    bool ok = v != NULL && !p.failed;
+    for (uint32_t i = 0; ok && i < out->n; i++) {
+        if (part->kind == SPAN_PREFIX) {
+            v[i] = (struct span_part){.kind = SPAN_TERM, .term = p.v[i]};
+        } else {
+            ok = expand_span(sh, q, &part->v[i], &v[i]);
+        }
+    }
+    out->v = v;
+    if (ok && part->kind == SPAN_PREFIX && out->n == 1) {
+        *out = v[0];
+    }
+    return ok;
+}
+
+enum err expand_spans(struct weight_shared *sh, const struct query *q, const struct query **out,
+                      struct errmsg *em)
+{
+    struct query *c = ARENA_NEW(sh->cx.arena, struct query);
+    struct span_part *root = ARENA_NEW(sh->cx.arena, struct span_part);
+    if (c == NULL || root == NULL || !expand_span(sh, q, q->spans.root, root)) {
+        return err_no_memory(em);
+    }
+    *c = *q;
+    c->name = STR_NULL;
+    c->spans.root = root;
+    c->spans.prefix = false;
+    *out = c;
+    return ERR_OK;
+}
+
 enum err expand_phrase_prefix(struct weight_shared *sh, const struct query *q, const struct query **out,
                               struct errmsg *em)
 {
     const struct phrase_term *last = &q->phrase.v[q->phrase.n - 1];
     struct prefix_terms p = {.arena = sh->cx.arena, .max = q->phrase.max_expansions};
     for (uint32_t t = 0; t < last->n && p.n <= p.max; t++) {
-        struct term_matcher m = {.kind = MATCH_TERMS_PREFIX, .lo = last->terms[t]};
-        for (uint32_t i = 0; i < sh->cx.view->n_leaves && p.n < p.max; i++) {
-            const struct seg_field *f = segment_field(sh->cx.view->leaves[i].segment, q->field_name);
-            if (f != NULL) {
-                term_matcher_walk(&m, f, take_prefix, &p);
-            }
-        }
+        terms_with_prefix(sh, q->field_name, last->terms[t], &p);
     }
     struct query *c = ARENA_NEW(sh->cx.arena, struct query);
     struct phrase_term *v = ARENA_ARRAY(sh->cx.arena, struct phrase_term, q->phrase.n);

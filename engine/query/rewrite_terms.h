@@ -11,6 +11,9 @@ enum err expand_terms(struct weight_shared *sh, const struct query *q, const str
 /* A phrase whose last position is a prefix: a phrase over what begins with it. */
 enum err expand_phrase_prefix(struct weight_shared *sh, const struct query *q, const struct query **out,
                               struct errmsg *em);
+/* Q_SPANS: beginnings become the terms that there are. */
+enum err expand_spans(struct weight_shared *sh, const struct query *q, const struct query **out,
+                      struct errmsg *em);
 /* Terms with a cutoff: the rare ones have to match, the common ones may (Elasticsearch's ExtendedCommonTermsQuery). */
 enum err expand_common(struct weight_shared *sh, const struct query *q, const struct query **out,
                        struct errmsg *em);

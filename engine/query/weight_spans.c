@@ -130,9 +130,11 @@ enum err weight_spans(struct weight_shared *sh, const struct query *q, float boo
 
 void span_print(const struct span_part *p, struct str field, struct buf *out)
 {
-    if (p->kind == SPAN_TERM) {
-        buf_printf(out, "%.*s:", STR_ARG(field));
+    if (p->kind <= SPAN_PREFIX) {
+        bool prefix = p->kind == SPAN_PREFIX;
+        buf_printf(out, prefix ? "SpanMultiTermQueryWrapper(%.*s:" : "%.*s:", STR_ARG(field));
         buf_str(out, p->term);
+        buf_z(out, prefix ? "*)" : "");
         return;
     }
     buf_z(out, p->kind == SPAN_OR ? "spanOr([" : "spanNear([");
