@@ -188,12 +188,21 @@ def many_small_documents(node):
     node.call("DELETE", "/tiny")
 
 
+def many_small_searches(node):
+    """Of searches in one body those take memory that run."""
+    n = 10000
+    status, r = node.call("POST", "/_msearch", "".join('{"index":"m"}\n{"query":{"term":{"who":%d}}}\n' % i for i in range(n)))
+    ok = status == 200 and len(r["responses"]) == n and all(a.get("status") == 200 for a in r["responses"])
+    check(ok, "many small searches at once", (status, str(r)[:300]))
+
+
 def run(node):
     node.call("PUT", "/m", {"settings": {"number_of_shards": 2, "number_of_replicas": 0},
                             "mappings": {"properties": {"k": {"type": "keyword"}, "n": {"type": "integer"},
                                                         "who": {"type": "integer"}, "t": {"type": "text"}}}})
     limits(node)
     many_small_documents(node)
+    many_small_searches(node)
     growing_analysis(node)
     mix = Mix(node, SECONDS if LONG else None)
     mix.run()
