@@ -287,33 +287,82 @@ static enum err alias_agrees(const struct cluster_state *s, struct str name, str
 enum err aliases_agree(const struct cluster_state *s, struct errmsg *em)
 {
     enum err e = ERR_OK;
+    struct arena scratch;
+    struct map seen;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    map_init(&seen, &scratch);
     for (uint32_t i = 0; e == ERR_OK && i < s->n_indices; i++) {
-        for (uint32_t a = 0; e == ERR_OK && a < s->indices[i]->n_aliases; a++) {
-            e = alias_agrees(s, s->indices[i]->aliases[a].name, em);
+        struct index_meta *m = s->indices[i];
+        for (uint32_t a = 0; e == ERR_OK && a < m->n_aliases; a++) {
+            if (!map_has(&seen, m->aliases[a].name)) {
+                e = map_put(&seen, m->aliases[a].name, m) ? alias_agrees(s, m->aliases[a].name, em)
+                                                          : err_no_memory(em);
+            }
         }
     }
+    arena_fini(&scratch);
     return e;
 }
 
 /* ---- META_ALIASES -------------------------------------------------------------------------------------- */
 
-/* The index that actions are about, while they are about the same one: a copy to change, and what is to be added to it. */
+/* What becomes of an alias. */
+struct alias_change {
+    struct alias_meta to;
+    bool gone;
+};
+
+/* The index that actions are about, while they are about the same one: a copy to change, and what is to be changed. */
 struct opened {
     struct meta_request *rq;
     struct state_builder *b;
-    struct index_meta *m; /* NULL: none */
+    struct index_meta *m; /* NULL: none; as it was until it is closed */
     uint32_t changes;
-    struct alias_meta *added;
-    size_t n_added, cap_added;
+    struct map aliases; /* struct alias_change, by name */
 };
 
-static enum err put_added(struct opened *o, struct errmsg *em)
+/* What has that name after the actions before this one; NULL: nothing. */
+static const struct alias_meta *alias_now(const struct opened *o, struct str name)
 {
-    uint32_t changed = 0;
-    enum err e = o->n_added > 0 ? index_put_aliases(o->m, o->added, o->n_added, &changed, em) : ERR_OK;
-    o->n_added = 0;
-    o->changes += changed;
-    return e;
+    const struct alias_change *c = map_get(&o->aliases, name);
+    return c == NULL ? index_alias(o->m, name) : c->gone ? NULL : &c->to;
+}
+
+static bool change_alias(struct opened *o, struct str name, const struct alias_meta *to)
+{
+    struct alias_change *c = ARENA_NEW(&o->rq->arena, struct alias_change);
+    if (c == NULL) {
+        return false;
+    }
+    *c = (struct alias_change){.gone = to == NULL};
+    if (to != NULL) {
+        c->to = *to;
+    }
+    return map_put(&o->aliases, name, c);
+}
+
+static enum err put_changes(struct opened *o, struct errmsg *em)
+{
+    struct index_meta *m = o->m;
+    struct alias_meta *added = ARENA_ARRAY(&o->rq->arena, struct alias_meta, o->aliases.n);
+    uint32_t left = 0, n = 0, changed;
+    if (added == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < m->n_aliases; i++) {
+        const struct alias_change *c = map_get(&o->aliases, m->aliases[i].name);
+        if (c == NULL || !c->gone) {
+            m->aliases[left++] = m->aliases[i];
+        }
+    }
+    m->n_aliases = left;
+    for (size_t i = 0; i < o->aliases.n; i++) {
+        const struct alias_change *c = o->aliases.entries[i].value;
+        if (!c->gone) {
+            added[n++] = c->to;
+        }
+    }
+    return index_put_aliases(m, added, n, &changed, em);
 }
 
 /* Puts the copy in the index's place, if there was no error and it has changed. Returns the error. */
@@ -323,7 +372,7 @@ static enum err close_index(struct opened *o, enum err e, struct errmsg *em)
     if (m == NULL) {
         return e;
     }
-    e = e == ERR_OK ? put_added(o, em) : e;
+    e = e == ERR_OK && o->changes > 0 ? put_changes(o, em) : e;
     o->m = NULL;
     if (e != ERR_OK || o->changes == 0) {
         state_part_unref(&m->part);
@@ -352,7 +401,7 @@ static enum err open_index(struct opened *o, struct str name, struct errmsg *em)
     }
     o->m = index_meta_copy(m);
     o->changes = 0;
-    o->n_added = 0;
+    map_init(&o->aliases, &o->rq->arena);
     return o->m != NULL ? ERR_OK : err_no_memory(em);
 }
 
@@ -364,12 +413,14 @@ static enum err add(const struct metadata_env *env, const struct alias_action *x
         struct alias_meta a = x->alias;
         a.name = x->aliases[i];
         e = alias_check(env, o->b->next, o->m, &a, em);
-        struct alias_meta *v = arena_grow(&o->rq->arena, o->added, o->n_added, &o->cap_added, sizeof(*v));
-        if (v == NULL) {
+        if (e != ERR_OK) {
+            return e;
+        }
+        const struct alias_meta *now = alias_now(o, a.name);
+        o->changes += now == NULL || !same_alias(now, &a) ? 1 : 0;
+        if (!change_alias(o, a.name, &a)) {
             return err_no_memory(em);
         }
-        o->added = v;
-        v[o->n_added++] = a;
     }
     return e;
 }
@@ -379,18 +430,25 @@ static enum err required(struct str alias, struct errmsg *em)
     return err_set(em, ERR_RESOURCE_NOT_FOUND, "required alias [%.*s] does not exist", STR_ARG(alias));
 }
 
-static void drop_aliases(struct opened *o, const struct index_meta *was, const struct alias_action *x)
+/* Do names mean just the aliases that are called so? */
+static bool are_plain(const struct str *names, uint32_t n)
 {
-    struct index_meta *m = o->m;
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < m->n_aliases; i++) {
-        struct str name = m->aliases[i].name;
-        if (!alias_is_named(x->aliases, x->n_aliases, name) || index_alias(was, name) == NULL) {
-            m->aliases[left++] = m->aliases[i];
-        }
+    bool plain = n > 0;
+    for (uint32_t i = 0; i < n && plain; i++) {
+        plain = names[i].n > 0 && names[i].p[0] != '-' && str_find(names[i], '*', 0) == SIZE_MAX
+                && !str_is(names[i], "_all");
     }
-    o->changes += left < m->n_aliases ? 1 : 0;
-    m->n_aliases = left;
+    return plain;
+}
+
+static enum err drop_alias(struct opened *o, const struct alias_action *x, struct str name, bool *dropped,
+                           struct errmsg *em)
+{
+    if (alias_now(o, name) == NULL) {
+        return x->must_exist ? required(name, em) : ERR_OK;
+    }
+    *dropped = true;
+    return change_alias(o, name, NULL) ? ERR_OK : err_no_memory(em);
 }
 
 /* Takes away what the index had before the request: what an action before this one added stays. */
@@ -398,27 +456,19 @@ static enum err take_away(const struct cluster_state *cur, const struct alias_ac
                           bool *any, struct errmsg *em)
 {
     const struct index_meta *was = cluster_index(cur, x->index);
-    enum err e = open_index(o, x->index, em);
-    e = e == ERR_OK ? put_added(o, em) : e;
-    if (e != ERR_OK) {
-        return e;
-    }
+    bool plain = are_plain(x->aliases, x->n_aliases), dropped = false;
     uint32_t found = 0;
-    for (uint32_t i = 0; e == ERR_OK && i < was->n_aliases; i++) {
-        struct str name = was->aliases[i].name;
-        if (alias_is_named(x->aliases, x->n_aliases, name)) {
-            e = x->must_exist && index_alias(o->m, name) == NULL ? required(name, em) : ERR_OK;
+    enum err e = open_index(o, x->index, em);
+    for (uint32_t i = 0; e == ERR_OK && i < (plain ? x->n_aliases : was->n_aliases); i++) {
+        struct str name = plain ? x->aliases[i] : was->aliases[i].name;
+        if (plain ? index_alias(was, name) != NULL : alias_is_named(x->aliases, x->n_aliases, name)) {
+            e = drop_alias(o, x, name, &dropped, em);
             found++;
         }
     }
     *any |= found > 0;
-    if (e == ERR_OK && found == 0 && x->must_exist) {
-        e = required(x->aliases[0], em);
-    }
-    if (e == ERR_OK && found > 0) {
-        drop_aliases(o, was, x);
-    }
-    return e;
+    o->changes += dropped ? 1 : 0;
+    return e == ERR_OK && found == 0 && x->must_exist ? required(x->aliases[0], em) : e;
 }
 
 static enum err none_found(struct meta_request *rq, struct errmsg *em)
