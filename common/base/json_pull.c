@@ -7,11 +7,25 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* How many containers are open at most while it is walked. */
+static uint32_t depth_of(const struct json *v)
+{
+    uint32_t below = 0;
+    if (v == NULL || (v->type != JSON_OBJECT && v->type != JSON_ARRAY)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        uint32_t one = depth_of(v->type == JSON_OBJECT ? &v->members[i].value : &v->items[i]);
+        below = MAX_OF(below, one);
+    }
+    return 1 + below;
+}
+
 bool json_pull_init(struct json_pull *p, const struct json *root, struct str text, struct arena *arena)
 {
     *p = (struct json_pull){.text = text, .root = root, .arena = arena};
-    /* As deep as the tree can be: what its parser lets through. Not zeroed: a level is written when it is entered. */
-    p->levels = arena_alloc(arena, (JSON_DEPTH_MAX + 2) * sizeof(*p->levels));
+    /* Not zeroed: a level is written when it is entered. */
+    p->levels = arena_alloc(arena, (1 + (size_t)depth_of(root)) * sizeof(*p->levels));
     return p->levels != NULL;
 }
 
@@ -51,9 +65,6 @@ static enum json_token enter(struct json_pull *p, const struct json *v)
     p->off = v->off;
     p->token = token_of(v);
     if (v->type == JSON_OBJECT || v->type == JSON_ARRAY) {
-        if (p->depth > JSON_DEPTH_MAX) {
-            return p->token = TOK_NONE;
-        }
         p->levels[p->depth++] = (struct json_pull_level){.container = v};
     }
     return p->token;
