@@ -290,28 +290,41 @@ static struct bufferevent *wrap_socket(struct http_worker *w, evutil_socket_t fd
     return bev;
 }
 
-/* With as many connections as there may be, the one that has asked for nothing for the longest gives way. false: all are
- * busy. */
+/* The connection of a worker that another may have the place of; NULL: all wait for answers. */
+static struct http_conn *least_wanted(struct http_worker *w)
+{
+    struct http_conn *idle = NULL, *slow = NULL;
+    for (struct http_conn *c = w->conns.next; c != &w->conns; c = c->next) {
+        if (c->bev == NULL || c->first != NULL || c->reading) {
+            continue;
+        }
+        if (c->phase <= PHASE_IDLE) {
+            idle = idle == NULL || c->idle_ms < idle->idle_ms ? c : idle;
+        } else if (
+            c->phase
+            <= PHASE_BODY) { /* the limits of heads and bodies are alike: the first to pass its own came least far */
+            slow = slow == NULL || c->deadline_ms < slow->deadline_ms ? c : slow;
+        }
+    }
+    return idle != NULL ? idle : slow;
+}
+
+/* With as many connections as there may be, the one that has asked for nothing for the longest gives way, or one whose request
+ * does not come. false: all are busy. */
 static bool make_room(struct http_worker *w)
 {
     struct http_server *s = w->server;
     if (atomic_load(&s->open) <= s->opts.limits.connections_max) { /* the new one is counted */
         return true;
     }
-    struct http_conn *oldest = NULL;
-    for (struct http_conn *c = w->conns.next; c != &w->conns; c = c->next) {
-        bool idle = c->bev != NULL && c->phase <= PHASE_IDLE && c->first == NULL && !c->reading;
-        if (idle && (oldest == NULL || c->idle_ms < oldest->idle_ms)) {
-            oldest = c;
-        }
-    }
-    if (oldest == NULL) {
+    struct http_conn *one = least_wanted(w);
+    if (one == NULL) {
         atomic_fetch_add_explicit(&s->refused, 1, memory_order_relaxed);
         return false;
     }
-    conn_close(oldest);
+    conn_close(one);
     w->conns_n++; /* the worker stays */
-    conn_release(oldest);
+    conn_release(one);
     w->conns_n--;
     return true;
 }

@@ -321,6 +321,15 @@ static int on_body(http_parser *p, const char *at, size_t n)
     return r->body.failed ? no_memory(c) : 0;
 }
 
+/* A chunk that will be too long is not waited for. */
+static int on_chunk_header(http_parser *p)
+{
+    struct http_conn *c = p->data;
+    return p->content_length > c->worker->server->opts.limits.body_bytes_max - c->cur->body.n
+               ? refuse(c, ERR_TOO_LONG_FRAME, 413, "")
+               : 0;
+}
+
 /* Unknown encodings are the handler's to refuse. */
 static int unpack(struct http_conn *c)
 {
@@ -390,6 +399,7 @@ static const http_parser_settings callbacks = {
     .on_headers_complete = on_headers_complete,
     .on_body = on_body,
     .on_message_complete = on_message_complete,
+    .on_chunk_header = on_chunk_header,
 };
 
 void conn_parser_init(struct http_conn *c)

@@ -3,6 +3,7 @@
 
 #include "common/sys/clock_real.h"
 #include "common/sys/http_conn.h"
+#include "common/sys/process.h"
 
 #include <stdlib.h>
 
@@ -28,6 +29,10 @@ static void fill_in(struct http_server_opts *o)
     l->line_bytes_max = MIN_OF(or_size(l->line_bytes_max, 4 * KIB), HEADER_BYTES_LIMIT);
     l->pipelined_max = l->pipelined_max > 0 ? l->pipelined_max : 10000;
     l->connections_max = l->connections_max > 0 ? l->connections_max : 10000;
+    uint64_t files = process_raise_open_files(); /* half of them are for files, and connections to others */
+    if (files > 0) {
+        l->connections_max = (unsigned)MIN_OF((uint64_t)l->connections_max, MAX_OF(files / 2, (uint64_t)1));
+    }
     l->header_ms_max = or_ms(l->header_ms_max, 30000);
     l->body_ms_max = or_ms(l->body_ms_max, 30000);
     l->write_ms_max = or_ms(l->write_ms_max, 30000);

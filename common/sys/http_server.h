@@ -49,14 +49,16 @@ struct http_limits {           /* 0 means the default in brackets, but where sai
     size_t inflated_bytes_max; /* [100 MiB] a compressed body, unpacked: 413 */
     size_t
         inflight_bytes_max; /* [unlimited] bodies of unanswered requests, as received: 429; memory_account.h has a limit too */
-    size_t header_bytes_max;  /* [8 KiB], at most 64 KiB: 400 */
-    size_t line_bytes_max;    /* [4 KiB] the request line: 400 */
-    unsigned pipelined_max;   /* [10000] unanswered requests of a connection; reading stops there */
-    unsigned connections_max; /* [10000]; for more the longest idle one is closed */
-    int64_t header_ms_max;    /* [30 s] from a request's first byte to the end of its head */
-    int64_t body_ms_max;      /* [30 s] for each 16 KiB of a body */
-    int64_t write_ms_max;     /* [30 s] for each 16 KiB of an answer */
-    int64_t idle_ms_max;      /* between requests; 0: for ever, as Elasticsearch has it */
+    size_t header_bytes_max; /* [8 KiB], at most 64 KiB: 400 */
+    size_t line_bytes_max;   /* [4 KiB] the request line: 400 */
+    unsigned pipelined_max;  /* [10000] unanswered requests of a connection; reading stops there */
+    unsigned
+        connections_max; /* [10000], at most half of the files that the process may open; for more the longest idle one is
+                               * closed, else the one whose request has not come further for the longest */
+    int64_t header_ms_max; /* [30 s] from a request's first byte to the end of its head */
+    int64_t body_ms_max;   /* [30 s] for each 16 KiB of a body */
+    int64_t write_ms_max;  /* [30 s] for each 16 KiB of an answer */
+    int64_t idle_ms_max;   /* between requests; 0: for ever, as Elasticsearch has it */
 };
 
 struct http_server_opts {

@@ -1006,6 +1006,50 @@ START_TEST(pages_elsewhere)
 }
 END_TEST
 
+/* Where none is idle, the one whose request has not come for the longest gives way. */
+START_TEST(slow_ones_give_way)
+{
+    struct server s;
+    server_init(&s, 1);
+    struct http_server_opts o = options(&s);
+    o.limits.connections_max = 3;
+    server_run(&s, &o);
+    int fd[3];
+    struct http_server_stats st;
+    for (int i = 0; i < 3; i++) {
+        fd[i] = dial(&s);
+        say(fd[i], i == 1 ? STR("POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n123") : STR("GET / HT"));
+    }
+    do {
+        http_server_stats(s.http, &st);
+    } while (st.total_opened < 3);
+    for (int i = 0; i < 3; i++) {
+        expect(&s, "GET / HTTP/1.0\r\n\r\n", "HTTP/1.1 200", NULL);
+    }
+    http_server_stats(s.http, &st);
+    ck_assert_uint_eq(st.refused, 0);
+    for (int i = 0; i < 3; i++) {
+        close(fd[i]);
+    }
+    server_close(&s);
+}
+END_TEST
+
+START_TEST(chunks_beyond_the_limit_are_not_waited_for)
+{
+    struct server s;
+    server_init(&s, 1);
+    struct http_server_opts o = options(&s);
+    o.limits.body_bytes_max = 10;
+    server_run(&s, &o);
+    expect(&s, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n6\r\n", "HTTP/1.1 413",
+           NULL);
+    expect(&s, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\n", "HTTP/1.1 413",
+           NULL);
+    server_close(&s);
+}
+END_TEST
+
 START_TEST(connections_are_bounded)
 {
     struct server s;
@@ -1283,6 +1327,8 @@ int main(void)
     tcase_add_test(t, forms_of_the_head);
     tcase_add_test(t, pages_elsewhere);
     tcase_add_test(t, connections_are_bounded);
+    tcase_add_test(t, slow_ones_give_way);
+    tcase_add_test(t, chunks_beyond_the_limit_are_not_waited_for);
     tcase_add_test(t, ports);
     tcase_add_test(t, stopping_finishes_what_is_in_flight);
     tcase_add_test(t, stopping_aborts_after_the_grace);
