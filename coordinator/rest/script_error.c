@@ -30,8 +30,9 @@ static void stack(struct jsonw *w, const struct err_about *a, bool cut)
     jw_k(w, "script_stack");
     jw_arr(w);
     if (str_is(str_of(a->lang), "expression")) {
-        jw_str(w, script);
-        pointer(w, 0);
+        jw_str(w, str_slice(script, start, MAX_OF(start, end)));
+        size_t from = units_before(script, a->script_start), to = units_before(script, a->script_at);
+        pointer(w, to > from ? to - from : 0);
     } else if (a->script_placed) {
         jw_strf(w, "%s%.*s%s", before ? "... " : "", STR_ARG(str_slice(script, start, MAX_OF(start, end))),
                 after ? " ..." : "");

@@ -41,7 +41,9 @@ enum err script_of_form(const struct query_context *cx, const struct json *form,
         return err_code(em);
     }
     if (cx->compile != NULL) {
-        return cx->compile(cx->self, form, (int)context, out, em);
+        enum err compiled = cx->compile(cx->self, form, (int)context, out, em);
+        return compiled == ERR_OK && *out != NULL ? script_link(*out, json_get(form, "params"), em)
+                                                  : compiled;
     }
     const struct json *lang = json_get(form, "lang");
     struct script *s;
@@ -54,7 +56,7 @@ enum err script_of_form(const struct query_context *cx, const struct json *form,
         return err_no_memory(em);
     }
     *out = s;
-    return ERR_OK;
+    return script_link(s, json_get(form, "params"), em);
 }
 
 /* ---- a script's view of one document ---- */

@@ -529,6 +529,8 @@ static const struct class
     {"Supplier", "", "def get();"},
     {"#score", "",
      "static double saturation(double,double);static double sigmoid(double,double,double);"
+     "static double acosh(double);static double asinh(double);static double atanh(double);"
+     "static double logn(double,double);static double haversin(double,double,double,double);"
      "static double randomScore(int,String);static double randomScore(int);"
      "static double decayGeoLinear(String,String,String,double,GeoPoint);"
      "static double decayGeoExp(String,String,String,double,GeoPoint);"

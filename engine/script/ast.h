@@ -196,11 +196,20 @@ struct function {
     struct node *body;
 };
 
+/* A variable of an expression that its parameters must have, and where it stands. */
+struct link {
+    struct str text;
+    uint32_t off;
+};
+
 struct program {
     struct function *functions;
     uint32_t functions_n;
     size_t functions_cap;
-    struct node *body; /* S_BLOCK */
+    struct node *body;  /* S_BLOCK */
+    struct link *links; /* of an expression */
+    uint32_t links_n;
+    size_t links_cap;
 };
 
 /* ERR_ILLEGAL_ARGUMENT with painless's words. */

@@ -93,7 +93,12 @@ enum builtin {
     BUILTIN_DECAY_DATE_LINEAR,
     BUILTIN_DECAY_DATE_EXP,
     BUILTIN_DECAY_DATE_GAUSS,
-    BUILTIN_RANDOM
+    BUILTIN_RANDOM,
+    BUILTIN_ACOSH, /* this and what follows: of expressions */
+    BUILTIN_ASINH,
+    BUILTIN_ATANH,
+    BUILTIN_LOGN,
+    BUILTIN_HAVERSIN
 };
 
 struct script {
@@ -112,6 +117,8 @@ struct script {
     uint32_t *statements; /* where statements begin, in the order in which they were compiled */
     uint32_t statements_n;
     size_t statements_cap;
+    struct link *links; /* of an expression */
+    uint32_t links_n;
 };
 
 #define STACK_MAX 1000 /* values a function's expressions may pile up */
@@ -123,7 +130,7 @@ bool methods_str_has(struct str name, uint32_t argc);
 /* Bytecode for a parsed program. */
 enum err script_generate(struct script *s, const struct program *program, struct errmsg *em) NODISCARD;
 /* A Lucene expression becomes a program like any other. */
-enum err script_parse_expression(struct program *out, struct str source, struct arena *a,
-                                 struct errmsg *em) NODISCARD;
+enum err script_parse_expression(struct program *out, struct str source, enum script_context context,
+                                 struct arena *a, struct errmsg *em) NODISCARD;
 
 #endif

@@ -18,9 +18,15 @@ static enum builtin builtin_of(const struct gen *g, struct str name)
                  {"decayDateLinear", BUILTIN_DECAY_DATE_LINEAR},
                  {"decayDateExp", BUILTIN_DECAY_DATE_EXP},
                  {"decayDateGauss", BUILTIN_DECAY_DATE_GAUSS},
-                 {"randomScore", BUILTIN_RANDOM}};
-    for (size_t i = 0; g->s->context == SCRIPT_SCORE && i < ARRAY_LEN(table); i++) {
-        if (str_is(name, table[i].name)) {
+                 {"randomScore", BUILTIN_RANDOM},
+                 {"acosh", BUILTIN_ACOSH},
+                 {"asinh", BUILTIN_ASINH},
+                 {"atanh", BUILTIN_ATANH},
+                 {"logn", BUILTIN_LOGN},
+                 {"haversin", BUILTIN_HAVERSIN}};
+    bool expression = str_is(g->s->lang, "expression");
+    for (size_t i = 0; (expression || g->s->context == SCRIPT_SCORE) && i < ARRAY_LEN(table); i++) {
+        if (str_is(name, table[i].name) && expression == (table[i].id >= BUILTIN_ACOSH)) {
             return table[i].id;
         }
     }

@@ -1,4 +1,5 @@
 /* Compiling scripts, executing them, and what they give back. */
+#include "engine/script/expression.h"
 #include "engine/script/rate.h"
 #include "engine/script/vm.h"
 
@@ -33,6 +34,12 @@ static void about_script(const struct script *s, struct errmsg *em)
     }
 }
 
+/* Does the language of numbers serve a context? */
+static bool answers_in_numbers(enum script_context c)
+{
+    return c != SCRIPT_STRING_SORT && c != SCRIPT_UPDATE && c != SCRIPT_MOVING_FN;
+}
+
 /* An error while the script runs is shown with the statement that it is in: up to where the next one begins. */
 static void about_statement(const struct script_run *m)
 {
@@ -42,6 +49,11 @@ static void about_statement(const struct script_run *m)
     a->script_at = m->off;
     a->script_start = 0;
     a->script_end = (uint32_t)s->source.n;
+    if (str_is(s->lang, "expression")) {
+        a->script_placed = false;
+        a->script_at = 0;
+        return;
+    }
     for (uint32_t i = 0; i < s->statements_n; i++) {
         if (s->statements[i] <= m->off) {
             a->script_start = MAX_OF(a->script_start, s->statements[i]);
@@ -145,7 +157,7 @@ enum err script_bool(struct script_run *run, const struct script_env *env, bool 
         return ERR_OK;
     }
     if (sv_is_number(v)) { /* expressions answer in numbers */
-        *out = sv_num(v) != 0;
+        *out = run->script->context == SCRIPT_BUCKET_SELECTOR ? sv_num(v) == 1 : sv_num(v) != 0;
         return ERR_OK;
     }
     e = vm_arg_bool(run, v, out);
@@ -218,8 +230,10 @@ static void about_surroundings(const struct script *s, struct errmsg *em)
         return;
     }
     struct err_about *a = &em->about;
-    if (str_is(s->lang, "expression")) { /* they are shown whole, and tell no place */
+    if (str_is(s->lang, "expression")) { /* they are shown whole, without numbers of a place */
         a->script_placed = false;
+        a->script_start = 0;
+        a->script_end = (uint32_t)s->source.n;
         return;
     }
     a->script_at = MIN_OF(a->script_at, (uint32_t)s->source.n);
@@ -239,13 +253,27 @@ static enum err compile_error(struct script *s, enum err e, struct errmsg *em)
     return ERR_SCRIPT;
 }
 
+static enum err keep_links(struct script *s, const struct program *p, struct errmsg *em)
+{
+    s->links = ARENA_ARRAY(&s->arena, struct link, p->links_n + 1);
+    s->links_n = s->links != NULL ? p->links_n : 0;
+    for (uint32_t i = 0; i < s->links_n; i++) {
+        s->links[i] = (struct link){arena_str(&s->arena, p->links[i].text), p->links[i].off};
+        if (s->links[i].text.p == NULL) {
+            return err_no_memory(em);
+        }
+    }
+    return s->links != NULL ? ERR_OK : err_no_memory(em);
+}
+
 static enum err compile(struct script *s, struct errmsg *em)
 {
     struct program program;
     struct arena scratch;
     arena_init(&scratch, NULL, (size_t)64 << 20);
-    enum err e = str_is(s->lang, "expression") ? script_parse_expression(&program, s->source, &scratch, em)
-                                               : script_parse(&program, s->source, &scratch, em);
+    enum err e = str_is(s->lang, "expression")
+                     ? script_parse_expression(&program, s->source, s->context, &scratch, em)
+                     : script_parse(&program, s->source, &scratch, em);
     if (e == ERR_OK && str_trim(s->source).n == 0) {
         e = err_set(
             em, ERR_ILLEGAL_ARGUMENT,
@@ -253,6 +281,7 @@ static enum err compile(struct script *s, struct errmsg *em)
         script_error_at(em, (uint32_t)s->source.n);
     }
     e = e == ERR_OK ? script_generate(s, &program, em) : e;
+    e = e == ERR_OK ? keep_links(s, &program, em) : e;
     arena_fini(&scratch);
     return e == ERR_OK ? e : compile_error(s, e, em);
 }
@@ -302,6 +331,12 @@ enum err script_compile(struct script **out, struct str source, struct str lang,
     s->source = arena_str(&s->arena, source);
     s->lang = arena_str(&s->arena, lang.n > 0 ? lang : STR("painless"));
     e = s->source.p == NULL || s->lang.p == NULL ? err_no_memory(em) : compile(s, em);
+    if (e == ERR_OK && str_is(s->lang, "expression") && !answers_in_numbers(context)) {
+        err_set(em, ERR_ILLEGAL_ARGUMENT, "expression engine does not know how to handle script context [%s]",
+                script_context_name(context));
+        e = err_wrap(em, ERR_GENERAL_SCRIPT, "Failed to compile inline script [%.*s] using lang [expression]",
+                     STR_ARG(source));
+    }
     if (e != ERR_OK) {
         script_unref(s);
         return e;
@@ -329,11 +364,24 @@ bool script_needs_score(const struct script *s)
     return s->needs_score;
 }
 
+enum err script_link(const struct script *s, const struct json *params, struct errmsg *em)
+{
+    enum err e = expression_link(s, params, em);
+    if (e != ERR_OK) {
+        about_script(s, em);
+    }
+    return e;
+}
+
 enum err script_run_new(struct script_run **out, struct script *s, const struct json *params,
                         const struct script_limits *limits, struct errmsg *em)
 {
-    struct script_run *m = alloc_get(alloc_default(), sizeof(*m));
     *out = NULL;
+    enum err e = script_link(s, params, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct script_run *m = alloc_get(alloc_default(), sizeof(*m));
     if (m == NULL) {
         return err_no_memory(em);
     }

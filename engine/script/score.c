@@ -128,8 +128,29 @@ static enum err random_score(struct script_run *m, struct sv *a, uint32_t n, str
     return e;
 }
 
+/* The functions of expressions that Java's Math has not. */
+static enum err expression_function(struct script_run *m, enum builtin id, struct sv *a, uint32_t n,
+                                    struct sv *out)
+{
+    double v[4] = {0, 0, 0, 0};
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < n && i < 4 && e == ERR_OK; i++) {
+        e = vm_arg_num(m, a[i], &v[i]);
+    }
+    double x = fabs(v[0]);
+    *out = sv_double(id == BUILTIN_ACOSH   ? log(v[0] + sqrt(v[0] * v[0] - 1))
+                     : id == BUILTIN_ASINH ? copysign(log(sqrt(x * x + 1) + x), v[0])
+                     : id == BUILTIN_ATANH ? copysign(0.5 * log((1 + x) / (1 - x)), v[0])
+                     : id == BUILTIN_LOGN  ? log(v[1]) / log(v[0])
+                                           : geo_arc(v[0], v[1], v[2], v[3]) / 1000);
+    return e;
+}
+
 enum err vm_builtin(struct script_run *m, enum builtin id, struct sv *a, uint32_t n, struct sv *out)
 {
+    if (id >= BUILTIN_ACOSH) {
+        return expression_function(m, id, a, n, out);
+    }
     uint32_t want = id == BUILTIN_SATURATION ? 2
                     : id == BUILTIN_SIGMOID  ? 3
                     : id == BUILTIN_RANDOM   ? (n == 2 ? 2 : 1)

@@ -115,6 +115,8 @@ struct script_limits {
 };
 extern const struct script_limits script_limits_default;
 
+/* Whether an expression finds its variables in these parameters (NULL: none), which else is found when a run is made: ERR_SCRIPT "link error" */
+enum err script_link(const struct script *s, const struct json *params, struct errmsg *em) NODISCARD;
 /* Takes a reference to the script; params (NULL: none) are copied. limits NULL: the default. */
 enum err script_run_new(struct script_run **out, struct script *s, const struct json *params,
                         const struct script_limits *limits, struct errmsg *em) NODISCARD;

@@ -45,6 +45,12 @@ static struct str name_of(const struct script_run *m, const struct ins *in)
     return m->script->consts[in->c].s;
 }
 
+/* `_value` where no aggregation sets it: null, and zero in expressions. */
+static struct sv no_value(const struct script_run *m)
+{
+    return str_is(m->script->lang, "expression") ? sv_double(0) : sv_null();
+}
+
 static enum err variable(struct script_run *m, enum opcode op)
 {
     const struct script_env *env = m->env;
@@ -60,7 +66,7 @@ static enum err variable(struct script_run *m, enum opcode op)
     case I_CTX:
         return push(m, m->ctx);
     case I_VALUE:
-        return push(m, !env->has_value          ? sv_null()
+        return push(m, !env->has_value          ? no_value(m)
                        : env->value_s.p != NULL ? sv_str(env->value_s)
                        : env->value_whole       ? sv_long(env->value_i)
                                                 : sv_double(env->value_d));

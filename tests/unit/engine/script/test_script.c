@@ -631,10 +631,21 @@ START_TEST(expressions)
                  {"a < b && b != 0", "[1.0]", NULL},
                  {"!a || 2 > 3", "[0.0]", NULL},
                  {"max(sqrt(16), ln(1))", "[4.0]", NULL},
-                 {"doc['dt'].getYear()", "[2021]", NULL},
-                 {"foo(1)", NULL, "illegal_argument_exception"},
-                 {"1 +", NULL, "illegal_argument_exception"},
-                 {"x = 5", NULL, "illegal_argument_exception"}};
+                 {"doc['dt'].getYear()", "[2021.0]", NULL},
+                 {"doc['dt'].date.year", "[2021.0]", NULL},
+                 {"doc[\"l\"]", "[7.0]", NULL},
+                 {"5 & 3.7", "[1.0]", NULL},
+                 {"1 << 65", "[2.0]", NULL},
+                 {"-1 >>> 1", "[9.223372036854776E18]", NULL},
+                 {"~5 ^ 2", "[-8.0]", NULL},
+                 {"0x1f + 010 + .5e1", "[44.0]", NULL},
+                 {"asinh(1) + logn(2, 8)", "[3.881373587019543]", NULL},
+                 {"1 ? 0 ? 2 : 3 : 4", "[3.0]", NULL},
+                 {"foo(1)", NULL, "parse_exception"},
+                 {"1 +", NULL, "parse_exception"},
+                 {"5d", NULL, "parse_exception"},
+                 {"1;", NULL, "parse_exception"},
+                 {"x = 5", NULL, "parse_exception"}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         expect(cases[i].source, "expression", cases[i].want, cases[i].error);
     }
@@ -902,8 +913,10 @@ START_TEST(noise_is_harmless)
         }
         compiled++;
         arena_init(&a, NULL, ARENA_UNLIMITED);
-        ck_assert_int_eq(script_run_new(&r, s, NULL, &small, NULL), ERR_OK);
-        enum err e = script_value(r, &env, &a, &v, NULL);
+        enum err e = script_run_new(&r, s, NULL, &small, NULL);
+        ck_assert(e == ERR_OK
+                  || (e == ERR_SCRIPT && r == NULL)); /* an expression whose variables are not there */
+        e = e == ERR_OK ? script_value(r, &env, &a, &v, NULL) : e;
         ck_assert(e != ERR_INTERNAL);
         script_run_free(r);
         script_unref(s);
