@@ -101,13 +101,15 @@ static enum err point_of_geohash(struct geo_point *out, struct str hash, struct 
 
 /* ---- text ---- */
 
-static enum err third(bool ignore_z, struct errmsg *em)
+static enum err third(bool ignore_z, double z, struct errmsg *em)
 {
-    return ignore_z
-               ? ERR_OK
-               : err_set(
-                   em, ERR_PARSE,
-                   "Exception parsing coordinates: found Z value but [ignore_z_value] parameter is [false]");
+    if (ignore_z) {
+        return ERR_OK;
+    }
+    return err_set(
+        em, ERR_PARSE,
+        "Exception parsing coordinates: found Z value [%s] but [ignore_z_value] parameter is [false]",
+        num_text(z).s);
 }
 
 static enum err point_of_list(struct geo_point *out, struct str text, bool ignore_z, struct errmsg *em)
@@ -140,7 +142,7 @@ static enum err point_of_list(struct geo_point *out, struct str text, bool ignor
     if (n == 3 && !num_parse_double(part[2], &z)) {
         return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(part[2]));
     }
-    return n == 3 ? third(ignore_z, em) : ERR_OK;
+    return n == 3 ? third(ignore_z, z, em) : ERR_OK;
 }
 
 static void skip_space(struct str s, size_t *at)
@@ -207,7 +209,12 @@ static enum err point_of_wkt(struct geo_point *out, struct str text, bool ignore
     if (geo_point_bounds(*out, em) != ERR_OK) {
         return err_wrap(em, ERR_PARSE, "Invalid WKT format");
     }
-    return n == 3 ? third(ignore_z, em) : ERR_OK;
+    if (n < 3 || ignore_z) {
+        return ERR_OK;
+    }
+    err_set(em, ERR_ILLEGAL_ARGUMENT, "found Z value [%s] but [ignore_z_value] parameter is [false]",
+            num_text(v[2]).s);
+    return err_wrap(em, ERR_PARSE, "Invalid WKT format");
 }
 
 static bool has_point(struct str s)
@@ -299,7 +306,7 @@ static enum err point_of_array(struct geo_point *out, const struct json *v, bool
             return err_set(em, ERR_PARSE, "numeric value expected");
         }
         if (i == 2 && !ignore_z) {
-            return third(false, em);
+            return third(false, json_double(&v->items[i]), em);
         }
         if (i > 2) {
             return err_set(em, ERR_PARSE, "[geo_point] field type does not accept > 3 dimensions");
@@ -366,7 +373,7 @@ enum err geo_points_of_json(const struct json *v, bool ignore_z, geo_point_fn ea
     e = number_of(&v->items[1], &p.lat, em);
     if (e == ERR_OK && v->n > 2) {
         e = v->items[2].type == JSON_NUMBER
-                ? third(ignore_z, em)
+                ? third(ignore_z, json_double(&v->items[2]), em)
                 : err_set(em, ERR_PARSE, "field type does not accept > 3 dimensions");
     }
     if (e == ERR_OK) {

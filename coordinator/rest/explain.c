@@ -361,8 +361,10 @@ static void send_invalid(struct rest *r, bool explain_it)
     jsonw_init(&w, &b, false);
     jw_obj(&w);
     jw_kbool(&w, "valid", false);
-    if (explain_it) {
+    if (explain_it && err_code(&r->em) == ERR_PARSING) {
         write_detailed(&w, "error", &r->em, r->arena);
+    } else if (explain_it) { /* of the URL's parameters: the reason alone */
+        jw_kz(&w, "error", r->em.frame[0].reason);
     }
     jw_obj_end(&w);
     rest_send(r, 200, &b);

@@ -138,7 +138,6 @@ static enum err query_override(struct url_overrides *u)
     if (q.p == NULL) {
         return ERR_OK; /* its companions mean nothing, and are refused as unknown */
     }
-    struct str op = rest_param(r, "default_operator");
     struct json inner = json_mk_object(), outer = json_mk_object();
     bool ok = json_put(&inner, r->arena, STR("query"), json_mk_str(q));
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
@@ -155,6 +154,7 @@ static enum err query_override(struct url_overrides *u)
             rest_param(r, flags[i]).n > 0 || (i == 0 && rest_has(r, flags[i])); /* "lenient=" says nothing */
         ok = ok && (!given || json_put(&inner, r->arena, str_of(flags[i]), json_mk_bool(on)));
     }
+    struct str op = rest_param(r, "default_operator"); /* not read, and so unknown, behind a wrong flag */
     if (op.p != NULL && !str_eq_nocase(op, STR("and")) && !str_eq_nocase(op, STR("or"))) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                        "No enum constant org.elasticsearch.index.query.Operator.%.*s",

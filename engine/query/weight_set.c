@@ -626,6 +626,9 @@ static enum err set_scorer(const struct weight *w, const struct scorer_request *
     case Q_GEO_BOX:
     case Q_GEO_DISTANCE:
     case Q_GEO_POLYGON:
+        if ((f->has & SEG_GEO) == 0) { /* without points nothing is found, whatever the column has */
+            return ERR_OK;
+        }
         if (bits == NULL && by_column(w, rq, f, SEG_GEO)) {
             return column_scorer(w, rq, f, out);
         }

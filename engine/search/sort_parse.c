@@ -299,6 +299,26 @@ static enum err add_point(void *self, struct geo_point g, struct errmsg *em)
 }
 
 /* A member that gives a point, or several: its name is the field's. */
+/* Points; two numbers in turn are one as well, longitude first. */
+static enum err geo_list(const struct parse *p, const struct json *v, void *list)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < v->n && e == ERR_OK; i++) {
+        struct geo_point g;
+        if (v->items[i].type != JSON_NUMBER) {
+            e = geo_point_of_json(&g, &v->items[i], false, p->em);
+        } else if (i + 1 == v->n || v->items[i + 1].type != JSON_NUMBER) {
+            return err_set(p->em, ERR_PARSE, "geo point parsing: expected second number but got [%s] instead",
+                           i + 1 == v->n ? "END_ARRAY" : jr_token(&v->items[i + 1]));
+        } else {
+            g = (struct geo_point){json_double(&v->items[i + 1]), json_double(&v->items[i])};
+            i++;
+        }
+        e = e == ERR_OK ? add_point(list, g, p->em) : e;
+    }
+    return e;
+}
+
 static enum err geo_member(const struct parse *p, struct sort_spec *s, const struct json_member *m,
                            struct points *list)
 {
@@ -315,7 +335,8 @@ static enum err geo_member(const struct parse *p, struct sort_spec *s, const str
         return err_set(p->em, ERR_PARSE,
                        "geo point parsing: expected second number but got [END_ARRAY] instead");
     }
-    return geo_points_of_json(&m->value, false, add_point, list, p->em);
+    return m->value.type == JSON_ARRAY ? geo_list(p, &m->value, list)
+                                       : geo_points_of_json(&m->value, false, add_point, list, p->em);
 }
 
 static enum err geo_option(const struct parse *p, struct sort_spec *s, struct str key, const struct json *v,
