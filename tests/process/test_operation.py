@@ -268,6 +268,7 @@ def test_out_of_descriptors():
         newest.sendall(b"PUT /few/_doc/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"a\":1}")
         newest.settimeout(HANG_SECONDS)
         assert newest.recv(100).startswith(b"HTTP/1.1 "), "a connection that was there is not served"
+        assert node.call("PUT", "/more", {"settings": {"number_of_replicas": 0}})[0] == 200
         assert node.call("PUT", "/more/_doc/1?refresh=true", {"a": 1})[0] == 201
         for s in crowd:
             s.close()
