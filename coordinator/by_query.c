@@ -654,9 +654,7 @@ static enum err compile(struct by_query *op, struct errmsg *em)
 {
     struct errmsg why;
     enum err e = ERR_OK;
-    if (str_is(op->spec.lang, "expression")) { /* it only knows numbers */
-        e = err_set(&why, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [expression]");
-    } else if (op->spec.script_template != NULL) {
+    if (op->spec.script_template != NULL) {
         e = script_template(op->spec.script_template, &why);
     }
     e = e == ERR_OK ? script_compile(&op->script, op->spec.script, op->spec.lang, SCRIPT_UPDATE, &why) : e;

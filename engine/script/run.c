@@ -266,6 +266,14 @@ static enum err keep_links(struct script *s, const struct program *p, struct err
     return s->links != NULL ? ERR_OK : err_no_memory(em);
 }
 
+static enum err unserved(const struct script *s, struct errmsg *em)
+{
+    err_set(em, ERR_ILLEGAL_ARGUMENT, "expression engine does not know how to handle script context [%s]",
+            script_context_name(s->context));
+    return err_wrap(em, ERR_GENERAL_SCRIPT, "Failed to compile inline script [%.*s] using lang [expression]",
+                    STR_ARG(s->source));
+}
+
 static enum err compile(struct script *s, struct errmsg *em)
 {
     struct program program;
@@ -274,6 +282,10 @@ static enum err compile(struct script *s, struct errmsg *em)
     enum err e = str_is(s->lang, "expression")
                      ? script_parse_expression(&program, s->source, s->context, &scratch, em)
                      : script_parse(&program, s->source, &scratch, em);
+    if (e == ERR_OK && str_is(s->lang, "expression") && !answers_in_numbers(s->context)) {
+        arena_fini(&scratch);
+        return unserved(s, em);
+    }
     if (e == ERR_OK && str_trim(s->source).n == 0) {
         e = err_set(
             em, ERR_ILLEGAL_ARGUMENT,
@@ -331,12 +343,6 @@ enum err script_compile(struct script **out, struct str source, struct str lang,
     s->source = arena_str(&s->arena, source);
     s->lang = arena_str(&s->arena, lang.n > 0 ? lang : STR("painless"));
     e = s->source.p == NULL || s->lang.p == NULL ? err_no_memory(em) : compile(s, em);
-    if (e == ERR_OK && str_is(s->lang, "expression") && !answers_in_numbers(context)) {
-        err_set(em, ERR_ILLEGAL_ARGUMENT, "expression engine does not know how to handle script context [%s]",
-                script_context_name(context));
-        e = err_wrap(em, ERR_GENERAL_SCRIPT, "Failed to compile inline script [%.*s] using lang [expression]",
-                     STR_ARG(source));
-    }
     if (e != ERR_OK) {
         script_unref(s);
         return e;
