@@ -119,19 +119,25 @@ static enum err lexical_error(const struct lexer *l, size_t at, struct errmsg *e
 {
     size_t next = at;
     uint32_t c = at < l->text.n ? utf8_next(l->text, &next) : 0;
+    struct buf shown;
+    buf_init(&shown, NULL, 4 * KIB);
     if (next < l->text.n) {
-        return err_set(em, ERR_TOKEN_MGR,
-                       "Lexical error at line 1, column %u.  Encountered: \"%.*s\" (%u), after : \"\"",
-                       lex_column(l->text, at) + 1, (int)(next - at), l->text.p + at, c);
+        lex_put_escaped(&shown, str_slice(l->text, at, next));
+        err_set(em, ERR_TOKEN_MGR,
+                "Lexical error at line 1, column %u.  Encountered: \"%.*s\" (%u), after : \"\"",
+                lex_column(l->text, at) + 1, STR_ARG(buf_view(&shown)), c);
+        buf_fini(&shown);
+        return ERR_TOKEN_MGR;
     }
-    struct buf after;
-    buf_init(&after, NULL, 4 * KIB);
-    if (at >= l->text.n) {
-        lex_put_escaped(&after, str_slice(l->text, l->at, l->text.n));
+    struct str rest = str_slice(l->text, l->at, l->text.n);
+    if (at >= l->text.n && rest.n > 1) { /* one character is not shown */
+        lex_put_escaped(&shown, rest);
     }
-    err_set(em, ERR_TOKEN_MGR, "Lexical error at line 1, column %u.  Encountered: <EOF> after : \"%.*s\"",
-            lex_column(l->text, l->text.n) + 1, STR_ARG(buf_view(&after)));
-    buf_fini(&after);
+    bool new_line =
+        l->text.n > 0 && memchr("\n\r", l->text.p[l->text.n - 1], 2) != NULL; /* the next line's start */
+    err_set(em, ERR_TOKEN_MGR, "Lexical error at line %d, column %u.  Encountered: <EOF> after : \"%.*s\"",
+            new_line ? 2 : 1, new_line ? 0 : lex_column(l->text, l->text.n) + 1, STR_ARG(buf_view(&shown)));
+    buf_fini(&shown);
     return ERR_TOKEN_MGR;
 }
 
