@@ -9,6 +9,7 @@
 #include "common/base/num.h"
 #include "common/base/settings.h"
 #include "common/base/sort_items.h"
+#include "engine/query/print_terms.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -796,19 +797,6 @@ static enum err ip_range(struct builder *b, const struct field *f, const struct 
     return term_range(b, f, a, z, true, true, out, em);
 }
 
-/* As java.net.InetAddress prints it: no zeros are left out of the later version. */
-static void put_java_address(struct buf *b, const uint8_t a[INET_BYTES])
-{
-    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
-    if (memcmp(a, mapped, sizeof(mapped)) == 0) {
-        buf_printf(b, "%u.%u.%u.%u", a[12], a[13], a[14], a[15]);
-        return;
-    }
-    for (int i = 0; i < INET_BYTES; i += 2) {
-        buf_printf(b, "%s%x", i > 0 ? ":" : "", (unsigned)(a[i] << 8 | a[i + 1]));
-    }
-}
-
 /* Bounds in the wrong order are a mistake of the request; those that exclusion leaves nothing between match nothing. */
 static enum err check_order(const struct field *f, const struct range_bounds *r, const int64_t dates[2],
                             bool wrong, struct errmsg *em)
@@ -829,7 +817,7 @@ static enum err check_order(const struct field *f, const struct range_bounds *r,
             num_put_double(&texts[i], d);
         } else if (f->type == FT_IP_RANGE && inet_parse(given, address, NULL) == ERR_OK) {
             buf_char(&texts[i], '/');
-            put_java_address(&texts[i], address);
+            query_print_address(address, &texts[i]);
         } else if (f->type == FT_DATE_RANGE) {
             buf_printf(&texts[i], "%lld", (long long)dates[i]);
         } else {

@@ -336,9 +336,10 @@ static void print_range_field(const struct query *q, struct buf *out)
     buf_z(out, "<ranges:[");
     enum field_type t = q->field->type;
     if (t == FT_IP_RANGE) {
-        inet_print(q->range_field.ip_lo, out);
-        buf_z(out, " : ");
-        inet_print(q->range_field.ip_hi, out);
+        buf_char(out, '/');
+        query_print_address(q->range_field.ip_lo, out);
+        buf_z(out, " : /");
+        query_print_address(q->range_field.ip_hi, out);
     } else if (t == FT_DOUBLE_RANGE) {
         num_put_double(out, num_to_double(q->range_field.lo));
         buf_z(out, " : ");

@@ -8,7 +8,7 @@
 #define CLAUSES_MAX 16 /* TermInSetQuery.BOOLEAN_REWRITE_TERM_COUNT_THRESHOLD */
 
 /* InetAddress.getHostAddress(): no run of zeros is left out. */
-static void print_address(const uint8_t a[INET_BYTES], struct buf *out)
+void query_print_address(const uint8_t a[INET_BYTES], struct buf *out)
 {
     if (inet_is_v4(a)) {
         inet_print(a, out);
@@ -22,7 +22,7 @@ static void print_address(const uint8_t a[INET_BYTES], struct buf *out)
 void query_print_bytes(const struct query *q, struct str s, struct buf *out)
 {
     if (q->field != NULL && q->field->type == FT_IP && s.n == INET_BYTES) {
-        print_address((const uint8_t *)s.p, out);
+        query_print_address((const uint8_t *)s.p, out);
     } else {
         buf_str(out, s);
     }

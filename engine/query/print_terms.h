@@ -5,6 +5,8 @@
 
 #include "engine/query/query.h"
 
+/* An address as Java's InetAddress prints it: no run of zeros is left out. */
+void query_print_address(const uint8_t a[16], struct buf *out);
 /* A term of the query's field: addresses as text, anything else as it is. */
 void query_print_bytes(const struct query *q, struct str s, struct buf *out);
 /* Q_TERMS, Q_IDS. `bare`: the clauses of a rewritten one, without what makes their score constant. */
