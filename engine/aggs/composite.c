@@ -458,21 +458,16 @@ static enum err parse_tile(struct str text, int64_t *out, struct errmsg *em)
     return ERR_OK;
 }
 
-static enum err after_text(struct composite *m, struct source *s, const struct json *given, struct part *out,
-                           struct errmsg *em)
+static enum err after_text(struct source *s, const struct json *given, struct part *out, struct errmsg *em)
 {
     struct str text = json_text(given);
     if (given->type != JSON_STRING) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid value, expected string, got %s",
                        java_class_name(given));
     }
-    if (s->v.kind == SOURCE_IP) {
-        uint8_t *p = arena_alloc(m->c.run->arena, INET_BYTES);
-        enum err e = p == NULL ? err_no_memory(em) : inet_parse(text, p, em);
-        if (e != ERR_OK) {
-            return e;
-        }
-        text = str_mk(p, INET_BYTES);
+    enum err e = values_term(&s->v, text, &text, em);
+    if (e != ERR_OK) {
+        return e;
     }
     uint32_t id = dict_of_text(&s->v.dict, text);
     out->v = id;
@@ -496,8 +491,7 @@ static enum err after_whole(struct source *s, const struct json *given, struct p
     return e;
 }
 
-static enum err after_value(struct composite *m, struct source *s, const struct json *given, struct part *out,
-                            struct errmsg *em)
+static enum err after_value(struct source *s, const struct json *given, struct part *out, struct errmsg *em)
 {
     double d;
     int64_t whole;
@@ -511,7 +505,7 @@ static enum err after_value(struct composite *m, struct source *s, const struct 
                        STR_ARG(s->spec->name), java_class_name(given));
     }
     if (s->text) {
-        return after_text(m, s, given, out, em);
+        return after_text(s, given, out, em);
     }
     if (s->spec->kind == COMPOSITE_GEOTILE) {
         return given->type == JSON_NUMBER ? jr_long(given, &out->v, em)
@@ -543,7 +537,7 @@ static enum err bind_after(struct composite *m, const struct composite_params *p
         const struct json *v = json_get_str(p->after, m->s[i].spec->name);
         enum err e = v == NULL ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Missing value for [after.%.*s]",
                                          STR_ARG(m->s[i].spec->name))
-                               : after_value(m, &m->s[i], v, &m->after[i], em);
+                               : after_value(&m->s[i], v, &m->after[i], em);
         if (e != ERR_OK) {
             return e;
         }

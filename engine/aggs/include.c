@@ -33,14 +33,9 @@ static enum err bind_texts(struct include *x, const struct include_list *l, cons
         return err_no_memory(em);
     }
     for (uint32_t i = 0; i < l->n; i++) {
-        v[i] = l->v[i];
-        if (x->v->kind == SOURCE_IP) {
-            uint8_t *bytes = arena_alloc(arena, INET_BYTES);
-            enum err e = bytes == NULL ? err_no_memory(em) : inet_parse(l->v[i], bytes, em);
-            if (e != ERR_OK) {
-                return e;
-            }
-            v[i] = str_mk(bytes, INET_BYTES);
+        enum err e = values_term(x->v, l->v[i], &v[i], em);
+        if (e != ERR_OK) {
+            return e;
         }
     }
     sort_items(v, l->n, sizeof(*v), by_text);

@@ -18,7 +18,8 @@ enum format_kind {
     FORMAT_DECIMAL,
     FORMAT_IP,
     FORMAT_GEOHASH,
-    FORMAT_GEOTILE
+    FORMAT_GEOTILE,
+    FORMAT_BINARY /* texts in base64, without padding */
 };
 struct value_shape {
     enum format_kind kind;

@@ -225,7 +225,7 @@ static enum err get_shape(const struct reading *d, struct value_shape **out)
     s->pattern = get_str(d->in);
     s->zone_id = get_str(d->in);
     *out = s;
-    return kind > FORMAT_GEOTILE || d->in->bad ? corrupt(d) : value_shape_ready(s, d->arena, d->em);
+    return kind > FORMAT_BINARY || d->in->bad ? corrupt(d) : value_shape_ready(s, d->arena, d->em);
 }
 
 static void get_key(const struct reading *d, struct agg_key *k)

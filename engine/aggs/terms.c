@@ -411,6 +411,13 @@ static enum err terms_check(struct collector *c, struct errmsg *em)
                        k == AGG_RARE_TERMS ? "RareTerms aggregation does not support floating point fields."
                                            : "No support for examining floating point numerics");
     }
+    const struct field *f = t->v.field;
+    if (k == AGG_SIGNIFICANT_TERMS && f != NULL && f->path.p[0] != '_'
+        && (!f->index || f->type == FT_BINARY)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "SignificantText aggregation requires fields to be searchable, but [%.*s] is not",
+                       STR_ARG(f->path));
+    }
     enum err e = include_bind(&t->include, c->agg, &t->v, em);
     return e == ERR_OK ? check_hint(t, em) : e;
 }

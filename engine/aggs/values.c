@@ -140,6 +140,9 @@ static enum err make_shape(struct values *v, struct errmsg *em)
     case SOURCE_IP:
         s->kind = FORMAT_IP;
         break;
+    case SOURCE_TEXT:
+        s->kind = v->field != NULL && v->field->type == FT_BINARY ? FORMAT_BINARY : FORMAT_RAW;
+        break;
     case SOURCE_RANGE:
         if (v->field != NULL && v->field->type == FT_DATE_RANGE) {
             s->kind = FORMAT_DATE;
@@ -161,13 +164,66 @@ static enum err make_shape(struct values *v, struct errmsg *em)
     }
     bool date = v->kind == SOURCE_DATE || (v->field != NULL && v->field->type == FT_DATE_RANGE);
     bool zoned = v->field != NULL && v->spec->zone != NULL && !date;
-    if (zoned || (given && v->field != NULL && !date && v->kind != SOURCE_NUMBER)) {
+    bool plain =
+        v->kind == SOURCE_NUMBER || s->kind == FORMAT_BINARY; /* which has one form, whatever is asked for */
+    if (zoned || (given && v->field != NULL && !date && !plain)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support custom %s",
                        STR_ARG(v->field->path), field_type_name(v->field->type),
                        given && v->kind != SOURCE_NUMBER ? "formats" : "time zones");
     }
     v->shape = s;
     return value_shape_ready(s, v->run->arena, em);
+}
+
+static int base64_digit(char c)
+{
+    return c >= 'A' && c <= 'Z'   ? c - 'A'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 26
+           : c >= '0' && c <= '9' ? c - '0' + 52
+           : c == '+'             ? 62
+           : c == '/'             ? 63
+                                  : -1;
+}
+
+static enum err of_base64(struct str text, char *to, size_t *n, struct errmsg *em)
+{
+    uint32_t bits = 0;
+    unsigned have = 0;
+    while (text.n > 0 && text.p[text.n - 1] == '=') {
+        text.n--;
+    }
+    *n = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        int d = base64_digit(text.p[i]);
+        if (d < 0) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Illegal base64 character %x", (uint8_t)text.p[i]);
+        }
+        bits = bits << 6 | (uint32_t)d;
+        have += 6;
+        if (have >= 8) {
+            have -= 8;
+            to[(*n)++] = (char)(bits >> have & 0xFF);
+        }
+    }
+    return ERR_OK;
+}
+
+enum err values_term(const struct values *v, struct str text, struct str *out, struct errmsg *em)
+{
+    *out = text;
+    if (v->kind == SOURCE_IP) {
+        uint8_t *p = arena_alloc(v->run->arena, INET_BYTES);
+        *out = str_mk(p, INET_BYTES);
+        return p == NULL ? err_no_memory(em) : inet_parse(text, p, em);
+    }
+    if (v->shape == NULL || v->shape->kind != FORMAT_BINARY) {
+        return ERR_OK;
+    }
+    char *to = arena_alloc(v->run->arena, text.n + 1);
+    size_t n = 0;
+    enum err e = to == NULL ? err_no_memory(em) : of_base64(text, to, &n, em);
+    *out = str_mk(to, n);
+    return e;
 }
 
 enum err values_parse(struct values *v, const struct json *given, double *out, int64_t *out_i,
@@ -222,15 +278,8 @@ static enum err bind_missing(struct values *v, struct errmsg *em)
     v->has_missing = true;
     v->none = false;
     enum err e = ERR_OK;
-    if (v->kind == SOURCE_TEXT) {
-        v->missing_s = json_text(m);
-    } else if (v->kind == SOURCE_IP) {
-        uint8_t *p = arena_alloc(v->run->arena, INET_BYTES);
-        if (p == NULL) {
-            return err_no_memory(em);
-        }
-        e = inet_parse(json_text(m), p, em);
-        v->missing_s = str_mk(p, INET_BYTES);
+    if (v->kind == SOURCE_TEXT || v->kind == SOURCE_IP) {
+        e = values_term(v, json_text(m), &v->missing_s, em);
     } else if (v->kind == SOURCE_GEO) {
         e = geo_point_of_text(&v->missing_g, json_text(m), true, em);
     } else if (v->kind == SOURCE_RANGE) {

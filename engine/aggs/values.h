@@ -110,6 +110,9 @@ uint32_t values_count(struct values *v, const struct doc_run *d);
 /* Ranges of a range field: the i-th of a document, as doubles' or longs' bounds (both inclusive). */
 bool values_range(struct values *v, doc_id doc, uint32_t i, double *from, double *to);
 
+/* The term that a text given for a source of texts or addresses names: of a binary field that in base64, of an address its bytes; in the
+ * run's arena, or the text itself. ERR_ILLEGAL_ARGUMENT. */
+enum err values_term(const struct values *v, struct str text, struct str *out, struct errmsg *em) NODISCARD;
 /* A number given as text or JSON in the source's format (dates, decimals): include lists, missing values. */
 enum err values_parse(struct values *v, const struct json *given, double *out, int64_t *out_i,
                       struct errmsg *em);
