@@ -76,8 +76,10 @@ enum err fixed_interval_parse(struct str text, const char *name, int64_t *out, s
 
 struct rounding rounding_calendar(enum date_unit unit, const struct zone *zone, int64_t offset_ms)
 {
-    return (struct rounding){
-        .calendar = true, .unit = unit, .offset = offset_ms, .zone = zone != NULL ? zone : &zone_utc};
+    return (struct rounding){.calendar = true,
+                             .unit = unit,
+                             .offset = MAX_OF(offset_ms, -INT64_MAX),
+                             .zone = zone != NULL ? zone : &zone_utc};
 }
 
 enum err rounding_fixed(struct rounding *out, int64_t interval_ms, const struct zone *zone, int64_t offset_ms,
@@ -86,8 +88,9 @@ enum err rounding_fixed(struct rounding *out, int64_t interval_ms, const struct 
     if (interval_ms < 1) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Zero or negative time interval not supported");
     }
-    *out = (struct rounding){
-        .interval = interval_ms, .offset = offset_ms, .zone = zone != NULL ? zone : &zone_utc};
+    *out = (struct rounding){.interval = interval_ms,
+                             .offset = MAX_OF(offset_ms, -INT64_MAX),
+                             .zone = zone != NULL ? zone : &zone_utc};
     return ERR_OK;
 }
 

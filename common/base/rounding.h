@@ -30,7 +30,7 @@ struct rounding {
     bool calendar;
     enum date_unit unit; /* calendar */
     int64_t interval;    /* fixed: milliseconds, > 0 */
-    int64_t offset;      /* milliseconds that every boundary is moved by */
+    int64_t offset; /* milliseconds that every boundary is moved by; there is a number for as many back */
     const struct zone *zone;
 };
 
