@@ -1,7 +1,7 @@
 /* Aliases: what names indices besides their own. */
 #include "master/metadata_int.h"
 
-#include "common/base/java_set.h"
+#include "common/base/java_hash.h"
 #include "common/base/jsonr.h"
 #include "common/base/map.h"
 #include "common/base/sort_items.h"

@@ -1,7 +1,7 @@
 /* Changes of indices' settings. */
 #include "master/metadata_int.h"
 
-#include "common/base/java_set.h"
+#include "common/base/java_hash.h"
 #include "common/base/num.h"
 #include "common/cluster/blocks.h"
 #include "common/cluster/setting_registry.h"

@@ -138,35 +138,6 @@ static enum err flatten_object(struct batch *b, const struct json *object, struc
     return ERR_OK;
 }
 
-/* A value whose objects are in the order of Java's HashMap. */
-static void write_hashed(struct jsonw *w, const struct json *v)
-{
-    if (v->type == JSON_ARRAY) {
-        jw_arr(w);
-        for (uint32_t i = 0; i < v->n; i++) {
-            write_hashed(w, &v->items[i]);
-        }
-        jw_arr_end(w);
-        return;
-    }
-    if (v->type != JSON_OBJECT) {
-        jw_value(w, v);
-        return;
-    }
-    uint32_t buckets = java_map_buckets(v->n), left = v->n;
-    jw_obj(w);
-    for (uint32_t bucket = 0; bucket < buckets && left > 0 && !w->out->failed; bucket++) {
-        for (uint32_t i = 0; i < v->n; i++) {
-            if (java_map_bucket(v->members[i].key, buckets) == bucket) {
-                jw_key(w, v->members[i].key);
-                write_hashed(w, &v->members[i].value);
-                left--;
-            }
-        }
-    }
-    jw_obj_end(w);
-}
-
 enum err settings_from_json(struct settings *s, const struct json *object, struct str prefix,
                             struct errmsg *em)
 {
@@ -182,7 +153,8 @@ enum err settings_from_json(struct settings *s, const struct json *object, struc
     struct jsonw w;
     buf_init(&b, NULL, ERR_REASON_BYTES);
     jsonw_init(&w, &b, false);
-    write_hashed(&w, object);
+    struct json shown = java_ordered(object, s->arena);
+    jw_value(&w, &shown);
     e = err_wrap(em, ERR_SETTINGS, "Failed to load settings from [%.*s]", (int)b.n, b.n > 0 ? b.p : "");
     buf_fini(&b);
     return e;

@@ -58,49 +58,23 @@ static enum err read_string(const char *field, const struct json *v, struct str 
     return ERR_OK;
 }
 
-static void put_java(struct buf *b, const struct json *v);
-
-/* The members in the order of Java's HashMap. */
-static void put_members(struct buf *b, const struct json *v)
-{
-    uint32_t buckets = java_map_buckets(v->n), left = v->n;
-    for (uint32_t bucket = 0; bucket < buckets && left > 0; bucket++) {
-        for (uint32_t i = 0; i < v->n; i++) {
-            const struct json_member *m = &v->members[i];
-            if (java_map_bucket(m->key, buckets) != bucket) {
-                continue;
-            }
-            buf_str(b, m->key);
-            buf_char(b, '=');
-            put_java(b, &m->value);
-            if (--left > 0) {
-                buf_str(b, STR(", "));
-            }
-        }
-    }
-}
-
 /* A value as Java prints it: {a=1, b=[x, {}]}. */
 static void put_java(struct buf *b, const struct json *v)
 {
-    if (v->type == JSON_OBJECT) {
-        buf_char(b, '{');
-        put_members(b, v);
-        buf_char(b, '}');
-        return;
-    }
-    if (v->type != JSON_ARRAY) {
+    if (v->type != JSON_ARRAY && v->type != JSON_OBJECT) {
         buf_str(b, v->type == JSON_NULL ? STR("null") : json_text(v));
         return;
     }
-    buf_char(b, '[');
-    for (uint32_t i = 0; i < v->n; i++) {
-        if (i > 0) {
-            buf_str(b, STR(", "));
+    buf_char(b, v->type == JSON_ARRAY ? '[' : '{');
+    for (uint32_t i = 0; i < v->n && !b->failed; i++) {
+        buf_str(b, i > 0 ? STR(", ") : STR(""));
+        if (v->type == JSON_OBJECT) {
+            buf_str(b, v->members[i].key);
+            buf_char(b, '=');
         }
-        put_java(b, &v->items[i]);
+        put_java(b, v->type == JSON_ARRAY ? &v->items[i] : &v->members[i].value);
     }
-    buf_char(b, ']');
+    buf_char(b, v->type == JSON_ARRAY ? ']' : '}');
 }
 
 /* Elasticsearch makes settings of a definition while it parses the request. */
@@ -115,7 +89,8 @@ static enum err check_definition(const char *field, const struct json *v, struct
     }
     struct buf b;
     buf_init(&b, NULL, ERR_REASON_BYTES);
-    put_java(&b, v);
+    struct json shown = java_ordered(v, arena);
+    put_java(&b, &shown);
     err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse [%.*s]", (int)b.n, b.n > 0 ? b.p : "");
     buf_fini(&b);
     return err_wrap(em, ERR_X_CONTENT, "[1:%u] [analyze_request] failed to parse field [%s]", v->end, field);

@@ -1,6 +1,6 @@
 #include "engine/index/ignored.h"
 
-#include "common/base/java_set.h"
+#include "common/base/java_hash.h"
 
 enum err segment_ignored(const struct segment *s, doc_id doc, struct arena *arena, struct str **out,
                          uint32_t *n, struct errmsg *em)

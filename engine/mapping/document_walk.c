@@ -70,33 +70,6 @@ static bool is_object(const struct field *f)
 
 /* ---- fields ---- */
 
-/* The value with the members of its objects as Java's HashMap gives them; without memory, as they are. */
-static struct json hash_ordered(const struct json *v, struct arena *a)
-{
-    struct json out = *v;
-    if (v->type == JSON_ARRAY) {
-        out.items = ARENA_ARRAY(a, struct json, v->n);
-        for (uint32_t i = 0; out.items != NULL && i < v->n; i++) {
-            out.items[i] = hash_ordered(&v->items[i], a);
-        }
-        return out.items != NULL ? out : *v;
-    }
-    if (v->type != JSON_OBJECT) {
-        return out;
-    }
-    out.members = ARENA_ARRAY(a, struct json_member, v->n);
-    uint32_t buckets = java_map_buckets(v->n);
-    for (uint32_t i = 0; out.members != NULL && i < v->n; i++) {
-        uint32_t bucket = java_map_bucket(v->members[i].key, buckets), k = i;
-        for (; k > 0 && java_map_bucket(out.members[k - 1].key, buckets) > bucket; k--) {
-            out.members[k] = out.members[k - 1];
-        }
-        out.members[k] = v->members[i];
-        out.members[k].value = hash_ordered(&v->members[i].value, a);
-    }
-    return out.members != NULL ? out : *v;
-}
-
 static struct str preview_of(struct doc_parser *p, const struct field *f, const struct json *v)
 {
     bool fraction = field_type_is_numeric(f->type) && !field_type_is_whole(f->type);
@@ -107,7 +80,7 @@ static struct str preview_of(struct doc_parser *p, const struct field *f, const 
     if (fraction && json_is_integral(v) && !json_i64(v, &i)) { /* read as a fraction, it has no text */
         return STR("null");
     }
-    struct json shown = hash_ordered(v, p->arena);
+    struct json shown = java_ordered(v, p->arena);
     return str_slice(java_text(&shown, p->arena), 0, ERR_REASON_BYTES / 2);
 }
 

@@ -1,48 +1,6 @@
 #include "engine/mapping/java.h"
 
 #include "common/base/num.h"
-#include "common/base/utf8.h"
-
-/* String.hashCode() over UTF-16 units, spread as HashMap spreads it. */
-static uint32_t java_hash(struct str s)
-{
-    uint32_t h = 0;
-    for (size_t at = 0; at < s.n;) {
-        uint32_t c = utf8_next(s, &at);
-        if (c >= 0x10000) {
-            h = h * 31 + (0xD800 + ((c - 0x10000) >> 10));
-            h = h * 31 + (0xDC00 + ((c - 0x10000) & 0x3FF));
-        } else {
-            h = h * 31 + c;
-        }
-    }
-    return h ^ h >> 16;
-}
-
-const struct json_member **java_order(const struct json *v, struct arena *arena)
-{
-    uint32_t n = v->n, buckets = 16;
-    while (n > buckets / 4 * 3) {
-        buckets *= 2;
-    }
-    const struct json_member **out = arena_alloc(arena, (size_t)n * sizeof(*out));
-    uint32_t *start = ARENA_ARRAY(arena, uint32_t, (size_t)buckets + 1);
-    uint32_t *bucket = arena_alloc(arena, (size_t)n * sizeof(*bucket));
-    if (out == NULL || start == NULL || bucket == NULL) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        bucket[i] = java_hash(v->members[i].key) & (buckets - 1);
-        start[bucket[i] + 1]++;
-    }
-    for (uint32_t i = 1; i <= buckets; i++) {
-        start[i] += start[i - 1];
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        out[start[bucket[i]]++] = &v->members[i];
-    }
-    return out;
-}
 
 void java_put_text(struct buf *b, const struct json *v)
 {

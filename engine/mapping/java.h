@@ -4,11 +4,8 @@
 #define ENGINE_MAPPING_JAVA_H
 
 #include "common/base/buf.h"
+#include "common/base/java_hash.h"
 #include "common/base/json.h"
-
-/* The members of an object in the order in which java.util.HashMap walks its keys: an array of v->n pointers
- * in `arena`; NULL: no memory. (Buckets that became trees, eight keys and more in one, are not modelled.) */
-const struct json_member **java_order(const struct json *v, struct arena *arena) NODISCARD;
 
 /* The class that Jackson gives a value: "Integer", "HashMap"; "null". */
 const char *java_class_name(const struct json *v);

@@ -142,8 +142,9 @@ enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, 
 enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em);
 /* The same where nothing may come of it: p == NULL is fine. */
 enum err check_rewrite(struct str rewrite, struct errmsg *em);
-/* Mapped fields of a list of names and patterns with their boosts, as QueryParserHelper resolves them. */
-enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix,
+/* Mapped fields of a list of names and patterns with their boosts, as QueryParserHelper resolves them. `alone`: it is one pattern,
+ * which an error about too many fields names. */
+enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix, bool alone,
                         struct field_boosts *out, struct errmsg *em);
 /* index.query.default_field as patterns. */
 enum err default_fields(struct builder *b, struct field_boosts *out, bool *all, struct errmsg *em);

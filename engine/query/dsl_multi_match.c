@@ -140,7 +140,7 @@ static enum err build_multi_match(struct builder *b, const struct dsl *d, struct
     }
     bool all = false;
     if (q->fields.n > 0) {
-        e = resolve_fields(b, &q->fields, STR_NULL, &fields, em);
+        e = resolve_fields(b, &q->fields, STR_NULL, false, &fields, em);
         for (size_t i = 0; i < q->fields.n; i++) {
             all = all || str_is(q->fields.v[i].pattern, "*");
         }
@@ -148,7 +148,7 @@ static enum err build_multi_match(struct builder *b, const struct dsl *d, struct
         struct field_boosts defaults = {0};
         e = default_fields(b, &defaults, &all, em);
         if (e == ERR_OK) {
-            e = resolve_fields(b, &defaults, STR_NULL, &fields, em);
+            e = resolve_fields(b, &defaults, STR_NULL, false, &fields, em);
         }
     }
     if (e != ERR_OK) {

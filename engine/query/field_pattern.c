@@ -2,6 +2,7 @@
 #include "engine/query/build.h"
 
 #include "common/base/java_hash.h"
+#include "common/base/map.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
 #include "engine/query/automaton.h"
@@ -230,27 +231,39 @@ enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, 
 
 /* ---- lists of fields ---- */
 
-static enum err put_field(struct builder *b, struct field_boosts *out, struct str name, float boost,
+/* Fields that patterns and names have become, each once, with the product of its boosts. */
+struct resolved {
+    struct field_boosts list;
+    struct map at; /* of each name: its place in the list, and 1 */
+};
+
+static enum err put_field(struct builder *b, struct resolved *r, struct str name, float boost,
                           struct errmsg *em)
 {
-    for (size_t i = 0; i < out->n; i++) {
-        if (str_eq(out->v[i].pattern, name)) {
-            out->v[i].boost *= boost;
-            return ERR_OK;
-        }
+    uintptr_t at = (uintptr_t)map_get(&r->at, name);
+    if (at > 0) {
+        r->list.v[at - 1].boost *= boost;
+        return ERR_OK;
     }
-    if (out->n >= b->cx->clauses_max) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "field expansion matches too many fields, limit: %u, got: %zu", b->cx->clauses_max,
-                       out->n + 1);
-    }
-    struct field_boost *v = arena_grow(b->arena, out->v, out->n, &out->cap, sizeof(*v));
-    if (v == NULL) {
+    struct field_boost *v = arena_grow(b->arena, r->list.v, r->list.n, &r->list.cap, sizeof(*v));
+    if (v == NULL || !map_put(&r->at, name, (void *)(uintptr_t)(r->list.n + 1))) {
         return err_no_memory(em);
     }
-    out->v = v;
-    out->v[out->n++] = (struct field_boost){name, boost};
+    r->list.v = v;
+    v[r->list.n++] = (struct field_boost){name, boost};
     return ERR_OK;
+}
+
+static enum err check_count(const struct builder *b, const struct resolved *r, struct str pattern,
+                            struct errmsg *em)
+{
+    if (r->list.n <= b->cx->clauses_max) {
+        return ERR_OK;
+    }
+    struct str from = pattern.p != NULL ? arena_printf(b->arena, " for [%.*s]", STR_ARG(pattern)) : STR("");
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "field expansion%.*s matches too many fields, limit: %u, got: %zu", STR_ARG(from),
+                   b->cx->clauses_max, r->list.n);
 }
 
 /* With a suffix, the field of that name is preferred where there is one. */
@@ -272,67 +285,59 @@ static enum err with_suffix(struct builder *b, struct str name, struct str suffi
 }
 
 static enum err expand_pattern(struct builder *b, const struct field_boost *in, struct str suffix,
-                               struct field_boosts *out, struct errmsg *em)
+                               struct resolved *out, struct errmsg *em)
 {
     const struct field **fields;
+    struct resolved own = {0};
     size_t n;
+    enum err e = ERR_OK;
+    map_init(&own.at, b->arena);
     if (!mapping_match(b->cx->mapping, in->pattern, b->arena, &fields, &n)) {
         return err_no_memory(em);
     }
     fields_order(fields, n); /* those that share a bucket of the map below come in the set's order */
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && e == ERR_OK; i++) {
         const struct field *f = fields[i]->type == FT_ALIAS ? fields[i]->alias_of : fields[i];
         struct str name = f->path;
         if (name.p[0] == '_' || field_text_support(f) == TEXT_NONE) {
             continue;
         }
-        enum err e = with_suffix(b, name, suffix, &name, em);
-        if (e == ERR_OK) {
-            e = put_field(b, out, name, in->boost, em);
-        }
-        if (e != ERR_OK) {
-            return e;
-        }
+        e = with_suffix(b, name, suffix, &name, em);
+        e = e == ERR_OK ? put_field(b, &own, name, in->boost, em) : e;
     }
-    return ERR_OK;
+    for (size_t i = 0; i < own.list.n && e == ERR_OK; i++) {
+        e = put_field(b, out, own.list.v[i].pattern, own.list.v[i].boost, em);
+    }
+    return e;
 }
 
-/* Elasticsearch keeps resolved fields in a HashMap: clauses, and the field whose error is told, come in its
- * order. */
-static void order_fields(struct field_boosts *fields)
+static struct str name_of(const void *item)
 {
-    uint32_t buckets = java_map_buckets(fields->n);
-    for (size_t i = 1; i < fields->n; i++) {
-        struct field_boost one = fields->v[i];
-        uint32_t bucket = java_map_bucket(one.pattern, buckets);
-        size_t k = i;
-        for (; k > 0 && java_map_bucket(fields->v[k - 1].pattern, buckets) > bucket; k--) {
-            fields->v[k] = fields->v[k - 1];
-        }
-        fields->v[k] = one;
-    }
+    return ((const struct field_boost *)item)->pattern;
 }
 
-enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix,
+enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix, bool alone,
                         struct field_boosts *out, struct errmsg *em)
 {
-    for (size_t i = 0; i < in->n; i++) {
-        enum err e;
+    struct resolved all = {0};
+    enum err e = ERR_OK;
+    map_init(&all.at, b->arena);
+    for (size_t i = 0; i < in->n && e == ERR_OK; i++) {
         if (str_find(in->v[i].pattern, '*', 0) != SIZE_MAX) {
-            e = expand_pattern(b, &in->v[i], suffix, out, em);
+            e = expand_pattern(b, &in->v[i], suffix, &all, em);
         } else {
             struct str name;
             e = with_suffix(b, in->v[i].pattern, suffix, &name, em);
             if (e == ERR_OK && build_field(b, name) != NULL) {
-                e = put_field(b, out, name, in->v[i].boost, em);
+                e = put_field(b, &all, name, in->v[i].boost, em);
             }
         }
-        if (e != ERR_OK) {
-            return e;
-        }
     }
-    order_fields(out);
-    return ERR_OK;
+    e = e == ERR_OK ? check_count(b, &all, alone ? in->v[0].pattern : STR_NULL, em) : e;
+    *out = all.list;
+    /* Clauses, and the field whose error is told, come in the order of Elasticsearch's map. */
+    java_map_sort(out->v, out->n, sizeof(*out->v), name_of, java_map_buckets(out->n));
+    return e;
 }
 
 enum err default_fields(struct builder *b, struct field_boosts *out, bool *all, struct errmsg *em)
@@ -340,6 +345,8 @@ enum err default_fields(struct builder *b, struct field_boosts *out, bool *all, 
     struct str *names = NULL;
     uint32_t n = 0;
     static const struct str any = {"*", 1};
+    struct resolved own = {0};
+    map_init(&own.at, b->arena);
     if (b->cx->index_settings != NULL
         && !settings_list(b->cx->index_settings, "query.default_field", b->arena, &names, &n)) {
         return err_no_memory(em);
@@ -352,10 +359,11 @@ enum err default_fields(struct builder *b, struct field_boosts *out, bool *all, 
         if (hat != SIZE_MAX && num_parse_float(str_slice(name, hat + 1, name.n), &boost)) {
             name = str_slice(name, 0, hat);
         }
-        enum err e = put_field(b, out, name, boost, em);
+        enum err e = put_field(b, &own, name, boost, em);
         if (e != ERR_OK) {
             return e;
         }
     }
+    *out = own.list;
     return ERR_OK;
 }

@@ -1000,18 +1000,14 @@ const char *field_shown_type(const struct field *f)
     return f->type == FT_TOKEN_COUNT ? "integer" : field_type_name(f->type);
 }
 
+static struct str path_of(const void *item)
+{
+    return (*(const struct field *const *)item)->path;
+}
+
 void fields_order(const struct field **fields, size_t n)
 {
-    uint32_t buckets = java_map_buckets(n);
-    for (size_t i = 1; i < n; i++) {
-        const struct field *f = fields[i];
-        uint32_t bucket = java_map_bucket(f->path, buckets);
-        size_t k = i;
-        for (; k > 0 && java_map_bucket(fields[k - 1]->path, buckets) > bucket; k--) {
-            fields[k] = fields[k - 1];
-        }
-        fields[k] = f;
-    }
+    java_map_sort(fields, n, sizeof(*fields), path_of, java_map_buckets(n));
 }
 
 enum err build_exists(struct builder *b, struct str pattern, struct query **out, struct errmsg *em)

@@ -28,7 +28,9 @@ enum err string_run_init(struct string_run *r, struct builder *b, const struct s
         }
     }
     if (e == ERR_OK) {
-        e = resolve_fields(b, &wanted, STR_NULL, &r->fields, em);
+        bool alone = q->dsl.type == &dsl_query_string && wanted.n == 1 && !given
+                     && (all || q->default_field.p != NULL);
+        e = resolve_fields(b, &wanted, STR_NULL, alone, &r->fields, em);
     }
     r->any_field = all && !given;
     if (all && !q->lenient_given) {
@@ -66,12 +68,12 @@ enum err string_fields(struct string_run *r, struct str field, bool quoted, stru
             return ERR_OK;
         }
         *out = (struct field_boosts){0};
-        return resolve_fields(r->b, &r->fields, suffix, out, r->em);
+        return resolve_fields(r->b, &r->fields, suffix, false, out, r->em);
     }
     struct field_boost one = {field, 1};
     struct field_boosts in = {&one, 1, 1};
     *out = (struct field_boosts){0};
-    return resolve_fields(r->b, &in, suffix, out, r->em);
+    return resolve_fields(r->b, &in, suffix, true, out, r->em);
 }
 
 float string_tie_breaker(const struct string_run *r)

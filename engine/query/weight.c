@@ -146,26 +146,17 @@ static enum err gather_names(struct names *g, const struct query *q)
     return e;
 }
 
-/* Names are listed in the order of Java's HashMap, where Elasticsearch keeps them. */
-static void order_names(struct names *g)
+static struct str name_of(const void *item)
 {
-    uint32_t buckets = java_map_buckets(g->n);
-    for (size_t i = 1; i < g->n; i++) {
-        struct named_query q = g->v[i];
-        uint32_t slot = java_map_bucket(q.name, buckets);
-        size_t k = i;
-        for (; k > 0 && java_map_bucket(g->v[k - 1].name, buckets) > slot; k--) {
-            g->v[k] = g->v[k - 1];
-        }
-        g->v[k] = q;
-    }
+    return ((const struct named_query *)item)->name;
 }
 
 static enum err make_names(struct weight *w, const struct query *origin, struct errmsg *em)
 {
     struct names g = {.sh = w->shared, .em = em};
     enum err e = gather_names(&g, origin);
-    order_names(&g);
+    java_map_sort(g.v, g.n, sizeof(*g.v), name_of,
+                  java_map_buckets(g.n)); /* as Elasticsearch's map lists them */
     for (size_t i = 0; i < g.n && e == ERR_OK; i++) {
         const struct query *q;
         e = query_rewrite(w->shared, g.v[i].query, &q, em);

@@ -182,16 +182,6 @@ static void write_versions(const struct fetch *f, const struct fetch_hit *h, str
     }
 }
 
-/* Names come in the order of Java's HashMap. */
-static void add_name(struct str *names, uint32_t n, struct str name, uint32_t buckets)
-{
-    while (n > 0 && java_map_bucket(names[n - 1], buckets) > java_map_bucket(name, buckets)) {
-        names[n] = names[n - 1];
-        n--;
-    }
-    names[n] = name;
-}
-
 static enum err write_names(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
 {
     struct str *names = NULL, *more = NULL;
@@ -216,8 +206,9 @@ static enum err write_names(struct fetch *f, struct fetch_hit *h, struct jsonw *
         return err_no_memory(f->em);
     }
     for (uint32_t i = 0; i < n + n_more; i++) {
-        add_name(all, i, i < n ? names[i] : more[i - n], java_map_buckets(n + n_more));
+        all[i] = i < n ? names[i] : more[i - n];
     }
+    java_set_order(all, n + n_more); /* as Elasticsearch's map gives them */
     jw_k(w, "matched_queries");
     jw_arr(w);
     for (uint32_t i = 0; i < n + n_more; i++) {

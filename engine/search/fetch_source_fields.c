@@ -2,7 +2,7 @@
 #include "engine/search/fetch.h"
 #include "engine/search/value_format.h"
 
-#include "common/base/java_set.h"
+#include "common/base/java_hash.h"
 
 struct shown_field {
     const struct field *name;  /* as asked for: may be an alias */

@@ -288,20 +288,13 @@ static bool seen(const struct str *pairs, uint32_t from, uint32_t to, struct str
     return false;
 }
 
-/* Values come in the order of Java's HashSet. Insertion keeps what is equal in its order. */
-static void order_values(struct str *pairs, uint32_t from, uint32_t to)
+struct context_pair {
+    struct str name, value;
+};
+
+static struct str value_of(const void *item)
 {
-    uint32_t buckets = java_map_buckets(to - from);
-    for (uint32_t i = from + 1; i < to; i++) {
-        struct str value = pairs[2 * i + 1];
-        uint32_t k = i;
-        while (k > from
-               && java_map_bucket(pairs[2 * (k - 1) + 1], buckets) > java_map_bucket(value, buckets)) {
-            pairs[2 * k + 1] = pairs[2 * (k - 1) + 1];
-            k--;
-        }
-        pairs[2 * k + 1] = value;
-    }
+    return ((const struct context_pair *)item)->value;
 }
 
 enum err completion_named_contexts(const struct field *f, const struct str *keys, size_t n,
@@ -322,7 +315,8 @@ enum err completion_named_contexts(const struct field *f, const struct str *keys
                 m++;
             }
         }
-        order_values(pairs, from, m);
+        java_map_sort(pairs + 2 * (size_t)from, m - from, sizeof(struct context_pair), value_of,
+                      java_map_buckets(m - from));
     }
     out->contexts = pairs;
     out->n_contexts = m;

@@ -366,6 +366,8 @@ def test_is_not_long(node):
     changes = {"settings": (400, "PUT", "/none", {"settings": {f"k{i}": i for i in range(50000)}}),
                "templates": (200, "PUT", "/templates", {"settings": {"number_of_replicas": 0}, "mappings": {"dynamic_templates": templates}}),
                "a name that matches for ever": (400, "PUT", "/templates/_doc/1", {"a" * 60 + "b": 1}),
+               "numbers": (200, "PUT", "/numbers", {"settings": {"number_of_replicas": 0}, "mappings": {"properties": {"n": {"type": "integer"}}}}),
+               "an object of many keys where a number is wanted": (400, "PUT", "/numbers/_doc/1", {"n": {f"k{i}": i for i in range(200000)}}),
                "aliases": (200, "POST", "/_aliases", {"actions": aliases}),
                "their end": (200, "POST", "/_aliases", {"actions": [{"remove": {"index": "nests", "alias": f"al{i}"}} for i in range(20000)]})}
     for name, (status, method, path, body) in changes.items():

@@ -2,6 +2,7 @@
 #include "common/base/java_hash.h"
 
 #include <check.h>
+#include <stdlib.h>
 
 START_TEST(hashes)
 {
@@ -26,12 +27,35 @@ START_TEST(buckets)
 }
 END_TEST
 
+/* Many, in a moment, as few: by buckets, and in one bucket as they came. */
+START_TEST(sorted_by_bucket)
+{
+    struct arena a;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    for (size_t n = 0; n <= 200000; n = n < 40 ? n + 1 : n * 5) {
+        struct str *v = ARENA_ARRAY(&a, struct str, n);
+        for (size_t i = 0; i < n; i++) {
+            v[i] = arena_printf(&a, "k%zu", i);
+        }
+        java_set_order(v, n);
+        uint32_t many = java_map_buckets(n);
+        for (size_t i = 1; i < n; i++) {
+            uint32_t x = java_map_bucket(v[i - 1], many), y = java_map_bucket(v[i], many);
+            ck_assert(x < y || (x == y && atoi(v[i - 1].p + 1) < atoi(v[i].p + 1)));
+        }
+        arena_reset(&a);
+    }
+    arena_fini(&a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("java_hash");
     TCase *tc = tcase_create("order");
     tcase_add_test(tc, hashes);
     tcase_add_test(tc, buckets);
+    tcase_add_test(tc, sorted_by_bucket);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

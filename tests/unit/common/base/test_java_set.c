@@ -2,7 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "common/base/java_set.h"
+#include "common/base/java_hash.h"
 
 START_TEST(few_by_bucket)
 {
