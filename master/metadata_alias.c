@@ -309,7 +309,7 @@ enum err aliases_agree(const struct cluster_state *s, struct errmsg *em)
 /* What becomes of an alias. */
 struct alias_change {
     struct alias_meta to;
-    bool gone;
+    const struct alias_action *gone; /* the action that removed it; NULL: it is `to` */
 };
 
 /* The index that actions are about, while they are about the same one: a copy to change, and what is to be changed. */
@@ -325,20 +325,16 @@ struct opened {
 static const struct alias_meta *alias_now(const struct opened *o, struct str name)
 {
     const struct alias_change *c = map_get(&o->aliases, name);
-    return c == NULL ? index_alias(o->m, name) : c->gone ? NULL : &c->to;
+    return c == NULL ? index_alias(o->m, name) : c->gone != NULL ? NULL : &c->to;
 }
 
-static bool change_alias(struct opened *o, struct str name, const struct alias_meta *to)
+static bool change_alias(struct opened *o, struct str name, const struct alias_change *to)
 {
     struct alias_change *c = ARENA_NEW(&o->rq->arena, struct alias_change);
-    if (c == NULL) {
-        return false;
+    if (c != NULL) {
+        *c = *to;
     }
-    *c = (struct alias_change){.gone = to == NULL};
-    if (to != NULL) {
-        c->to = *to;
-    }
-    return map_put(&o->aliases, name, c);
+    return c != NULL && map_put(&o->aliases, name, c);
 }
 
 static enum err put_changes(struct opened *o, struct errmsg *em)
@@ -351,14 +347,14 @@ static enum err put_changes(struct opened *o, struct errmsg *em)
     }
     for (uint32_t i = 0; i < m->n_aliases; i++) {
         const struct alias_change *c = map_get(&o->aliases, m->aliases[i].name);
-        if (c == NULL || !c->gone) {
+        if (c == NULL || c->gone == NULL) {
             m->aliases[left++] = m->aliases[i];
         }
     }
     m->n_aliases = left;
     for (size_t i = 0; i < o->aliases.n; i++) {
         const struct alias_change *c = o->aliases.entries[i].value;
-        if (!c->gone) {
+        if (c->gone == NULL) {
             added[n++] = c->to;
         }
     }
@@ -418,7 +414,7 @@ static enum err add(const struct metadata_env *env, const struct alias_action *x
         }
         const struct alias_meta *now = alias_now(o, a.name);
         o->changes += now == NULL || !same_alias(now, &a) ? 1 : 0;
-        if (!change_alias(o, a.name, &a)) {
+        if (!change_alias(o, a.name, &(struct alias_change){.to = a})) {
             return err_no_memory(em);
         }
     }
@@ -444,14 +440,18 @@ static bool are_plain(const struct str *names, uint32_t n)
 static enum err drop_alias(struct opened *o, const struct alias_action *x, struct str name, bool *dropped,
                            struct errmsg *em)
 {
+    const struct alias_change *c = map_get(&o->aliases, name);
+    if (c != NULL && c->gone == x) { /* the action names it twice */
+        return ERR_OK;
+    }
     if (alias_now(o, name) == NULL) {
         return x->must_exist ? required(name, em) : ERR_OK;
     }
     *dropped = true;
-    return change_alias(o, name, NULL) ? ERR_OK : err_no_memory(em);
+    return change_alias(o, name, &(struct alias_change){.gone = x}) ? ERR_OK : err_no_memory(em);
 }
 
-/* Takes away what the index had before the request: what an action before this one added stays. */
+/* Takes away what the index had before the request: what an action before this one added stays, unless it must be there. */
 static enum err take_away(const struct cluster_state *cur, const struct alias_action *x, struct opened *o,
                           bool *any, struct errmsg *em)
 {
@@ -467,8 +467,11 @@ static enum err take_away(const struct cluster_state *cur, const struct alias_ac
         }
     }
     *any |= found > 0;
+    if (e == ERR_OK && found == 0 && x->must_exist) { /* by its first name, whoever added that */
+        e = drop_alias(o, x, x->aliases[0], &dropped, em);
+    }
     o->changes += dropped ? 1 : 0;
-    return e == ERR_OK && found == 0 && x->must_exist ? required(x->aliases[0], em) : e;
+    return e;
 }
 
 static enum err none_found(struct meta_request *rq, struct errmsg *em)
