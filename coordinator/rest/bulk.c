@@ -248,9 +248,9 @@ static enum err finish_entry(struct bulk *b, struct write_entry *e)
     return ERR_OK;
 }
 
-/* Once one action was read: room for those of the lines that are left, by two lines each. Growing step by step would leave as
- * much behind. false: no memory. */
-static bool make_room(struct bulk *b)
+/* Once one action was read: room for those of the lines that are left, by two lines each. Growing step by step leaves as much
+ * behind, and is what remains where lines are so many that there is no room for them, which need not be actions. */
+static void make_room(struct bulk *b)
 {
     struct write_set *s = &b->set;
     struct str line, rest = b->rest;
@@ -261,21 +261,19 @@ static bool make_room(struct bulk *b)
     }
     size_t cap = s->n + 1 + lines / 2;
     struct write_entry *v = arena_alloc(b->r->arena, cap * sizeof(*v));
-    if (v == NULL) {
-        return false;
-    }
-    memcpy(v, s->v, s->n * sizeof(*v));
-    s->v = v;
-    b->cap = cap;
     b->roomy = true;
-    return true;
+    if (v != NULL) {
+        memcpy(v, s->v, s->n * sizeof(*v));
+        s->v = v;
+        b->cap = cap;
+    }
 }
 
 static enum err read_entry(struct bulk *b, struct str line)
 {
     struct write_set *s = &b->set;
-    if (s->n == 1 && !b->roomy && !make_room(b)) {
-        return err_no_memory(&b->r->em);
+    if (s->n == 1 && !b->roomy) {
+        make_room(b);
     }
     s->v = arena_grow(b->r->arena, s->v, s->n, &b->cap, sizeof(*s->v));
     if (s->v == NULL) {
