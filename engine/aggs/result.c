@@ -1,6 +1,7 @@
 /* What results mean: derived numbers, values by name, orders of buckets. */
 #include "engine/aggs/result.h"
 
+#include "common/base/base64.h"
 #include "common/base/memory_account.h"
 #include "engine/aggs/hdr.h"
 #include "engine/aggs/hll.h"
@@ -359,22 +360,6 @@ int bucket_order_cmp(const struct agg *a, const struct agg_orders *orders, const
     return 0;
 }
 
-/* Bytes in base64, without padding. */
-static void put_base64(struct str bytes, struct buf *out)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < bytes.n; i += 3) {
-        uint32_t three = 0;
-        size_t n = MIN_OF(bytes.n - i, (size_t)3);
-        for (size_t k = 0; k < 3; k++) {
-            three = three << 8 | (k < n ? (uint8_t)bytes.p[i + k] : 0U);
-        }
-        for (size_t k = 0; k <= n; k++) {
-            buf_str(out, str_mk(&digits[three >> (18 - 6 * k) & 63], 1));
-        }
-    }
-}
-
 bool bucket_key_text(const struct agg_result *r, const struct agg_bucket *b, struct buf *out)
 {
     switch (b->key.kind) {
@@ -397,7 +382,7 @@ bool bucket_key_text(const struct agg_result *r, const struct agg_bucket *b, str
             && r->agg->type->kind != AGG_IP_RANGE) {
             inet_print((const uint8_t *)b->key.s.p, out);
         } else if (r->shape != NULL && r->shape->kind == FORMAT_BINARY) {
-            put_base64(b->key.s, out);
+            base64_put(b->key.s, out);
         } else {
             buf_str(out, b->key.s);
         }

@@ -1,5 +1,6 @@
 #include "engine/aggs/values.h"
 
+#include "common/base/base64.h"
 #include "common/base/date_math.h"
 #include "common/base/hash.h"
 #include "common/base/inet.h"
@@ -175,39 +176,6 @@ static enum err make_shape(struct values *v, struct errmsg *em)
     return value_shape_ready(s, v->run->arena, em);
 }
 
-static int base64_digit(char c)
-{
-    return c >= 'A' && c <= 'Z'   ? c - 'A'
-           : c >= 'a' && c <= 'z' ? c - 'a' + 26
-           : c >= '0' && c <= '9' ? c - '0' + 52
-           : c == '+'             ? 62
-           : c == '/'             ? 63
-                                  : -1;
-}
-
-static enum err of_base64(struct str text, char *to, size_t *n, struct errmsg *em)
-{
-    uint32_t bits = 0;
-    unsigned have = 0;
-    while (text.n > 0 && text.p[text.n - 1] == '=') {
-        text.n--;
-    }
-    *n = 0;
-    for (size_t i = 0; i < text.n; i++) {
-        int d = base64_digit(text.p[i]);
-        if (d < 0) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Illegal base64 character %x", (uint8_t)text.p[i]);
-        }
-        bits = bits << 6 | (uint32_t)d;
-        have += 6;
-        if (have >= 8) {
-            have -= 8;
-            to[(*n)++] = (char)(bits >> have & 0xFF);
-        }
-    }
-    return ERR_OK;
-}
-
 enum err values_term(const struct values *v, struct str text, struct str *out, struct errmsg *em)
 {
     *out = text;
@@ -220,10 +188,15 @@ enum err values_term(const struct values *v, struct str text, struct str *out, s
         return ERR_OK;
     }
     char *to = arena_alloc(v->run->arena, text.n + 1);
-    size_t n = 0;
-    enum err e = to == NULL ? err_no_memory(em) : of_base64(text, to, &n, em);
+    size_t n;
+    if (to == NULL) {
+        return err_no_memory(em);
+    }
+    if (!base64_decode(text, to, &n)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Illegal base64 character %x", (uint8_t)text.p[n]);
+    }
     *out = str_mk(to, n);
-    return e;
+    return ERR_OK;
 }
 
 enum err values_parse(struct values *v, const struct json *given, double *out, int64_t *out_i,

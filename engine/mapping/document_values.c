@@ -1,4 +1,5 @@
 /* One value of a field: text into terms, numbers, points. */
+#include "common/base/base64.h"
 #include "common/base/coerce.h"
 #include "common/base/geo.h"
 #include "common/base/inet.h"
@@ -307,18 +308,8 @@ static enum err token_count_value(struct doc_parser *p, const struct field *f, c
 
 /* ---- binary ---- */
 
-static int base64_digit(char c)
-{
-    return c >= 'A' && c <= 'Z'   ? c - 'A'
-           : c >= 'a' && c <= 'z' ? c - 'a' + 26
-           : c >= '0' && c <= '9' ? c - '0' + 52
-           : c == '+'             ? 62
-           : c == '/'             ? 63
-                                  : -1;
-}
-
 /* Jackson's MIME-NO-LINEFEEDS: white space between units is skipped, padding is required. */
-static bool base64_decode(struct str s, struct arena *arena, struct str *out, bool *room)
+static bool mime_decode(struct str s, struct arena *arena, struct str *out, bool *room)
 {
     char *to = arena_alloc(arena, s.n / 4 * 3 + 3);
     size_t n = 0, digits = 0, pads = 0;
@@ -361,7 +352,7 @@ static enum err binary_value(struct doc_parser *p, const struct field *f, const 
             "Current token (%s) not VALUE_STRING or VALUE_EMBEDDED_OBJECT, can not access as binary",
             json_token_name(v));
     }
-    if (!base64_decode(v->s, p->arena, &bytes, &room)) {
+    if (!mime_decode(v->s, p->arena, &bytes, &room)) {
         return room ? err_set(p->em, ERR_JSON,
                               "Failed to decode VALUE_STRING as base64 (MIME-NO-LINEFEEDS): illegal text")
                     : no_room(p);

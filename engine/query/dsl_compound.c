@@ -1,4 +1,5 @@
 /* bool, boosting, constant_score, dis_max, nested, wrapper. */
+#include "common/base/base64.h"
 #include "engine/query/build.h"
 #include "engine/query/nested_docs.h"
 #include "engine/search/source.h"
@@ -585,48 +586,6 @@ struct dsl_wrapper_query {
     struct dsl *query;
 };
 
-static int base64_digit(char c)
-{
-    if (c >= 'A' && c <= 'Z') {
-        return c - 'A';
-    }
-    if (c >= 'a' && c <= 'z') {
-        return c - 'a' + 26;
-    }
-    if (c >= '0' && c <= '9') {
-        return c - '0' + 52;
-    }
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-static bool base64_decode(struct str in, struct arena *arena, struct str *out)
-{
-    char *to = arena_alloc(arena, in.n + 1);
-    if (to == NULL) {
-        return false;
-    }
-    uint32_t bits = 0;
-    unsigned have = 0;
-    size_t n = 0;
-    while (in.n > 0 && in.p[in.n - 1] == '=') {
-        in.n--;
-    }
-    for (size_t i = 0; i < in.n; i++) {
-        int d = base64_digit(in.p[i]);
-        if (d < 0) {
-            return false;
-        }
-        bits = bits << 6 | (uint32_t)d;
-        have += 6;
-        if (have >= 8) {
-            have -= 8;
-            to[n++] = (char)(bits >> have & 0xFF);
-        }
-    }
-    *out = str_mk(to, n);
-    return true;
-}
-
 static enum err parse_wrapper(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
     struct dsl_wrapper_query *q =
@@ -651,9 +610,15 @@ static enum err parse_wrapper(struct json_pull *p, struct arena *arena, struct d
     if (json_pull_next(p) != TOK_END_OBJECT) {
         return json_pull_err(p, em, ERR_PARSING, "[wrapper] query malformed");
     }
-    if (!base64_decode(text, arena, &bytes) || bytes.n == 0) {
+    char *to = arena_alloc(arena, text.n + 1);
+    size_t n;
+    if (to == NULL) {
+        return err_no_memory(em);
+    }
+    if (!base64_decode(text, to, &n) || n == 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "query source text cannot be null or empty");
     }
+    bytes = str_mk(to, n);
     struct json *inner = ARENA_NEW(arena, struct json);
     struct json_pull sub;
     if (inner == NULL) {
