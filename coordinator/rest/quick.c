@@ -19,37 +19,23 @@ static bool is_one_of(struct str s, const char *const *names, size_t n)
     return false;
 }
 
-static bool begins(struct str s, size_t at, const char *word)
+/* The word that makes a search long and begins with this letter; NULL: none does. */
+static const char *long_word(char first)
 {
-    size_t n = strlen(word);
-    return s.n - at >= n && memcmp(s.p + at, word, n) == 0;
+    return first == 'r'    ? "rege"
+           : first == 'c'  ? "clude"
+           : first == 's'  ? "script"
+           : first == '\\' ? "\\u"
+                           : NULL;
 }
 
 /* Parts of a search that become automata or code as soon as they are read; an escape may hide one. */
 static bool has_long_words(struct str body)
 {
     for (size_t i = 0; i < body.n; i++) {
-        switch (body.p[i]) {
-        case 'r':
-            if (begins(body, i, "rege")) {
-                return true;
-            }
-            break;
-        case 'c':
-            if (begins(body, i, "clude")) {
-                return true;
-            }
-            break;
-        case 's':
-            if (begins(body, i, "script")) {
-                return true;
-            }
-            break;
-        case '\\':
-            if (begins(body, i, "\\u")) {
-                return true;
-            }
-            break;
+        const char *word = long_word(body.p[i]);
+        if (word != NULL && str_starts(str_slice(body, i, body.n), str_of(word))) {
+            return true;
         }
     }
     return false;

@@ -425,6 +425,12 @@ static void print_term(const struct query *q, struct buf *out)
     buf_str(out, q->term.term);
 }
 
+static void print_slice(const struct query *q, struct buf *out)
+{
+    buf_printf(out, "SliceQuery[field=%.*s, id=%d, max=%d]", STR_ARG(q->field_name), (int)q->slice.id,
+               (int)q->slice.max);
+}
+
 static void print(const struct query *q, struct buf *out)
 {
     switch (q->kind) {
@@ -432,8 +438,7 @@ static void print(const struct query *q, struct buf *out)
         buf_z(out, "*:*");
         return;
     case Q_SLICE:
-        buf_printf(out, "SliceQuery[field=%.*s, id=%d, max=%d]", STR_ARG(q->field_name), (int)q->slice.id,
-                   (int)q->slice.max);
+        print_slice(q, out);
         return;
     case Q_MATCH_NONE:
         buf_printf(out, "MatchNoDocsQuery(\"%.*s\")", STR_ARG(q->none.reason));
