@@ -130,7 +130,7 @@ bool str_eq_nocase(struct str a, struct str b)
         return false;
     }
     for (size_t i = 0; i < a.n; i++) {
-        if (lower(a.p[i]) != lower(b.p[i])) {
+        if (a.p[i] != b.p[i] && lower(a.p[i]) != lower(b.p[i])) {
             return false;
         }
     }

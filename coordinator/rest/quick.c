@@ -2,6 +2,8 @@
  * longer than a thread takes to wake. docs/decisions/small-searches.md. */
 #include "coordinator/rest/rest.h"
 
+#include <limits.h>
+
 #define BODY_QUICK    8192        /* bytes that are read as a tree */
 #define BODY_DOCUMENT (256 * KIB) /* that are only looked through, or passed on */
 #define URL_QUICK     1024        /* bytes of a URL, whose parts may be patterns for all indices */
@@ -19,21 +21,15 @@ static bool is_one_of(struct str s, const char *const *names, size_t n)
     return false;
 }
 
-/* The word that makes a search long and begins with this letter; NULL: none does. */
-static const char *long_word(char first)
-{
-    return first == 'r'    ? "rege"
-           : first == 'c'  ? "clude"
-           : first == 's'  ? "script"
-           : first == '\\' ? "\\u"
-                           : NULL;
-}
+/* The words that make a search long, by their first letter. */
+static const char *const long_words[UCHAR_MAX + 1] = {
+    ['r'] = "rege", ['c'] = "clude", ['s'] = "script", ['\\'] = "\\u"};
 
 /* Parts of a search that become automata or code as soon as they are read; an escape may hide one. */
 static bool has_long_words(struct str body)
 {
     for (size_t i = 0; i < body.n; i++) {
-        const char *word = long_word(body.p[i]);
+        const char *word = long_words[(unsigned char)body.p[i]];
         if (word != NULL && str_starts(str_slice(body, i, body.n), str_of(word))) {
             return true;
         }
