@@ -69,5 +69,7 @@ void coordinator_applied(struct coordinator *c, int64_t took_us);
 void coordinator_invariant(struct coordinator *c);
 /* The HTTP server's handler. */
 void coordinator_handle(void *coordinator, struct http_request *req);
+/* For http_server_opts.exempt. */
+bool coordinator_exempt(struct str path);
 
 #endif

@@ -260,6 +260,7 @@ static enum err open_http(struct node *n, unsigned cores, struct errmsg *em)
                                  .unpacking = pool_executor(n->write_pool),
                                  .log = n->o.log,
                                  .clock = n->clock,
+                                 .exempt = coordinator_exempt,
                                  .handle = coordinator_handle};
     enum err e = http_server_opts_from(&h, n->o.settings, &n->arena, em);
     for (unsigned i = 0; e == ERR_OK && i < MIN_OF(cores, (unsigned)HTTP_LOOPS_MAX); i++) {

@@ -472,6 +472,10 @@ static void serve(void *self, struct transport_call *call)
     }
     struct bytes_in in = bytes_in(call->payload);
     shard_rq_init(&c->rq, served, NULL);
+    if (call->kind
+        == MESSAGE_SHARD_ACT) { /* statistics, or what makes room: who may ask was seen to where it was asked */
+        shard_rq_exempt(&c->rq);
+    }
     c->owner = r;
     c->call = call;
     c->id = get_varint(&in);

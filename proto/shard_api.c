@@ -12,6 +12,11 @@ void shard_rq_init(struct shard_rq *rq, void (*done)(struct shard_rq *), void *u
     rq->user = user;
 }
 
+void shard_rq_exempt(struct shard_rq *rq)
+{
+    rq->arena.alloc = memory_allocator_exempt(MEMORY_REQUEST);
+}
+
 void shard_rq_take(struct shard_rq *rq)
 {
     assert(!rq->served && rq->done != NULL);

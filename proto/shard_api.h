@@ -42,6 +42,8 @@ static inline bool shard_rq_cancelled(const struct shard_rq *rq)
     return rq->cancelled != NULL && rq->cancelled(rq->cancel_self);
 }
 void shard_rq_init(struct shard_rq *rq, void (*done)(struct shard_rq *), void *user);
+/* Of a request that must be answered whatever memory there is: what it needs is counted, and never refused. */
+void shard_rq_exempt(struct shard_rq *rq);
 void shard_rq_fini(struct shard_rq *rq);
 /* The server's, of every request: it is the server's from here to shard_rq_answer(), which calls done(). Either asserts that it was not
  * handed over twice. */

@@ -29,18 +29,19 @@ static struct {
     _Atomic uint64_t resident; /* as measured last */
     _Atomic uint64_t pending;  /* taken since, and not yet seen in a measurement */
     _Atomic(uint64_t (*)(bool)) measure;
-} all = {.part = {[MEMORY_REQUEST].overhead = 1.0,
-                  [MEMORY_FIELDDATA].overhead = 1.03,
-                  [MEMORY_IN_FLIGHT].overhead = 2.0,
-                  [MEMORY_ACCOUNTING].overhead = 1.0,
-                  [MEMORY_PARENT].overhead = 1.0},
+} all = {.part = {[MEMORY_REQUEST] = {.limit = MEMORY_UNLIMITED, .overhead = 1.0},
+                  [MEMORY_FIELDDATA] = {.limit = MEMORY_UNLIMITED, .overhead = 1.03},
+                  [MEMORY_IN_FLIGHT] = {.limit = MEMORY_UNLIMITED, .overhead = 2.0},
+                  [MEMORY_ACCOUNTING] = {.limit = MEMORY_UNLIMITED, .overhead = 1.0},
+                  [MEMORY_PARENT] = {.limit = MEMORY_UNLIMITED, .overhead = 1.0}},
          .heap = GIB,
          .request_bytes = REQUEST_BYTES_DEFAULT};
 
 /* What was refused last on this thread. */
 struct refusal {
     bool is;
-    enum memory_part part, of;
+    enum memory_part part;
+    const char *what;
     uint64_t wanted, limit, resident;
     size_t n;
 };
@@ -115,9 +116,9 @@ static void forget_pending(size_t n)
     }
 }
 
-static bool refuse(enum memory_part part, enum memory_part of, size_t n, uint64_t wanted, uint64_t limit)
+static bool refuse(enum memory_part part, const char *what, size_t n, uint64_t wanted, uint64_t limit)
 {
-    refusal = (struct refusal){true, part, of, wanted, limit, LOAD(all.resident), n};
+    refusal = (struct refusal){true, part, what, wanted, limit, LOAD(all.resident), n};
     atomic_fetch_add_explicit(&all.part[part].tripped, 1, memory_order_relaxed);
     return false;
 }
@@ -134,11 +135,11 @@ static bool fits(size_t n, uint64_t ceiling, uint64_t *wanted)
     return true;
 }
 
-/* Is there room in the whole for n bytes of `of`, which has counted them already or does not count them? */
-static bool whole_allows(enum memory_part of, size_t n)
+/* Is there room in the whole for n bytes, which are counted already or never will be? */
+static bool whole_allows(const char *what, size_t n)
 {
     uint64_t limit = LOAD(all.part[MEMORY_PARENT].limit), wanted;
-    if (limit == 0) {
+    if (limit == MEMORY_UNLIMITED) {
         return true;
     }
     if (n <= ahead.n && ahead.limits == LOAD(all.limits)) {
@@ -158,7 +159,7 @@ static bool whole_allows(enum memory_part of, size_t n)
         return true;
     }
     measure(true);
-    return fits(n, ceiling, &wanted) || refuse(MEMORY_PARENT, of, n, wanted, limit);
+    return fits(n, ceiling, &wanted) || refuse(MEMORY_PARENT, what, n, wanted, limit);
 }
 
 /* ---- parts ---------------------------------------------------------------------------------------------------------------- */
@@ -173,18 +174,30 @@ void memory_give(enum memory_part part, size_t n)
     atomic_fetch_sub_explicit(&all.part[part].used, n, memory_order_relaxed);
 }
 
+/* May the part have `used` bytes, n of them new? */
+static bool part_allows(enum memory_part part, const char *what, size_t n, uint64_t used)
+{
+    uint64_t limit = LOAD(all.part[part].limit);
+    uint64_t wanted = (uint64_t)((double)used * LOAD(all.part[part].overhead));
+    return (limit > 0 && wanted <= limit) || refuse(part, what, n, wanted, limit);
+}
+
 bool memory_take(enum memory_part part, size_t n)
 {
     struct part *p = &all.part[part];
     uint64_t used = atomic_fetch_add_explicit(&p->used, n, memory_order_relaxed) + n;
-    uint64_t limit = LOAD(p->limit);
-    uint64_t wanted = (uint64_t)((double)used * LOAD(p->overhead));
-    bool ok = limit == 0 || wanted <= limit || refuse(part, part, n, wanted, limit);
-    ok = ok && whole_allows(part, n);
+    bool small = part == MEMORY_REQUEST && n < MEMORY_BLOCK_SMALL;
+    bool ok = (small || part_allows(part, labels[part], n, used)) && whole_allows(labels[part], n);
     if (!ok) {
         memory_give(part, n);
     }
     return ok;
+}
+
+bool memory_room(enum memory_part part, size_t n, const char *what)
+{
+    what = what != NULL ? what : labels[part];
+    return part_allows(part, what, n, LOAD(all.part[part].used) + n) && whole_allows(what, n);
 }
 
 /* ---- allocators ------------------------------------------------------------------------------------------------------------ */
@@ -194,11 +207,16 @@ static enum memory_part part_of(const void *self)
     return (enum memory_part)((const struct part *)self - all.part);
 }
 
-static void *counted_resize(void *self, void *p, size_t n)
+static bool add_always(enum memory_part part, size_t n)
 {
-    enum memory_part part = part_of(self);
+    memory_add(part, n);
+    return true;
+}
+
+static void *resize(enum memory_part part, void *p, size_t n, bool (*take)(enum memory_part part, size_t n))
+{
     size_t before = p != NULL ? malloc_usable_size(p) : 0;
-    if (n > before && !memory_take(part, n - before)) {
+    if (n > before && !take(part, n - before)) {
         return NULL;
     }
     void *to = realloc(p, n);
@@ -207,19 +225,38 @@ static void *counted_resize(void *self, void *p, size_t n)
     return to;
 }
 
+static void *counted_resize(void *self, void *p, size_t n)
+{
+    return resize(part_of(self), p, n, memory_take);
+}
+
+static void *exempt_resize(void *self, void *p, size_t n)
+{
+    return resize(part_of(self), p, n, add_always);
+}
+
 static void counted_release(void *self, void *p)
 {
     memory_give(part_of(self), malloc_usable_size(p));
     free(p);
 }
 
-#define COUNTED(part_name) [part_name] = {&all.part[part_name], counted_resize, counted_release}
-static const struct allocator allocators[] = {COUNTED(MEMORY_REQUEST), COUNTED(MEMORY_FIELDDATA),
-                                              COUNTED(MEMORY_IN_FLIGHT), COUNTED(MEMORY_ACCOUNTING)};
+#define OF_PART(part_name, resize) [part_name] = {&all.part[part_name], resize, counted_release}
+#define OF_ALL(resize)                                                            \
+    {                                                                             \
+        OF_PART(MEMORY_REQUEST, resize), OF_PART(MEMORY_FIELDDATA, resize),       \
+            OF_PART(MEMORY_IN_FLIGHT, resize), OF_PART(MEMORY_ACCOUNTING, resize) \
+    }
+static const struct allocator allocators[] = OF_ALL(counted_resize), exempt[] = OF_ALL(exempt_resize);
 
 const struct allocator *memory_allocator(enum memory_part part)
 {
     return &allocators[part];
+}
+
+const struct allocator *memory_allocator_exempt(enum memory_part part)
+{
+    return &exempt[part];
 }
 
 void memory_request_arena(struct arena *a)
@@ -249,7 +286,7 @@ bool memory_guard(bool on)
 
 bool memory_guard_allows(size_t n)
 {
-    return !guarded || whole_allows(MEMORY_REQUEST, n);
+    return !guarded || whole_allows(labels[MEMORY_REQUEST], n);
 }
 
 /* ---- words --------------------------------------------------------------------------------------------------------------------- */
@@ -320,7 +357,7 @@ bool memory_refusal(char *out, size_t n, struct err_refused *refused)
     bool was = memory_guard(false);
     struct buf b;
     buf_init(&b, NULL, KIB);
-    buf_printf(&b, "[%s] Data too large, data for [%s] would be [", names[refusal.part], labels[refusal.of]);
+    buf_printf(&b, "[%s] Data too large, data for [%s] would be [", names[refusal.part], refusal.what);
     print_both(&b, refusal.wanted);
     buf_z(&b, "], which is larger than the limit of [");
     print_both(&b, refusal.limit);
@@ -356,8 +393,8 @@ struct errmsg *memory_keep_error(struct arena *a, const struct errmsg *em)
 
 void memory_ceiling(const struct allocator *alloc, uint64_t wanted, uint64_t limit)
 {
-    if (alloc == &allocators[MEMORY_REQUEST]) {
-        refuse(MEMORY_REQUEST, MEMORY_REQUEST, 0, wanted, limit);
+    if (alloc == &allocators[MEMORY_REQUEST] || alloc == &exempt[MEMORY_REQUEST]) {
+        refuse(MEMORY_REQUEST, labels[MEMORY_REQUEST], 0, wanted, limit);
     }
 }
 

@@ -26,10 +26,12 @@ enum memory_part {
 /* Blocks below this are refused only when the whole is past its limit by a thirty-second: small requests are answered while large
  * ones are refused. */
 #define MEMORY_BLOCK_SMALL (64 * KIB)
+/* No limit. */
+#define MEMORY_UNLIMITED UINT64_MAX
 
 struct memory_limits {
     uint64_t heap;                /* what percentages are of, for one request: see memory_heap_bytes() */
-    uint64_t limit[MEMORY_PARTS]; /* bytes; 0: none */
+    uint64_t limit[MEMORY_PARTS]; /* bytes; 0: nothing is taken at all */
     double overhead[MEMORY_PARTS];
     uint64_t request_bytes; /* the ceiling of one request's arena */
     bool real;              /* the parent looks at what the process holds, not only at what is counted */
@@ -41,14 +43,21 @@ void memory_limits_set(const struct memory_limits *l);
 /* What a share ("60%") of one request's memory is taken of: 1 GiB, or less where the process may have less. */
 uint64_t memory_heap_bytes(void);
 
-/* Counts n bytes more. false: over a limit, nothing was counted, and the thread's refusal says so. */
+/* Counts n bytes more. false: over a limit, nothing was counted, and the thread's refusal says so. Of requests' memory small blocks
+ * are refused by the parent alone: whoever needs little is answered, however low the part's limit is. */
 bool memory_take(enum memory_part part, size_t n) NODISCARD;
+/* Is there room for n bytes, small or not, which are not counted? `what`: whose they are, for the refusal ("<http_request>"); NULL:
+ * what all of the part are. */
+bool memory_room(enum memory_part part, size_t n, const char *what) NODISCARD;
 /* Counts n bytes that are there already, whatever the limits say. */
 void memory_add(enum memory_part part, size_t n);
 void memory_give(enum memory_part part, size_t n);
 
 /* The heap, counted: what it gives out is taken from the part. Never NULL. */
 const struct allocator *memory_allocator(enum memory_part part);
+/* The same for what must go on whatever the limits say: it counts and refuses nothing. What comes from either of the two may be given
+ * back by the other: an empty buffer, or an arena at any time, may change from one to the other. */
+const struct allocator *memory_allocator_exempt(enum memory_part part);
 /* An arena and a buffer for what one request needs: counted, with the request's ceiling. */
 void memory_request_arena(struct arena *a);
 void memory_request_buf(struct buf *b);

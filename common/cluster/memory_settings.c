@@ -14,7 +14,7 @@ static struct str text_of(const struct source *f, const char *key, const char *o
     return f->state != NULL ? cluster_setting(f->state, key, own) : own;
 }
 
-/* Bytes or a share; 0 (no limit) for "-1", and for what cannot be read, which the settings' own check has refused. */
+/* Bytes or a share; MEMORY_UNLIMITED for "-1", and for what cannot be read, which the settings' own check has refused. */
 static uint64_t size_of(const struct source *f, const char *key, const char *otherwise)
 {
     struct str text = text_of(f, key, otherwise);
@@ -23,9 +23,9 @@ static uint64_t size_of(const struct source *f, const char *key, const char *oth
     if (text.n > 0 && text.p[text.n - 1] == '%') {
         bool ok =
             num_parse_double(str_slice(text, 0, text.n - 1), &percent) && percent >= 0 && percent <= 100;
-        return ok ? (uint64_t)(percent / 100 * f->memory) : 0;
+        return ok ? (uint64_t)(percent / 100 * f->memory) : MEMORY_UNLIMITED;
     }
-    return parse_bytes(text, "", &bytes, NULL) == ERR_OK && bytes > 0 ? (uint64_t)bytes : 0;
+    return parse_bytes(text, "", &bytes, NULL) == ERR_OK && bytes >= 0 ? (uint64_t)bytes : MEMORY_UNLIMITED;
 }
 
 static double factor_of(const struct source *f, const char *key, const char *otherwise)

@@ -54,7 +54,8 @@ static struct request *request_new(struct http_conn *c)
         return NULL;
     }
     r->conn = c;
-    memory_request_arena(&r->arena);
+    memory_request_arena(&r->arena); /* the head finds room, so that it is seen what is asked */
+    r->arena.alloc = memory_allocator_exempt(MEMORY_REQUEST);
     r->arena.bytes_max = o->arena_bytes_max > 0 ? o->arena_bytes_max : r->arena.bytes_max;
     buf_init(&r->head, NULL, o->limits.header_bytes_max + o->limits.line_bytes_max + KIB);
     buf_init(&r->body, memory_allocator(MEMORY_IN_FLIGHT), o->limits.body_bytes_max);
@@ -261,6 +262,18 @@ static int check_head(struct http_conn *c, const http_parser *p)
     return 0;
 }
 
+/* From here on the limits of memory hold for the body, but where the request is exempt. Where some are, the handler has their arenas
+ * come under the limits. */
+static void set_limits(struct request *r, const struct http_server_opts *o)
+{
+    r->pub.exempt = o->exempt != NULL && o->exempt(r->pub.path);
+    if (r->pub.exempt) {
+        r->body.alloc = memory_allocator_exempt(MEMORY_IN_FLIGHT);
+    } else if (o->exempt == NULL) {
+        r->arena.alloc = memory_allocator(MEMORY_REQUEST);
+    }
+}
+
 static int on_headers_complete(http_parser *p)
 {
     struct http_conn *c = p->data;
@@ -274,6 +287,7 @@ static int on_headers_complete(http_parser *p)
     if (!publish_head(r, p)) {
         return no_memory(c);
     }
+    set_limits(r, &c->worker->server->opts);
     if (check_form(c, p) != 0 || check_site(c) != 0 || check_head(c, p) != 0) {
         return -1;
     }

@@ -120,16 +120,13 @@ void request_answer(struct request *r, int status, const char *content_type,
 }
 
 /* Counts an answer until it is with the kernel. Is there room for it? A small one always finds some. */
-static bool may_wait(struct buf *body)
+static bool may_wait(const struct request *r, struct buf *body)
 {
-    if (body->cap >= MEMORY_BLOCK_SMALL) {
-        if (!memory_take(MEMORY_REQUEST, body->cap)) {
-            return false;
-        }
-        memory_give(MEMORY_REQUEST, body->cap);
+    bool ok = r->pub.exempt || body->cap < MEMORY_BLOCK_SMALL || memory_room(MEMORY_REQUEST, body->cap, NULL);
+    if (ok) {
+        memory_adopt(MEMORY_REQUEST, body);
     }
-    memory_adopt(MEMORY_REQUEST, body);
-    return true;
+    return ok;
 }
 
 void http_respond(struct http_request *req, int status, const char *content_type,
@@ -141,7 +138,7 @@ void http_respond(struct http_request *req, int status, const char *content_type
     struct errmsg em = {0};
     struct buf error;
     buf_init(&error, NULL, BUF_UNLIMITED);
-    if (body != NULL && (body->failed || !may_wait(body))) {
+    if (body != NULL && (body->failed || !may_wait(r, body))) {
         buf_fini(body);
         enum err e = err_no_memory(&em);
         status = err_status(e);

@@ -40,6 +40,7 @@ struct http_request { /* read only but for `user` and `arena` */
     struct arena *arena; /* the handler's scratch, freed with the request; one thread at a time */
     struct loop *loop;   /* the connection's */
     unsigned loop_index; /* its place in http_server_opts.loops */
+    bool exempt;         /* what it needs is counted, and never refused */
     int64_t received_ns; /* monotonic: when it was complete */
     void *user;          /* the handler's */
 };
@@ -77,6 +78,10 @@ struct http_server_opts {
     const struct http_site *site; /* borrowed; NULL: it is not looked at from which page a request comes */
     const struct log *log;        /* borrowed; may be NULL */
     const struct clock *clock;    /* borrowed; NULL: the real one */
+    /* Is a request of those that no limit of memory refuses: those that say what is wrong, and take limits back? NULL: none is. `path`
+     * as in http_request; on the loop. With it handle() gets arenas that no limit refuses, and has those of all other requests come
+     * under the limits once it knows that they will be served. */
+    bool (*exempt)(struct str path);
     void (*handle)(void *self, struct http_request *req);
     void *self;
 };

@@ -11,8 +11,7 @@ bool request_is_packed(const struct request *r)
 
 enum err request_unpack(struct request *r, struct errmsg *em)
 {
-    return http_unpack(&r->body, memory_allocator(MEMORY_IN_FLIGHT),
-                       r->conn->worker->server->opts.limits.inflated_bytes_max, em);
+    return http_unpack(&r->body, r->body.alloc, r->conn->worker->server->opts.limits.inflated_bytes_max, em);
 }
 
 /* The client hears its mistake, and nothing more is read. */
@@ -56,7 +55,7 @@ static void unpack_there(void *arg)
 {
     struct request *r = arg;
     struct errmsg em = {0};
-    bool guarded = memory_guard(true);
+    bool guarded = memory_guard(!r->pub.exempt);
     r->unpack_failed = http_aborted(&r->pub) ? ERR_CANCELLED : request_unpack(r, &em);
     memory_guard(guarded);
     r->unpack_refused = em.about.refused;

@@ -123,6 +123,7 @@ static void add(struct broadcast *bc, const struct index_meta *m, uint32_t shard
     bc->asked[bc->n++] = *c;
     *a = bc->model;
     shard_rq_init(&a->rq, acted, bc);
+    shard_rq_exempt(&a->rq);
     a->rq.shard = (struct shard_ref){m->name, m->uuid, shard};
     a->rq.node = c->node;
 }

@@ -158,6 +158,7 @@ enum err node_figures_decode(struct node_figures *f, struct str bytes, struct ar
     get_process(&in, &f->process);
     get_machine(&in, &f->machine);
     shard_rq_init(&sums.rq, NULL, NULL);
+    shard_rq_exempt(&sums.rq);
     if (!in.bad) {
         shard_act_answer_decode(&sums, &in);
     }

@@ -157,7 +157,11 @@ static void write_bytes_twice(struct jsonw *w, const char *bytes_key, const char
 {
     struct buf b;
     buf_init(&b, NULL, KIB);
-    memory_print_bytes(&b, v);
+    if (v == MEMORY_UNLIMITED) {
+        buf_z(&b, "-1b");
+    } else {
+        memory_print_bytes(&b, v);
+    }
     jw_ki64(w, bytes_key, (int64_t)v);
     jw_kstr(w, words_key, buf_view(&b));
     buf_fini(&b);

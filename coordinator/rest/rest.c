@@ -493,6 +493,18 @@ static void no_handler(struct rest *r, unsigned allowed)
     }
 }
 
+/* What an exempt request needs beside its arena is not refused either. */
+static void run(struct rest *r, rest_handler handler)
+{
+    if (r->http->exempt) {
+        bool guarded = memory_guard(false);
+        handler(r);
+        memory_guard(guarded);
+    } else {
+        handler(r);
+    }
+}
+
 /* A request that is read away from its loop. It is held: its handler may look at it after it has answered, as it may on
  * the loop. */
 struct apart {
@@ -504,7 +516,7 @@ static void read_apart(void *arg)
 {
     struct apart *a = arg;
     struct http_request *http = a->r->http;
-    a->handler(a->r);
+    run(a->r, a->handler);
     http_release(http); /* and a is gone */
 }
 
@@ -617,10 +629,18 @@ void coordinator_handle(void *coordinator, struct http_request *req)
         no_handler(r, allowed);
         return;
     }
+    if (!req->exempt) {
+        if (!memory_room(MEMORY_IN_FLIGHT, 0, NULL)) {
+            err_no_memory(&r->em);
+            rest_fail(r, NULL);
+            return;
+        }
+        req->arena->alloc = memory_allocator(MEMORY_REQUEST);
+    }
     const struct executor *apart =
         r->body.n == 0 && !rest_given(r, "source") ? co->o.listings : co->o.requests;
     if (apart == NULL || rest_is_quick(r, parts, n)) {
-        handler(r);
+        run(r, handler);
     } else {
         read_later(r, handler, apart);
     }

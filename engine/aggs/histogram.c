@@ -148,11 +148,7 @@ static bool room_for(struct histogram *h, double buckets)
     bool countable =
         buckets < (double)memory_heap_bytes() / RANGE_BUCKET_BYTES; /* neither endless nor no number */
     uint64_t bytes = countable ? (uint64_t)buckets * RANGE_BUCKET_BYTES : UINT64_MAX / 4;
-    if (memory_take(MEMORY_REQUEST, bytes)) {
-        memory_give(MEMORY_REQUEST, bytes);
-    } else {
-        countable = false;
-    }
+    countable = memory_room(MEMORY_REQUEST, bytes, NULL) && countable;
     if (!countable) {
         run_no_memory(h->c.run);
     }

@@ -2,6 +2,10 @@
 #include "engine/aggs/collect.h"
 
 #include "common/base/bits.h"
+#include "common/base/memory_account.h"
+
+#define AGG_BYTES \
+    ((uint64_t)6 * KIB) /* that each aggregation is thought to need, however little it collects */
 
 struct run {
     struct doc_collector api;
@@ -112,10 +116,26 @@ static enum err on_done(void *self, struct errmsg *em)
     return run_error(self, em);
 }
 
+static uint64_t count_aggs(const struct agg *a)
+{
+    uint64_t n = a->n_subs;
+    for (uint32_t i = 0; i < a->n_subs; i++) {
+        n += count_aggs(a->subs[i]);
+    }
+    return n;
+}
+
+/* As in Elasticsearch: where aggregations have no room to begin with, the search is refused. */
+static bool room_to_begin(const struct agg_spec *spec)
+{
+    uint64_t n = count_aggs(&spec->root);
+    return n == 0 || memory_room(MEMORY_REQUEST, n * AGG_BYTES, "preallocate[aggregations]");
+}
+
 enum err aggs_collector_new(struct doc_collector **out, const struct agg_spec *spec,
                             const struct search_context *cx, const struct weight *query, struct errmsg *em)
 {
-    struct run *s = ARENA_NEW(cx->arena, struct run);
+    struct run *s = room_to_begin(spec) ? ARENA_NEW(cx->arena, struct run) : NULL;
     if (s == NULL) {
         return err_no_memory(em);
     }

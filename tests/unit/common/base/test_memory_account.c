@@ -137,6 +137,66 @@ START_TEST(refuses_by_what_the_process_holds)
 }
 END_TEST
 
+/* A limit of nothing refuses all, also what needs nothing; none at all refuses nothing. */
+START_TEST(limits_of_nothing_and_none)
+{
+    set(MEMORY_UNLIMITED, 0, 0);
+    ck_assert(!memory_take(MEMORY_IN_FLIGHT, 1));
+    has("[in_flight_requests] Data too large, data for [<http_request>] would be [1/1b], which is larger "
+        "than the "
+        "limit of [0/0b]");
+    ck_assert(!memory_room(MEMORY_IN_FLIGHT, 0, NULL));
+    ck_assert(!memory_room(MEMORY_REQUEST, 6 * KIB, "preallocate[aggregations]"));
+    has("[request] Data too large, data for [preallocate[aggregations]] would be [6144/6kb], which is larger "
+        "than "
+        "the limit of [0/0b]");
+    set(0, MEMORY_UNLIMITED, 1);
+    ck_assert(!memory_room(MEMORY_IN_FLIGHT, 0, NULL));
+    has("[parent] Data too large, data for [<http_request>] would be [");
+    set(MEMORY_UNLIMITED, MEMORY_UNLIMITED, 70 * MIB);
+    ck_assert(memory_take(MEMORY_IN_FLIGHT, GIB));
+    memory_give(MEMORY_IN_FLIGHT, GIB);
+    ck_assert_uint_eq(used(MEMORY_IN_FLIGHT), 0);
+}
+END_TEST
+
+/* Who needs little of a part is the parent's to refuse; asking for room counts nothing. */
+START_TEST(small_requests_pass_a_parts_limit)
+{
+    struct arena a;
+    set(GIB, 1, 0);
+    memory_request_arena(&a);
+    a.bytes_max = ARENA_UNLIMITED;
+    ck_assert_ptr_nonnull(arena_alloc(&a, 3 * KIB));
+    ck_assert_ptr_nonnull(arena_alloc(&a, 7 * KIB));
+    ck_assert_ptr_null(arena_alloc(&a, MEMORY_BLOCK_SMALL));
+    has("[request] Data too large");
+    uint64_t before = used(MEMORY_REQUEST);
+    ck_assert(!memory_room(MEMORY_REQUEST, 1, NULL));
+    ck_assert_uint_eq(used(MEMORY_REQUEST), before);
+    arena_fini(&a);
+    ck_assert_uint_eq(used(MEMORY_REQUEST), 0);
+}
+END_TEST
+
+/* What must be answered is counted, and not refused; its arena may come under the limits later. */
+START_TEST(exempt_is_counted)
+{
+    struct arena a;
+    set(1, 0, MIB);
+    memory_request_arena(&a);
+    a.bytes_max = ARENA_UNLIMITED;
+    a.alloc = memory_allocator_exempt(MEMORY_REQUEST);
+    ck_assert_ptr_nonnull(arena_alloc(&a, KIB));
+    ck_assert_ptr_nonnull(arena_alloc(&a, MIB));
+    ck_assert_uint_ge(used(MEMORY_REQUEST), MIB);
+    a.alloc = memory_allocator(MEMORY_REQUEST);
+    ck_assert_ptr_null(arena_alloc(&a, MIB));
+    arena_fini(&a);
+    ck_assert_uint_eq(used(MEMORY_REQUEST), 0);
+}
+END_TEST
+
 static bool lasts(enum memory_part part)
 {
     struct errmsg em;
@@ -240,6 +300,9 @@ int main(void)
     tcase_add_test(t, refuses_over_a_parts_limit);
     tcase_add_test(t, refuses_a_request_over_its_ceiling);
     tcase_add_test(t, refuses_by_what_the_process_holds);
+    tcase_add_test(t, limits_of_nothing_and_none);
+    tcase_add_test(t, small_requests_pass_a_parts_limit);
+    tcase_add_test(t, exempt_is_counted);
     tcase_add_test(t, says_how_long_it_lasts);
     tcase_add_test(t, writes_what_goes_with_a_refusal);
     tcase_add_test(t, guards_the_default_allocator);

@@ -145,6 +145,9 @@ START_TEST(expansion_is_bounded)
                                          "\"text\":\"%s\"}"};
     static char many_b[5001], many_a[5001];
     struct memory_limits limits = {.heap = GIB, .request_bytes = 2 * MIB};
+    for (unsigned i = 0; i < MEMORY_PARTS; i++) {
+        limits.limit[i] = MEMORY_UNLIMITED;
+    }
     struct errmsg em = {0};
     struct analysis *a = registry(NULL, &em);
     struct arena arena;
@@ -179,7 +182,8 @@ START_TEST(expansion_is_bounded)
     ck_assert((r.failed || r.out.failed) && r.out.cap <= 2 * MIB + 1);
     remap_drop(&r);
     arena_fini(&arena);
-    memory_limits_set(&(struct memory_limits){.heap = GIB, .request_bytes = GIB});
+    limits.request_bytes = GIB;
+    memory_limits_set(&limits);
     analysis_unref(a);
 }
 END_TEST
