@@ -212,6 +212,10 @@ static void check_generation(struct run *r, uint64_t number, bool last)
     if (e == ERR_OK && (h.generation != number || h.shard != r->shard || strcmp(h.uuid, r->uuid) != 0)) {
         e = err_set(&em, ERR_CORRUPT, "it is of another shard or place");
     }
+    uint64_t id = r->newest != NULL ? r->newest->translog_id : 0;
+    if (e == ERR_OK && h.id != 0 && id != 0 && h.id != id) {
+        e = err_set(&em, ERR_CORRUPT, "it is of another copy");
+    }
     e = e == ERR_OK ? tlog_scan(&s, bytes, &h, &em) : e;
     if (e == ERR_OK && !last && !s.ended) {
         e = err_set(&em, ERR_CORRUPT, "its end is missing");

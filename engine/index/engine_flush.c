@@ -117,6 +117,7 @@ static enum err take_state(struct engine *e, struct engine_flush *f, struct errm
     m->local_checkpoint = e->processed.checkpoint;
     m->global_checkpoint = e->global_checkpoint;
     m->translog_generation = translog_generation_above(&e->log, e->processed.checkpoint);
+    m->translog_id = e->log.o.id;
     m->mapping_version = e->mapping_version;
     m->max_auto_id_ms = e->max_auto_id_ms;
     m->n_segments = f->n;

@@ -113,6 +113,7 @@ static enum err install(struct engine *e, struct commit *c, struct str user_data
     m.generation = m.translog_generation = 1;
     m.global_checkpoint = MIN_OF(MAX_OF(m.global_checkpoint, global_checkpoint), m.local_checkpoint);
     m.user_data = user_data.n > 0 ? user_data : m.user_data;
+    m.translog_id = translog_id_of(m.user_data);
     return r == ERR_OK ? engine_write_first(e, &m, em) : r;
 }
 

@@ -414,6 +414,7 @@ static enum err rename_commit(struct engine *e, struct commit **to, struct errms
     buf_init(&b, e->alloc, BUF_UNLIMITED);
     m.generation = e->next_commit++;
     m.user_data = buf_view(&e->user_data);
+    m.translog_id = e->log.o.id;
     manifest_encode(&m, &b);
     enum err r = b.failed ? err_no_memory(em) : ERR_OK;
     r = r == ERR_OK ? commit_new(&c, e->alloc, e->uuid, e->shard, buf_view(&b), em) : r;
@@ -504,16 +505,23 @@ enum err engine_rollback(struct engine *e, int64_t seq_no, struct errmsg *em)
 
 /* ---- open ---- */
 
-static struct tlog_opts log_opts(const struct engine *e)
+static struct tlog_opts log_opts(const struct engine *e, const struct manifest *m)
 {
-    return (struct tlog_opts){e->fs, e->clock, e->alloc, e->dir, e->uuid, e->shard};
+    return (struct tlog_opts){.fs = e->fs,
+                              .clock = e->clock,
+                              .alloc = e->alloc,
+                              .dir = e->dir,
+                              .uuid = e->uuid,
+                              .shard = e->shard,
+                              .id = m->translog_id != 0 ? m->translog_id : translog_id_of(m->user_data),
+                              .id_is_new = m->translog_id == 0};
 }
 
 /* An empty translog, then the first manifest: with it the copy begins to exist. The log's history begins above the local checkpoint:
  * what the segments have above it comes again, and is logged. */
 enum err engine_write_first(struct engine *e, struct manifest *m, struct errmsg *em)
 {
-    struct tlog_opts o = log_opts(e);
+    struct tlog_opts o = log_opts(e, m);
     struct buf b;
     buf_init(&b, e->alloc, BUF_UNLIMITED);
     enum err r =
@@ -548,6 +556,7 @@ static enum err create(struct engine *e, struct arena *arena, const struct scan 
                          .local_checkpoint = SEQ_NONE,
                          .global_checkpoint = SEQ_NONE,
                          .translog_generation = 1,
+                         .translog_id = translog_id_of(buf_view(&e->user_data)),
                          .mapping_version = e->mapping_version,
                          .max_auto_id_ms = -1,
                          .user_data = buf_view(&e->user_data)};
@@ -578,7 +587,7 @@ static enum err recover(struct engine *e, const struct scan *s, struct errmsg *e
         return r;
     }
     struct commit *c = e->commits;
-    struct tlog_opts o = log_opts(e);
+    struct tlog_opts o = log_opts(e, &c->m);
     r = translog_open(&e->log, &o, c->m.translog_generation, em);
     /* After a mere crash of the process, names that were not synced are seen; make them stay before building
      * on them. */

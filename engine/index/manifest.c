@@ -7,8 +7,9 @@
 #include <stdio.h>
 
 #define MAGIC             "SRAIMNFT"
-#define VERSION           2
-#define VERSION_1         1 /* still read: without footers and names of operations */
+#define VERSION           3
+#define VERSION_NO_LOG_ID 2 /* still read */
+#define VERSION_1         1 /* still read: without footers and names of operations either */
 #define SEGMENT_BYTES_MIN 9
 
 void manifest_encode(const struct manifest *m, struct buf *out)
@@ -44,6 +45,7 @@ void manifest_encode(const struct manifest *m, struct buf *out)
         }
     }
     put_str(out, m->op_names);
+    put_u64(out, m->translog_id);
     if (!out->failed) {
         put_u64(out, hash_bytes(out->p + at, out->n - at, 0));
     }
@@ -103,7 +105,7 @@ enum err manifest_decode(struct manifest *m, struct str bytes, struct arena *are
 {
     *m = (struct manifest){0};
     uint32_t version = bytes.n < 32 ? 0 : load_u32(bytes.p + 8);
-    if ((version != VERSION && version != VERSION_1) || memcmp(bytes.p, MAGIC, 8) != 0
+    if (version < VERSION_1 || version > VERSION || memcmp(bytes.p, MAGIC, 8) != 0
         || load_u64(bytes.p + bytes.n - 8) != hash_bytes(bytes.p, bytes.n - 8, 0)) {
         return bad(em);
     }
@@ -134,6 +136,7 @@ enum err manifest_decode(struct manifest *m, struct str bytes, struct arena *are
         get_segment(&m->segments[i], &in, version);
     }
     m->op_names = version > VERSION_1 ? get_str(&in) : STR("");
+    m->translog_id = version > VERSION_NO_LOG_ID ? get_u64(&in) : 0;
     return in.bad || bytes_left(&in) != 0 || !sane(m) ? bad(em) : ERR_OK;
 }
 

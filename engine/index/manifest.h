@@ -15,7 +15,7 @@
 #define MANIFEST_TMP        "manifest.tmp"
 #define SEGMENT_PREFIX      "segment_"
 #define LIVE_PREFIX         "live_"
-#define MANIFEST_UUID_BYTES 64
+#define MANIFEST_UUID_BYTES 56
 #define FILE_NAME_BYTES     64
 
 struct manifest_segment {
@@ -34,6 +34,7 @@ struct manifest {
     uint64_t next_number; /* of segments and live files: never used twice */
     int64_t max_seq_no, local_checkpoint, global_checkpoint;
     uint64_t translog_generation; /* every operation above the local checkpoint is in it or behind it */
+    uint64_t translog_id;         /* which its generations have; 0: version 1 and 2 do not say it */
     uint64_t mapping_version;
     int64_t max_auto_id_ms;
     struct str user_data;

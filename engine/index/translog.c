@@ -88,6 +88,7 @@ static void push_chunk(struct translog *t, struct tlog_chunk *c)
 void tlog_header_init(struct tlog_header *h, const struct tlog_opts *o, uint64_t generation)
 {
     *h = (struct tlog_header){.generation = generation,
+                              .id = o->id,
                               .shard = o->shard,
                               .trim_above = TLOG_NO_TRIM,
                               .max_seq_before = SEQ_NONE,

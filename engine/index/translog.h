@@ -57,6 +57,8 @@ struct tlog_opts {
     const char *dir; /* borrowed */
     const char *uuid;
     uint32_t shard;
+    uint64_t id;    /* of the log, not 0: in the header of every generation */
+    bool id_is_new; /* no commit says it: what the files there say comes first */
 };
 
 struct translog {
@@ -76,8 +78,10 @@ struct translog {
 /* Makes the first generation's file, durably but for its name. `max_seq_before` as in the header. */
 enum err translog_create(struct translog *t, const struct tlog_opts *o, uint64_t generation,
                          int64_t max_seq_before, int64_t global_checkpoint, struct errmsg *em);
+/* The id of a log that begins in a copy whose commits have this user data: the copy's name is in it. */
+uint64_t translog_id_of(struct str user_data);
 /* Reads what the folder has, which must include generation `need` (whose header is known to be durable) and
- * all behind it; leaves a torn tail out; opens the last generation for appending, its operations durable on
+ * all behind it, all of them of this log; leaves a torn tail out; opens the last generation for appending, its operations durable on
  * disk but for the file's name: the caller syncs the folder. */
 enum err translog_open(struct translog *t, const struct tlog_opts *o, uint64_t need, struct errmsg *em);
 void translog_fini(struct translog *t);

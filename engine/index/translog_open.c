@@ -1,9 +1,16 @@
 /* Making a translog, and opening one that a crash may have left. */
+#include "common/base/hash.h"
 #include "common/base/sort_items.h"
 #include "engine/index/translog_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+uint64_t translog_id_of(struct str user_data)
+{
+    uint64_t id = hash_bytes(user_data.p, user_data.n, 0);
+    return id != 0 ? id : 1;
+}
 
 enum err translog_create(struct translog *t, const struct tlog_opts *o, uint64_t generation,
                          int64_t max_seq_before, int64_t global_checkpoint, struct errmsg *em)
@@ -69,6 +76,22 @@ static enum err rewrite(struct translog *t, const char *path, struct tlog_gen *g
     return e == ERR_OK ? fs->rename(fs->self, tmp, path, em) : e;
 }
 
+/* That the file is what its name says, and of this copy: one of another has operations of its own, however whole it is. */
+static enum err check_place(struct translog *t, const struct tlog_header *h, uint64_t number, struct errmsg *em)
+{
+    if (h->generation != number || h->shard != t->o.shard || strcmp(h->uuid, t->o.uuid) != 0) {
+        return err_set(em, ERR_CORRUPT, "translog generation [%llu] is of another shard or place",
+                       (unsigned long long)number);
+    }
+    if (h->id != 0 && t->o.id_is_new) { /* the commit is of before there were ids, and this was begun since */
+        t->o.id = h->id;
+        t->o.id_is_new = false;
+    }
+    return h->id == 0 || h->id == t->o.id ? ERR_OK
+                                          : err_set(em, ERR_CORRUPT, "translog generation [%llu] is of another copy",
+                                                    (unsigned long long)number);
+}
+
 /* `durable`: a generation whose header is known to be on disk. */
 static enum err load_generation(struct translog *t, uint64_t number, bool last, uint64_t durable, bool *torn,
                                 struct errmsg *em)
@@ -85,12 +108,7 @@ static enum err load_generation(struct translog *t, uint64_t number, bool last, 
     struct str bytes = str_mk(map.p, map.n);
     struct tlog_gen g = {0};
     e = tlog_header_decode(&g.header, bytes, torn, em);
-    if (e == ERR_OK
-        && (g.header.generation != number || g.header.shard != t->o.shard
-            || strcmp(g.header.uuid, t->o.uuid) != 0)) {
-        e = err_set(em, ERR_CORRUPT, "translog generation [%llu] is of another shard or place",
-                    (unsigned long long)number);
-    }
+    e = e == ERR_OK ? check_place(t, &g.header, number, em) : e;
     if (e == ERR_OK) {
         e = last ? tlog_scan(&g.sum, bytes, &g.header, em) : tlog_decode_end(&g.sum, bytes, &g.header, em);
         g.written = g.sum.end;

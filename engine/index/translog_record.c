@@ -5,8 +5,9 @@
 #include "common/base/torn.h"
 
 #define MAGIC         "SRAITLOG"
-#define VERSION       2
-#define VERSION_OLDER 1   /* no marks */
+#define VERSION       3
+#define VERSION_NO_ID 2
+#define VERSION_OLDER 1   /* no marks either */
 #define FIXED_BYTES   128 /* of the header: what never changes */
 #define MARKS         2
 #define FOLLOWED_AT   (FIXED_BYTES + MARKS * TLOG_MARK_BYTES)
@@ -44,9 +45,10 @@ void tlog_header_encode(const struct tlog_header *h, struct buf *out)
     put_u64(out, (uint64_t)h->max_seq_before);
     put_u64(out, (uint64_t)h->created_ms);
     put_u64(out, (uint64_t)h->global_checkpoint);
-    char uuid[TLOG_UUID_BYTES] = {0}, slot[TLOG_MARK_BYTES];
-    memcpy(uuid, h->uuid, strlen(h->uuid));
+    char uuid[TLOG_UUID_BYTES_NOW] = {0}, slot[TLOG_MARK_BYTES];
+    memcpy(uuid, h->uuid, MIN_OF(strlen(h->uuid), sizeof(uuid) - 1));
     buf_add(out, uuid, sizeof(uuid));
+    put_u64(out, h->id);
     if (!out->failed) {
         put_u64(out, hash_bytes(out->p + at, FIXED_BYTES - 8, h->generation));
     }
@@ -93,11 +95,13 @@ enum err tlog_header_decode(struct tlog_header *h, struct str bytes, bool *torn,
     h->max_seq_before = (int64_t)get_u64(&in);
     h->created_ms = (int64_t)get_u64(&in);
     h->global_checkpoint = (int64_t)get_u64(&in);
-    struct str uuid = get_raw(&in, TLOG_UUID_BYTES);
-    memcpy(h->uuid, uuid.p, TLOG_UUID_BYTES);
-    if (memcmp(bytes.p, MAGIC, 8) != 0 || (version != VERSION && !h->older)
+    size_t uuid_bytes = version == VERSION ? TLOG_UUID_BYTES_NOW : TLOG_UUID_BYTES;
+    struct str uuid = get_raw(&in, uuid_bytes);
+    memcpy(h->uuid, uuid.p, uuid_bytes);
+    h->id = version == VERSION ? get_u64(&in) : 0;
+    if (memcmp(bytes.p, MAGIC, 8) != 0 || (version != VERSION && version != VERSION_NO_ID && !h->older)
         || get_u64(&in) != hash_bytes(bytes.p, FIXED_BYTES - 8, h->generation)
-        || h->uuid[TLOG_UUID_BYTES - 1] != 0 || h->trim_above < SEQ_NONE || h->max_seq_before < SEQ_NONE) {
+        || h->uuid[uuid_bytes - 1] != 0 || (h->id == 0 && version == VERSION) || h->trim_above < SEQ_NONE || h->max_seq_before < SEQ_NONE) {
         return err_set(em, ERR_CORRUPT, "translog: bad header");
     }
     *torn = bytes.n < tlog_header_bytes(h);

@@ -13,7 +13,8 @@
 #define TLOG_MARK_BYTES     40
 #define TLOG_RECORD_BYTES   24 /* before its body */
 #define TLOG_BODY_BYTES_MAX ((size_t)1 << 30)
-#define TLOG_UUID_BYTES     64 /* with its NUL */
+#define TLOG_UUID_BYTES     64 /* with its NUL; of before there were ids of logs */
+#define TLOG_UUID_BYTES_NOW 56
 #define TLOG_END_BODY_BYTES 49 /* kind, four numbers, global checkpoint, own offset */
 #define TLOG_NO_TRIM        INT64_MAX
 
@@ -27,6 +28,7 @@ struct tlog_synced {
 struct tlog_header {
     bool older; /* of before there were marks: 128 bytes */
     uint64_t generation;
+    uint64_t id; /* of the log: all generations of a copy have it, and no other copy's; 0: of before there were ids */
     uint32_t shard;
     char uuid[TLOG_UUID_BYTES];
     int64_t trim_above; /* operations of earlier generations above it are void (a rollback) */

@@ -278,6 +278,97 @@ START_TEST(living_documents_of_another_time)
 }
 END_TEST
 
+/* ---- logs of another copy ---- */
+
+/* A copy with one operation, closed; its folder is the rig's. */
+static void one_copy(const char *name, int64_t n)
+{
+    rig_init(&rig, 1);
+    rig.opts.user_data = str_of(name);
+    rig_open(&rig, ENGINE_CREATE);
+    index_one(1, n);
+    ck_assert_int_eq(engine_sync(rig.e, NULL), ERR_OK);
+    engine_close(rig.e);
+    rig.e = NULL;
+}
+
+static void count_foreign(void *self, const char *file, const char *what)
+{
+    *(unsigned *)self += str_starts(str_of(file), STR("translog_")) && strstr(what, "of another copy") != NULL;
+}
+
+/* A generation of the same number of another copy of the shard, whole as it is, has operations that are not this copy's. */
+START_TEST(a_log_of_another_copy)
+{
+    static struct kept own, other;
+    unsigned damages = 0;
+    one_copy("copy a", 7);
+    ck_assert(keep(&other, "translog_1"));
+    rig_fini(&rig);
+    one_copy("copy b", 8);
+    ck_assert(keep(&own, "translog_1"));
+    ck_assert_uint_eq(own.n, other.n);
+    struct copy_check c = {.fs = rig.opts.fs, .dir = "/shard", .damaged = count_foreign, .self = &damages};
+    put_as(&other, "translog_1");
+    must_be_refused("translog generation [1] is of another copy");
+    ck_assert_int_eq(copy_check_run(&c, "uuid", 1, NULL), ERR_OK);
+    ck_assert_uint_eq(damages, 1);
+    put_as(&own, "translog_1");
+    rig_open(&rig, ENGINE_EXISTING);
+    ck_assert_int_eq(copy_check_run(&c, "uuid", 1, NULL), ERR_OK);
+    ck_assert_uint_eq(damages, 1);
+    /* What the copy is called may change, the log's id does not. */
+    ck_assert_int_eq(engine_set_user_data(rig.e, STR("copy c"), NULL), ERR_OK);
+    index_one(2, 9);
+    commit();
+    index_one(3, 10);
+    ck_assert_int_eq(engine_sync(rig.e, NULL), ERR_OK);
+    reopen();
+    rig_check(&rig, false);
+    rig_fini(&rig);
+}
+END_TEST
+
+static void write_u64(char *p, uint64_t v)
+{
+    memcpy(p, &v, 8);
+}
+
+/* Files of before there were ids of logs are read; what is written to them has one. */
+START_TEST(a_log_without_an_id)
+{
+    static struct kept log, first, later;
+    one_copy("copy a", 7);
+    ck_assert(keep(&log, "translog_1") && keep(&first, "manifest_1"));
+    log.bytes[8] = 2;
+    memset(log.bytes + 112, 0, 8);
+    write_u64(log.bytes + 120, hash_bytes(log.bytes, 120, 1));
+    first.bytes[8] = 2;
+    first.n -= 8;
+    write_u64(first.bytes + first.n - 8, hash_bytes(first.bytes, first.n - 8, 0));
+    put_as(&log, "translog_1");
+    put_as(&first, "manifest_1");
+    rig_open(&rig, ENGINE_EXISTING);
+    index_one(2, 8);
+    commit();
+    index_one(3, 9);
+    ck_assert_int_eq(engine_sync(rig.e, NULL), ERR_OK);
+    reopen();
+    rig_check(&rig, false);
+    engine_close(rig.e);
+    rig.e = NULL;
+    char name[32];
+    newest("translog_", name);
+    ck_assert(keep(&later, name));
+    ck_assert(later.bytes[8] == 3);
+    later.bytes[112] ^= 1;
+    write_u64(later.bytes + 120, hash_bytes(later.bytes, 120, strtoull(name + 9, NULL, 10)));
+    put_as(&later, name);
+    must_be_refused("of another copy");
+    rig_fini(&rig);
+}
+END_TEST
+
 /* A mark that cannot be written is a failure of the disk: without it nobody would miss what comes before it. */
 START_TEST(a_mark_that_is_not_written)
 {
@@ -305,6 +396,8 @@ int main(void)
     tcase_add_test(c, a_segment_of_another_time);
     tcase_add_test(c, a_segment_that_no_writer_makes);
     tcase_add_test(c, living_documents_of_another_time);
+    tcase_add_test(c, a_log_of_another_copy);
+    tcase_add_test(c, a_log_without_an_id);
     tcase_add_test(c, a_mark_that_is_not_written);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);

@@ -19,6 +19,7 @@ static void sample(struct manifest *m, struct manifest_segment segs[3])
                            .local_checkpoint = 97,
                            .global_checkpoint = 95,
                            .translog_generation = 4,
+                           .translog_id = 77,
                            .mapping_version = 6,
                            .max_auto_id_ms = -1,
                            .user_data = STR("history"),
@@ -40,7 +41,7 @@ START_TEST(round_trip_and_every_flip)
     ck_assert_int_eq(manifest_decode(&back, buf_view(&b), &a, NULL), ERR_OK);
     ck_assert_str_eq(back.uuid, "abcdef");
     ck_assert(back.max_seq_no == 99 && back.local_checkpoint == 97 && back.global_checkpoint == 95);
-    ck_assert(back.translog_generation == 4 && back.mapping_version == 6 && back.max_auto_id_ms == -1);
+    ck_assert(back.translog_generation == 4 && back.translog_id == 77 && back.mapping_version == 6 && back.max_auto_id_ms == -1);
     ck_assert(back.shard == 3 && back.next_number == 10 && back.n_segments == 3);
     ck_assert(str_is(back.user_data, "history") && str_is(back.op_names, "names"));
     for (size_t i = 0; i < 3; i++) {
@@ -78,7 +79,7 @@ START_TEST(version_1)
     arena_init(&a, NULL, ARENA_UNLIMITED);
     manifest_encode(&m, &b);
     b.p[8] = 1;
-    b.n -= 8 + 1; /* the names, of which there are none */
+    b.n -= 8 + 1 + 8; /* the names, of which there are none, and the log's id */
     uint64_t h = hash_bytes(b.p, b.n, 0);
     memcpy(b.p + b.n, &h, 8);
     ck_assert_int_eq(manifest_decode(&back, str_mk(b.p, b.n + 8), &a, NULL), ERR_OK);

@@ -17,7 +17,13 @@ static struct clock_sim clk;
 
 static struct tlog_opts opts(const struct fs *fs)
 {
-    return (struct tlog_opts){fs, &clk.base, alloc_default(), "/s", "uuid", 2};
+    return (struct tlog_opts){.fs = fs,
+                              .clock = &clk.base,
+                              .alloc = alloc_default(),
+                              .dir = "/s",
+                              .uuid = "uuid",
+                              .shard = 2,
+                              .id = 77};
 }
 
 /* An operation that tells its sequence number in every field. */
@@ -228,6 +234,7 @@ static struct str file_bytes(struct buf *b, bool ended, enum form form)
 {
     struct tlog_header h = {.older = form == OLDER,
                             .generation = 3,
+                            .id = 77,
                             .shard = 2,
                             .uuid = "uuid",
                             .trim_above = TLOG_NO_TRIM,
