@@ -77,7 +77,8 @@ static enum err rewrite(struct translog *t, const char *path, struct tlog_gen *g
 }
 
 /* That the file is what its name says, and of this copy: one of another has operations of its own, however whole it is. */
-static enum err check_place(struct translog *t, const struct tlog_header *h, uint64_t number, struct errmsg *em)
+static enum err check_place(struct translog *t, const struct tlog_header *h, uint64_t number,
+                            struct errmsg *em)
 {
     if (h->generation != number || h->shard != t->o.shard || strcmp(h->uuid, t->o.uuid) != 0) {
         return err_set(em, ERR_CORRUPT, "translog generation [%llu] is of another shard or place",
@@ -87,9 +88,10 @@ static enum err check_place(struct translog *t, const struct tlog_header *h, uin
         t->o.id = h->id;
         t->o.id_is_new = false;
     }
-    return h->id == 0 || h->id == t->o.id ? ERR_OK
-                                          : err_set(em, ERR_CORRUPT, "translog generation [%llu] is of another copy",
-                                                    (unsigned long long)number);
+    return h->id == 0 || h->id == t->o.id
+               ? ERR_OK
+               : err_set(em, ERR_CORRUPT, "translog generation [%llu] is of another copy",
+                         (unsigned long long)number);
 }
 
 /* `durable`: a generation whose header is known to be on disk. */

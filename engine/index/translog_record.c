@@ -100,8 +100,8 @@ enum err tlog_header_decode(struct tlog_header *h, struct str bytes, bool *torn,
     memcpy(h->uuid, uuid.p, uuid_bytes);
     h->id = version == VERSION ? get_u64(&in) : 0;
     if (memcmp(bytes.p, MAGIC, 8) != 0 || (version != VERSION && version != VERSION_NO_ID && !h->older)
-        || get_u64(&in) != hash_bytes(bytes.p, FIXED_BYTES - 8, h->generation)
-        || h->uuid[uuid_bytes - 1] != 0 || (h->id == 0 && version == VERSION) || h->trim_above < SEQ_NONE || h->max_seq_before < SEQ_NONE) {
+        || get_u64(&in) != hash_bytes(bytes.p, FIXED_BYTES - 8, h->generation) || h->uuid[uuid_bytes - 1] != 0
+        || (h->id == 0 && version == VERSION) || h->trim_above < SEQ_NONE || h->max_seq_before < SEQ_NONE) {
         return err_set(em, ERR_CORRUPT, "translog: bad header");
     }
     *torn = bytes.n < tlog_header_bytes(h);

@@ -28,7 +28,8 @@ struct tlog_synced {
 struct tlog_header {
     bool older; /* of before there were marks: 128 bytes */
     uint64_t generation;
-    uint64_t id; /* of the log: all generations of a copy have it, and no other copy's; 0: of before there were ids */
+    uint64_t
+        id; /* of the log: all generations of a copy have it, and no other copy's; 0: of before there were ids */
     uint32_t shard;
     char uuid[TLOG_UUID_BYTES];
     int64_t trim_above; /* operations of earlier generations above it are void (a rollback) */

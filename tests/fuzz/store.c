@@ -94,7 +94,8 @@ static void one_manifest(struct str in)
     if (e == ERR_OK) {
         buf_init(&b, NULL, FUZZ_ARENA_BYTES);
         manifest_encode(&m, &b);
-        FUZZ_HOLDS(b.failed || (uint8_t)in.p[8] < (uint8_t)b.p[8] || str_eq(buf_view(&b), in)); /* or an older version */
+        FUZZ_HOLDS(b.failed || (uint8_t)in.p[8] < (uint8_t)b.p[8]
+                   || str_eq(buf_view(&b), in)); /* or an older version */
         buf_fini(&b);
     }
     arena_fini(&a);

@@ -294,7 +294,8 @@ static void one_copy(const char *name, int64_t n)
 
 static void count_foreign(void *self, const char *file, const char *what)
 {
-    *(unsigned *)self += str_starts(str_of(file), STR("translog_")) && strstr(what, "of another copy") != NULL;
+    *(unsigned *)self +=
+        str_starts(str_of(file), STR("translog_")) && strstr(what, "of another copy") != NULL;
 }
 
 /* A generation of the same number of another copy of the shard, whole as it is, has operations that are not this copy's. */

@@ -41,7 +41,8 @@ START_TEST(round_trip_and_every_flip)
     ck_assert_int_eq(manifest_decode(&back, buf_view(&b), &a, NULL), ERR_OK);
     ck_assert_str_eq(back.uuid, "abcdef");
     ck_assert(back.max_seq_no == 99 && back.local_checkpoint == 97 && back.global_checkpoint == 95);
-    ck_assert(back.translog_generation == 4 && back.translog_id == 77 && back.mapping_version == 6 && back.max_auto_id_ms == -1);
+    ck_assert(back.translog_generation == 4 && back.translog_id == 77 && back.mapping_version == 6
+              && back.max_auto_id_ms == -1);
     ck_assert(back.shard == 3 && back.next_number == 10 && back.n_segments == 3);
     ck_assert(str_is(back.user_data, "history") && str_is(back.op_names, "names"));
     for (size_t i = 0; i < 3; i++) {
