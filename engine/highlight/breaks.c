@@ -3,6 +3,7 @@
  * Its rules are older than Unicode's: a full stop ends a sentence only when white space and a letter that is
  * not lower case follow, or opening punctuation before any letter; "!", "?" and their wide forms always do;
  * runs of Han are one word. */
+#include "common/base/stop.h"
 #include "engine/highlight/highlight_int.h"
 
 #include <unicode/uchar.h>
@@ -11,13 +12,23 @@
 struct scan {
     const uint16_t *u;
     uint32_t n;
+    bool ended; /* it was looked behind the text's end: with more of it, what was found may be another */
 };
 
-static UChar32 char_at(const struct scan *s, uint32_t at, uint32_t *next)
+static bool inside(struct scan *s, uint32_t at)
+{
+    if (LIKELY(at < s->n)) {
+        return true;
+    }
+    s->ended = true;
+    return false;
+}
+
+static UChar32 char_at(struct scan *s, uint32_t at, uint32_t *next)
 {
     uint32_t c = s->u[at];
     *next = at + 1;
-    if (U16_IS_LEAD(c) && at + 1 < s->n && U16_IS_TRAIL(s->u[at + 1])) {
+    if (U16_IS_LEAD(c) && inside(s, at + 1) && U16_IS_TRAIL(s->u[at + 1])) {
         c = ((c - 0xD800) << 10) + (s->u[at + 1] - 0xDC00U) + 0x10000;
         *next = at + 2;
     }
@@ -105,9 +116,9 @@ static enum sentence_class sentence_class_of(UChar32 c)
 
 /* Moves over characters whose class is in `classes` (bits), ignored ones among them; `last` becomes the last
  * class. */
-static uint32_t skip_classes(const struct scan *s, uint32_t at, uint32_t classes, enum sentence_class *last)
+static uint32_t skip_classes(struct scan *s, uint32_t at, uint32_t classes, enum sentence_class *last)
 {
-    while (at < s->n) {
+    while (inside(s, at)) {
         uint32_t next;
         UChar32 c = char_at(s, at, &next);
         if (!is_ignored(c)) {
@@ -124,15 +135,15 @@ static uint32_t skip_classes(const struct scan *s, uint32_t at, uint32_t classes
     return at;
 }
 
-static enum sentence_class class_at(const struct scan *s, uint32_t at)
+static enum sentence_class class_at(struct scan *s, uint32_t at)
 {
     uint32_t next;
-    return at < s->n ? sentence_class_of(char_at(s, at, &next)) : SC_COMMA;
+    return inside(s, at) ? sentence_class_of(char_at(s, at, &next)) : SC_COMMA;
 }
 
 /* Behind a full stop at `at`: the sentence's end, or 0. `closed_at` becomes the end of what closes it, which holds for each full stop in
  * that. */
-static uint32_t end_of_period(const struct scan *s, uint32_t at, uint32_t *closed_at)
+static uint32_t end_of_period(struct scan *s, uint32_t at, uint32_t *closed_at)
 {
     enum sentence_class last = SC_PERIOD;
     uint32_t closed = *closed_at =
@@ -149,32 +160,38 @@ static uint32_t end_of_period(const struct scan *s, uint32_t at, uint32_t *close
     return opens && (k == SC_LETTER || k == SC_LOWER) ? spaced : 0;
 }
 
-static uint32_t next_sentence(const struct scan *s, uint32_t at)
+/* One step of the search for a sentence's end, which needs to know no more than where it is: the end that is found at `*at`; 0: there is
+ * none, and `*at` is where to go on. */
+static uint32_t step_sentence(struct scan *s, uint32_t *at)
+{
+    uint32_t next, end = 0;
+    UChar32 c = char_at(s, *at, &next);
+    switch (is_ignored(c) ? SC_OTHER : sentence_class_of(c)) {
+    case SC_PARAGRAPH:
+        return next;
+    case SC_DANDA:
+        return skip_classes(s, next, 1U << SC_SPACE, NULL);
+    case SC_PERIOD:
+        end = end_of_period(s, next, &next);
+        break;
+    case SC_TERM:
+        end = skip_classes(s, next, 1U << SC_TERM | 1U << SC_PERIOD | 1U << SC_CLOSE | 1U << SC_QUOTE, NULL);
+        end = skip_classes(s, end, 1U << SC_SPACE, NULL);
+        return class_at(s, end) == SC_PARAGRAPH ? end + 1 : end;
+    default:
+        break;
+    }
+    *at = next;
+    return end;
+}
+
+static uint32_t next_sentence(struct scan *s, uint32_t at)
 {
     while (at < s->n) {
-        uint32_t next;
-        UChar32 c = char_at(s, at, &next);
-        uint32_t end = 0;
-        switch (is_ignored(c) ? SC_OTHER : sentence_class_of(c)) {
-        case SC_PARAGRAPH:
-            return next;
-        case SC_DANDA:
-            return skip_classes(s, next, 1U << SC_SPACE, NULL);
-        case SC_PERIOD:
-            end = end_of_period(s, next, &next);
-            if (end > 0) {
-                return end;
-            }
-            break;
-        case SC_TERM:
-            end = skip_classes(s, next, 1U << SC_TERM | 1U << SC_PERIOD | 1U << SC_CLOSE | 1U << SC_QUOTE,
-                               NULL);
-            end = skip_classes(s, end, 1U << SC_SPACE, NULL);
-            return class_at(s, end) == SC_PARAGRAPH ? end + 1 : end;
-        default:
-            break;
+        uint32_t end = step_sentence(s, &at);
+        if (end > 0) {
+            return end;
         }
-        at = next;
     }
     return s->n;
 }
@@ -236,11 +253,11 @@ static bool is_number_suffix(UChar32 c)
 }
 
 /* Over one character, and the format characters behind it. */
-static uint32_t behind(const struct scan *s, uint32_t at)
+static uint32_t behind(struct scan *s, uint32_t at)
 {
     uint32_t next;
     (void)char_at(s, at, &next);
-    while (next < s->n) {
+    while (inside(s, next)) {
         uint32_t more;
         UChar32 c = char_at(s, next, &more);
         if ((mask_of(c) & U_GC_CF_MASK) == 0 || c == 0x00AD) {
@@ -251,17 +268,17 @@ static uint32_t behind(const struct scan *s, uint32_t at)
     return next;
 }
 
-static UChar32 peek(const struct scan *s, uint32_t at)
+static UChar32 peek(struct scan *s, uint32_t at)
 {
     uint32_t next;
-    return at < s->n ? char_at(s, at, &next) : -1;
+    return inside(s, at) ? char_at(s, at, &next) : -1;
 }
 
 /* A run of one kind, marks on its characters included. */
-static uint32_t run_of(const struct scan *s, uint32_t at, enum word_kind kind, bool marks)
+static uint32_t run_of(struct scan *s, uint32_t at, enum word_kind kind, bool marks)
 {
     uint32_t from = at;
-    while (at < s->n) {
+    while (inside(s, at)) {
         UChar32 c = peek(s, at);
         bool on = word_kind_of(c) == kind || (marks && at > from && is_mark(c));
         if (!on && (kind == WC_KATAKANA || kind == WC_HIRAGANA)) {
@@ -276,10 +293,10 @@ static uint32_t run_of(const struct scan *s, uint32_t at, enum word_kind kind, b
 }
 
 /* Runs joined by single connecting characters. */
-static uint32_t joined(const struct scan *s, uint32_t at, enum word_kind kind, bool (*joins)(UChar32))
+static uint32_t joined(struct scan *s, uint32_t at, enum word_kind kind, bool (*joins)(UChar32))
 {
     uint32_t end = run_of(s, at, kind, true);
-    while (end > at && end < s->n && joins(peek(s, end))) {
+    while (end > at && inside(s, end) && joins(peek(s, end))) {
         uint32_t inner = behind(s, end);
         uint32_t more = run_of(s, inner, kind, true);
         if (more == inner) {
@@ -291,7 +308,7 @@ static uint32_t joined(const struct scan *s, uint32_t at, enum word_kind kind, b
 }
 
 /* Words and numbers in turn, a suffix behind a last number. */
-static uint32_t words_and_numbers(const struct scan *s, uint32_t at)
+static uint32_t words_and_numbers(struct scan *s, uint32_t at)
 {
     for (;;) {
         uint32_t word = joined(s, at, WC_LETTER, is_mid_word);
@@ -310,7 +327,7 @@ static uint32_t words_and_numbers(const struct scan *s, uint32_t at)
     }
 }
 
-static uint32_t spaces(const struct scan *s, uint32_t at)
+static uint32_t spaces(struct scan *s, uint32_t at)
 {
     at = run_of(s, at, WC_SPACE, true);
     at = peek(s, at) == '\r' ? behind(s, at) : at;
@@ -318,7 +335,7 @@ static uint32_t spaces(const struct scan *s, uint32_t at)
     return c == '\n' || c == '\f' || c == 0x2028 || c == 0x2029 ? behind(s, at) : at;
 }
 
-static uint32_t next_word(const struct scan *s, uint32_t at)
+static uint32_t next_word(struct scan *s, uint32_t at)
 {
     uint32_t end = behind(s, at);
     UChar32 c = peek(s, at);
@@ -346,7 +363,7 @@ static uint32_t next_word(const struct scan *s, uint32_t at)
         }
         break;
     }
-    while (end < s->n && is_mark(peek(s, end))) {
+    while (inside(s, end) && is_mark(peek(s, end))) {
         end = behind(s, end);
     }
     return end;
@@ -355,7 +372,7 @@ static uint32_t next_word(const struct scan *s, uint32_t at)
 /* ---- boundaries
  * -------------------------------------------------------------------------------------------------------- */
 
-static bool all_breaks(struct hl_breaks *b, struct scan s, uint32_t (*next)(const struct scan *, uint32_t),
+static bool all_breaks(struct hl_breaks *b, struct scan s, uint32_t (*next)(struct scan *, uint32_t),
                        struct arena *arena)
 {
     size_t cap = 0;
@@ -371,18 +388,22 @@ static bool all_breaks(struct hl_breaks *b, struct scan s, uint32_t (*next)(cons
         if (at >= s.n) {
             return true;
         }
-        at = next(&s, at);
+        uint32_t end = next(&s, at);
+        if (stop_worked(end - at)) {
+            return false;
+        }
+        at = end;
     }
 }
 
 bool hl_breaks_sentences(struct hl_breaks *b, const uint16_t *u, uint32_t n, struct arena *arena)
 {
-    return all_breaks(b, (struct scan){u, n}, next_sentence, arena);
+    return all_breaks(b, (struct scan){.u = u, .n = n}, next_sentence, arena);
 }
 
 bool hl_breaks_words(struct hl_breaks *b, const uint16_t *u, uint32_t n, struct arena *arena)
 {
-    return all_breaks(b, (struct scan){u, n}, next_word, arena);
+    return all_breaks(b, (struct scan){.u = u, .n = n}, next_word, arena);
 }
 
 /* How many boundaries are less than `at`. */
@@ -414,7 +435,7 @@ int64_t hl_break_after(const struct hl_breaks *b, int64_t at)
 
 /* ---- going backwards ---------------------------------------------------------------------------------------------------- */
 
-static UChar32 char_before(const struct scan *s, uint32_t at, uint32_t *start)
+static UChar32 char_before(struct scan *s, uint32_t at, uint32_t *start)
 {
     *start = at - 1;
     if (U16_IS_TRAIL(s->u[at - 1]) && at >= 2 && U16_IS_LEAD(s->u[at - 2])) {
@@ -425,7 +446,7 @@ static UChar32 char_before(const struct scan *s, uint32_t at, uint32_t *start)
 }
 
 /* Back over characters of these classes and ignored ones. */
-static uint32_t skip_back(const struct scan *s, uint32_t at, uint32_t classes)
+static uint32_t skip_back(struct scan *s, uint32_t at, uint32_t classes)
 {
     while (at > 0) {
         uint32_t start;
@@ -438,13 +459,13 @@ static uint32_t skip_back(const struct scan *s, uint32_t at, uint32_t classes)
     return at;
 }
 
-/* The full stop nearest before `to` that a symbol follows, with opening punctuation, blanks and closing punctuation in between at
- * most; 0: there is none. */
-static uint32_t safe_place(const struct hl_breaks *b, int64_t to)
+/* The full stop nearest before `to` that a symbol follows, which begins at or behind `from`, with opening punctuation, blanks and
+ * closing punctuation in between at most; 0: there is none. */
+static uint32_t safe_place(const uint16_t *u, uint32_t n, uint32_t from, uint32_t to)
 {
-    struct scan s = {b->u, b->n};
-    uint32_t at = (uint32_t)MIN_OF(to, (int64_t)b->n);
-    while (at > 0) {
+    struct scan s = {.u = u, .n = n};
+    uint32_t at = to;
+    while (at > from && !stop_worked(1)) {
         uint32_t start;
         UChar32 c = char_before(&s, at, &start);
         if (!is_ignored(c) && sentence_class_of(c) == SC_OTHER) {
@@ -467,7 +488,8 @@ int64_t hl_sentence_before(const struct hl_breaks *b, int64_t *known, int64_t at
         return -1;
     }
     bool from_known = *known >= 0 && *known < at;
-    *known = MAX_OF(from_known ? *known : (int64_t)safe_place(b, at), hl_break_before(b, at));
+    uint32_t to = (uint32_t)MIN_OF(at, (int64_t)b->n);
+    *known = MAX_OF(from_known ? *known : (int64_t)safe_place(b->u, b->n, 0, to), hl_break_before(b, at));
     return *known;
 }
 
@@ -475,4 +497,52 @@ int64_t hl_sentence_after(const struct hl_breaks *b, int64_t *known, int64_t at)
 {
     *known = hl_break_after(b, at);
     return *known;
+}
+
+/* ---- beginnings of a text ----------------------------------------------------------------------------------------------- */
+
+/* Boundaries that are found without a look behind the end stay when there is more text, and so does what is known of the sentence
+ * behind the last of them: the next search goes on from there. */
+static uint32_t cut_boundary(struct hl_cuts *c, uint32_t at)
+{
+    struct scan s = {.u = c->u, .n = at};
+    uint32_t boundary = c->boundary, next = c->next;
+    while (next < at) {
+        uint32_t from = next, end = c->words ? next_word(&s, next) : step_sentence(&s, &next);
+        if (end >= at) {
+            break;
+        }
+        boundary = end > 0 ? end : boundary;
+        next = MAX_OF(end, next);
+        if (!s.ended) {
+            c->boundary = boundary;
+            c->next = next;
+        }
+        if (stop_worked(next - from)) {
+            break;
+        }
+    }
+    return boundary;
+}
+
+uint32_t hl_cut_before(struct hl_cuts *c, uint32_t at)
+{
+    uint32_t boundary = cut_boundary(c, at);
+    if (c->words) {
+        return boundary;
+    }
+    uint32_t safe = MAX_OF(safe_place(c->u, at, c->seen, at), c->safe);
+    if (at > 0 && !U16_IS_LEAD(c->u[at - 1])) { /* else half a character is none later */
+        c->seen = at;
+        c->safe = safe;
+    }
+    return MAX_OF(safe, boundary);
+}
+
+uint32_t hl_first_break(const uint16_t *u, uint32_t n, bool words)
+{
+    struct scan s = {.u = u, .n = n};
+    uint32_t end = n == 0 ? 0 : words ? next_word(&s, 0) : next_sentence(&s, 0);
+    stop_worked(end);
+    return end;
 }

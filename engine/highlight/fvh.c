@@ -55,7 +55,7 @@ static void add_fragment(struct vector *v, int64_t start, int64_t end, size_t fi
         v->failed = true;
         return;
     }
-    struct fragment f = {start, end, first, n, 0};
+    struct fragment f = {.start = start, .end = end, .begin = start, .first = first, .n = n};
     for (size_t i = first; i < first + n; i++) {
         f.score += v->hits[i].boost;
     }
@@ -129,39 +129,57 @@ static bool is_boundary(const struct hl_options *o, uint16_t c)
     return c < 0x80 && c != 0 && str_find(o->boundary_chars, (char)c, 0) != SIZE_MAX;
 }
 
-static int64_t scan_start(struct vector *v, const uint16_t *u, int64_t n, int64_t at)
+static bool scans_chars(const struct hl_options *o)
 {
-    const struct hl_options *o = v->t->o;
-    if (at > n || at < 1) {
-        return at;
-    }
-    if (o->scanner == SCANNER_CHARS || (o->set & HL_SET_SCANNER) == 0) {
-        int64_t to = at;
-        for (int32_t left = o->boundary_max_scan; to > 0 && left > 0 && !stop_worked(1); left--, to--) {
-            if (is_boundary(o, u[to - 1])) {
-                return to;
-            }
-        }
-        return to == 0 ? 0 : at;
-    }
-    struct hl_breaks b;
-    bool ok = o->scanner == SCANNER_WORD ? hl_breaks_words(&b, u, (uint32_t)at, v->arena)
-                                         : hl_breaks_sentences(&b, u, (uint32_t)at, v->arena);
-    v->failed = v->failed || !ok;
-    int64_t known = -1;
-    int64_t before = !ok                          ? at
-                     : o->scanner == SCANNER_WORD ? hl_break_before(&b, at)
-                                                  : hl_sentence_before(&b, &known, at);
-    return MAX_OF(before, (int64_t)0);
+    return o->scanner == SCANNER_CHARS || (o->set & HL_SET_SCANNER) == 0;
 }
 
-static int64_t scan_end(struct vector *v, const uint16_t *u, int64_t n, int64_t at)
+static int64_t back_to_char(const struct hl_options *o, const uint16_t *u, int64_t at)
+{
+    int64_t to = at;
+    for (int32_t left = o->boundary_max_scan; to > 0 && left > 0 && !stop_worked(1); left--, to--) {
+        if (is_boundary(o, u[to - 1])) {
+            return to;
+        }
+    }
+    return to == 0 ? 0 : at;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct fragment *x = *(struct fragment *const *)a, *y = *(struct fragment *const *)b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Moves the beginnings of the first n fragments to boundaries, in the order of the text: its sentences and words are searched once. */
+static void scan_starts(struct vector *v, const struct hl_text *joined, size_t n)
 {
     const struct hl_options *o = v->t->o;
+    struct hl_cuts cuts = {.u = joined->u, .words = o->scanner == SCANNER_WORD};
+    struct fragment **order = ARENA_ARRAY(v->arena, struct fragment *, n);
+    if (order == NULL) {
+        v->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        order[i] = &v->fragments[i];
+    }
+    sort_items(order, n, sizeof(struct fragment *), by_start);
+    for (size_t i = 0; i < n && !v->failed; i++) {
+        int64_t at = order[i]->start;
+        if (at >= 1 && at <= (int64_t)joined->n) {
+            order[i]->begin =
+                scans_chars(o) ? back_to_char(o, joined->u, at) : (int64_t)hl_cut_before(&cuts, (uint32_t)at);
+        }
+    }
+}
+
+static int64_t scan_end(const struct hl_options *o, const uint16_t *u, int64_t n, int64_t at)
+{
     if (at > n || at < 0) {
         return at;
     }
-    if (o->scanner == SCANNER_CHARS || (o->set & HL_SET_SCANNER) == 0) {
+    if (scans_chars(o)) {
         int64_t to = at;
         for (int32_t left = o->boundary_max_scan; to < n && left > 0 && !stop_worked(1); left--, to++) {
             if (is_boundary(o, u[to])) {
@@ -170,11 +188,7 @@ static int64_t scan_end(struct vector *v, const uint16_t *u, int64_t n, int64_t 
         }
         return at;
     }
-    struct hl_breaks b;
-    bool ok = o->scanner == SCANNER_WORD ? hl_breaks_words(&b, u + at, (uint32_t)(n - at), v->arena)
-                                         : hl_breaks_sentences(&b, u + at, (uint32_t)(n - at), v->arena);
-    v->failed = v->failed || !ok;
-    return ok ? at + MAX_OF(hl_break_after(&b, 0), (int64_t)0) : at;
+    return at + (int64_t)hl_first_break(u + at, (uint32_t)(n - at), o->scanner == SCANNER_WORD);
 }
 
 /* ---- output
@@ -197,8 +211,8 @@ static void write_fragment(struct vector *v, const struct hl_text *joined, const
     const struct hl_options *o = v->t->o;
     *length = joined_length(v, f->end, *length);
     int64_t n = *length;
-    int64_t end = n - 1 < f->end ? n - 1 : scan_end(v, joined->u, n, f->end);
-    int64_t at = MIN_OF(scan_start(v, joined->u, n, f->start), end);
+    int64_t end = n - 1 < f->end ? n - 1 : scan_end(o, joined->u, n, f->end);
+    int64_t at = MIN_OF(f->begin, end);
     for (size_t i = f->first; i < f->first + f->n; i++) {
         const struct hit *h = &v->hits[i];
         for (uint32_t k = 0; k < h->n; k++) {
@@ -260,6 +274,7 @@ enum err hl_fvh(struct hl_fragments *out, const struct hl_target *t, struct hl_t
         sort_items(v.fragments, v.n_fragments, sizeof(*v.fragments), by_score);
     }
     size_t max = t->o->number_of_fragments > 0 ? (size_t)t->o->number_of_fragments : SIZE_MAX;
+    scan_starts(&v, &joined, MIN_OF(v.n_fragments, max));
     int64_t length = 0;
     struct buf b;
     memory_request_buf(&b);

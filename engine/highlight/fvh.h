@@ -21,6 +21,7 @@ struct hit {
 
 struct fragment {
     int64_t start, end;
+    int64_t begin;   /* where it is moved to, by the scanner */
     size_t first, n; /* hits */
     float score;
 };

@@ -172,6 +172,19 @@ int64_t hl_sentence_after(const struct hl_breaks *b, int64_t *known, int64_t at)
 int64_t hl_break_before(const struct hl_breaks *b, int64_t at);
 int64_t hl_break_after(const struct hl_breaks *b, int64_t at);
 
+/* The beginnings of a text, each longer than the one before: what is known of one is used for the next. `u`, `words`; else zeros. */
+struct hl_cuts {
+    const uint16_t *u;
+    bool words; /* else sentences */
+    uint32_t boundary,
+        next; /* the last one that more text does not change; from where the next one is searched */
+    uint32_t seen, safe; /* as far as it was looked for a safe place, and the last one there */
+};
+/* The boundary that Java's iterator finds from the end of the first `at` units, backwards; `at` is not less than the last time. */
+uint32_t hl_cut_before(struct hl_cuts *c, uint32_t at);
+/* The first boundary behind a text's beginning; 0 of an empty one. */
+uint32_t hl_first_break(const uint16_t *u, uint32_t n, bool words);
+
 /* ---- passages (passages.c)
  * ----------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* Options, boundaries and passages of highlighting. */
 #include "engine/highlight/highlight_int.h"
 
+#include "common/base/stop.h"
 #include "common/base/utf8.h"
 
 #include <check.h>
@@ -233,6 +234,66 @@ START_TEST(passages_hold_their_bounds)
 }
 END_TEST
 
+/* The same as what all boundaries of each beginning say. */
+START_TEST(beginnings_of_a_text)
+{
+    uint64_t seed = 11;
+    for (int round = 0; round < 4000; round++) {
+        struct arena a;
+        struct hl_text x;
+        struct hl_breaks b;
+        arena_init(&a, NULL, ARENA_UNLIMITED);
+        random_text(&x, &seed, &a);
+        bool by_word = roll(&seed, 2) == 0;
+        struct hl_cuts cuts = {.u = x.u, .words = by_word};
+        for (uint32_t at = roll(&seed, 12); at <= x.n; at += roll(&seed, 12)) {
+            int64_t known = -1, before = 0;
+            ck_assert(by_word ? hl_breaks_words(&b, x.u, at, &a) : hl_breaks_sentences(&b, x.u, at, &a));
+            before = by_word ? hl_break_before(&b, at) : hl_sentence_before(&b, &known, at);
+            ck_assert_uint_eq(hl_cut_before(&cuts, at), (uint32_t)MAX_OF(before, (int64_t)0));
+            ck_assert(by_word ? hl_breaks_words(&b, x.u + at, x.n - at, &a)
+                              : hl_breaks_sentences(&b, x.u + at, x.n - at, &a));
+            int64_t first = MAX_OF(hl_break_after(&b, 0), (int64_t)0);
+            ck_assert_uint_eq(hl_first_break(x.u + at, x.n - at, by_word), (uint32_t)first);
+        }
+        arena_fini(&a);
+    }
+}
+END_TEST
+
+static bool count_look(void *self)
+{
+    ++*(uint64_t *)self;
+    return false;
+}
+
+/* However many beginnings there are, the text is looked through about once. */
+START_TEST(beginnings_cost_a_text)
+{
+    enum { N = 400000 };
+    static const char *const texts[] = {"Alpha beta. Gamma - delta! ", "alpha beta. gamma delta. ",
+                                        "alpha beta gamma ", "- - . - "};
+    static uint16_t u[N];
+    for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++) {
+        for (uint32_t i = 0; i < N; i++) {
+            u[i] = (uint16_t)texts[t][i % strlen(texts[t])];
+        }
+        for (int kind = 0; kind < 2; kind++) {
+            uint64_t looks = 0;
+            struct stop st = {.asked = count_look, .self = &looks};
+            struct hl_cuts cuts = {.u = u, .words = kind == 1};
+            stop_enter(&st);
+            for (uint32_t at = 0; at < N; at += 100) {
+                ck_assert_uint_le(hl_cut_before(&cuts, at), at);
+            }
+            stop_leave(&st);
+            ck_assert_uint_ge(looks, N / STOP_WORK / 2);
+            ck_assert_uint_le(looks, 6 * N / STOP_WORK);
+        }
+    }
+}
+END_TEST
+
 START_TEST(little_memory_is_an_error)
 {
     uint64_t seed = 7;
@@ -261,6 +322,8 @@ int main(void)
     tcase_add_test(t, sentences_backwards);
     tcase_add_test(t, words);
     tcase_add_test(t, passages_hold_their_bounds);
+    tcase_add_test(t, beginnings_of_a_text);
+    tcase_add_test(t, beginnings_cost_a_text);
     tcase_add_test(t, little_memory_is_an_error);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
