@@ -344,7 +344,7 @@ static void blend_fields(struct weight_shared *sh, const struct query *q, struct
         stats_of_field(&own, q->blended.v[i].field->path, &fs);
         o[i] = (struct term_override){ts.doc_freq, ts.total_freq};
         max = MAX_OF(max, ts.doc_freq);
-        if (ts.total_freq > 0 || ts.doc_freq >= 0) {
+        if (ts.total_freq > 0) {
             min_sum = MIN_OF(min_sum, fs.sum_ttf);
         }
     }
