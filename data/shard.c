@@ -132,6 +132,24 @@ static enum err parse_op(void *self, const struct engine_op *op, struct arena *a
     return stop_now() ? err_set(em, ERR_NODE_CLOSED, "the node closes") : e;
 }
 
+/* When segments are merged, as index.merge.policy.* says it. */
+static void merge_settings(const struct settings *s, struct engine_merge_settings *out)
+{
+    int64_t at_once = out->max_merge_at_once;
+    int64_t floor = (int64_t)out->floor_bytes, merged = (int64_t)out->max_merged_bytes;
+    settings_double(s, "merge.policy.segments_per_tier", out->segments_per_tier, &out->segments_per_tier, NULL);
+    settings_i64(s, "merge.policy.max_merge_at_once", at_once, &at_once, NULL);
+    settings_bytes(s, "merge.policy.floor_segment", floor, &floor, NULL);
+    settings_bytes(s, "merge.policy.max_merged_segment", merged, &merged, NULL);
+    settings_double(s, "merge.policy.deletes_pct_allowed", out->deletes_pct_allowed,
+                    &out->deletes_pct_allowed, NULL);
+    settings_double(s, "merge.policy.expunge_deletes_allowed", out->expunge_deletes_pct,
+                    &out->expunge_deletes_pct, NULL);
+    out->max_merge_at_once = (uint32_t)MIN_OF(MAX_OF(at_once, 2), INT32_MAX);
+    out->floor_bytes = (uint64_t)MAX_OF(floor, 1);
+    out->max_merged_bytes = (uint64_t)MAX_OF(merged, 1);
+}
+
 void shard_engine_settings(const struct data_service *d, const struct settings *s,
                            struct engine_settings *out)
 {
@@ -151,6 +169,7 @@ void shard_engine_settings(const struct data_service *d, const struct settings *
     settings_time_ms(s, "translog.sync_interval", out->sync_interval_ms, &out->sync_interval_ms, NULL);
     settings_bool(s, "soft_deletes.enabled", out->soft_deletes, &out->soft_deletes, NULL);
     settings_i64(s, "soft_deletes.retention.operations", 0, &out->retention_operations, NULL);
+    merge_settings(s, &out->merge);
 }
 
 enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct str user_data,
