@@ -176,11 +176,14 @@ static enum err check_number_options(const struct search_context *cx, const stru
 {
     const struct sort_spec *s = k->spec;
     if (is_number(t) || (t < FT_META_ID && k->field != NULL && !k->field->doc_values && t != FT_TEXT)) {
-        bool is_date = t == FT_DATE || t == FT_DATE_NANOS;
-        return str_is(s->numeric_type, "date_nanos") && is_number(t) && !is_date ? err_set(
-                   em, ERR_ILLEGAL_ARGUMENT,
-                   "trying to convert a known date time formatter to a nanosecond one, wrong field used?")
-                                                                                 : ERR_OK;
+        bool is_date = t == FT_DATE || t == FT_DATE_NANOS,
+             has_values = k->field == NULL || k->field->doc_values;
+        if (str_is(s->numeric_type, "date_nanos") && is_number(t) && !is_date && has_values) {
+            return err_set(
+                em, ERR_ILLEGAL_ARGUMENT,
+                "trying to convert a known date time formatter to a nanosecond one, wrong field used?");
+        }
+        return ERR_OK;
     }
     bool extreme = s->mode == SORT_MODE_DEFAULT || s->mode == SORT_MODE_MIN || s->mode == SORT_MODE_MAX;
     if (extreme && s->numeric_type.p == NULL) {

@@ -203,8 +203,8 @@ static enum err field_option(const struct parse *p, struct sort_spec *s, const s
 static enum err field_member(const struct parse *p, struct sort_spec *s, const struct json_member *m,
                              bool is_score)
 {
-    static const char *const options[] = {"missing", "unmapped_type", "order", "mode",
-                                          "nested",  "numeric_type",  NULL};
+    static const char *const options[] = {"missing",      "unmapped_type", "order",         "mode", "nested",
+                                          "numeric_type", "nested_path",   "nested_filter", NULL};
     static const char *const score_options[] = {"order", NULL};
     const char *parser = is_score ? "_score" : "field_sort";
     bool known = true;
@@ -325,7 +325,12 @@ static enum err geo_member(const struct parse *p, struct sort_spec *s, const str
     if (m->value.type == JSON_NULL) {
         return ERR_OK;
     }
-    if (m->value.type != JSON_ARRAY && s->field.p != NULL && !str_eq(s->field, m->key)) {
+    bool other = s->field.p != NULL && !str_eq(s->field, m->key);
+    if (other && (m->value.type == JSON_NUMBER || m->value.type == JSON_BOOL)) {
+        return jr_fail(p->text, m->value.off, p->em, "[_geo_distance] does not support [%.*s]",
+                       STR_ARG(m->key));
+    }
+    if (m->value.type != JSON_ARRAY && other) {
         return jr_fail(p->text, m->value.off, p->em,
                        "Trying to reset fieldName to [%.*s], already set to [%.*s].", STR_ARG(m->key),
                        STR_ARG(s->field));
@@ -451,7 +456,8 @@ static enum err script_option(const struct parse *p, struct sort_spec *s, const 
 
 static enum err script_member(const struct parse *p, struct sort_spec *s, const struct json_member *m)
 {
-    static const char *const options[] = {"script", "type", "order", "mode", "nested", NULL};
+    static const char *const options[] = {"script", "type",        "order",         "mode",
+                                          "nested", "nested_path", "nested_filter", NULL};
     bool known;
     *p->mistake = 0;
     enum err e = jr_expect(p->text, "_script", m, kinds_of_option(m->key), p->em);
