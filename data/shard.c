@@ -137,7 +137,8 @@ static void merge_settings(const struct settings *s, struct engine_merge_setting
 {
     int64_t at_once = out->max_merge_at_once;
     int64_t floor = (int64_t)out->floor_bytes, merged = (int64_t)out->max_merged_bytes;
-    settings_double(s, "merge.policy.segments_per_tier", out->segments_per_tier, &out->segments_per_tier, NULL);
+    settings_double(s, "merge.policy.segments_per_tier", out->segments_per_tier, &out->segments_per_tier,
+                    NULL);
     settings_i64(s, "merge.policy.max_merge_at_once", at_once, &at_once, NULL);
     settings_bytes(s, "merge.policy.floor_segment", floor, &floor, NULL);
     settings_bytes(s, "merge.policy.max_merged_segment", merged, &merged, NULL);
