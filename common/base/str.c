@@ -95,28 +95,29 @@ struct str str_cut(struct str s, char sep, struct str *rest)
     return str_mk(s.p, at);
 }
 
+/* What stands between two stars is taken where it is found first: further on it would leave less for the rest. */
 bool str_glob(struct str pattern, struct str s)
 {
-    /* The last `*` seen and what it had swallowed: on a mismatch it swallows one byte more. */
-    size_t pi = 0, si = 0, star = SIZE_MAX, swallowed = 0;
-    while (si < s.n) {
-        if (pi < pattern.n && pattern.p[pi] == '*') {
-            star = pi++;
-            swallowed = si;
-        } else if (pi < pattern.n && pattern.p[pi] == s.p[si]) {
-            pi++;
-            si++;
-        } else if (star != SIZE_MAX) {
-            pi = star + 1;
-            si = ++swallowed;
-        } else {
+    size_t star = str_find(pattern, '*', 0);
+    if (star == SIZE_MAX) {
+        return str_eq(pattern, s);
+    }
+    if (!str_starts(s, str_mk(pattern.p, star))) {
+        return false;
+    }
+    s = str_slice(s, star, s.n);
+    for (;;) {
+        pattern = str_mk(pattern.p + star + 1, pattern.n - star - 1);
+        star = str_find(pattern, '*', 0);
+        if (star == SIZE_MAX) {
+            return str_ends(s, pattern);
+        }
+        size_t at = str_find_str(s, str_mk(pattern.p, star));
+        if (at == SIZE_MAX) {
             return false;
         }
+        s = str_slice(s, at + star, s.n);
     }
-    while (pi < pattern.n && pattern.p[pi] == '*') {
-        pi++;
-    }
-    return pi == pattern.n;
 }
 
 static char lower(char c)

@@ -13,19 +13,13 @@ struct match {
  * matched an ancestor is dealt with before: this looks at one path. */
 static struct match match_one(struct str pattern, struct str path)
 {
-    struct match m = {str_glob(pattern, path), false};
-    /* Some prefix of the pattern must match path + "." for the rest to match below: try each cut. A `*` may reach over. */
-    for (size_t cut = 0; cut <= pattern.n && !m.deeper; cut++) {
-        struct str head = str_slice(pattern, 0, cut);
-        bool star_end = cut > 0 && pattern.p[cut - 1] == '*';
-        bool dot_end = cut > 0 && pattern.p[cut - 1] == '.';
-        if (star_end) {
-            m.deeper = str_glob(head, path);
-        } else if (dot_end) {
-            m.deeper = str_glob(str_slice(head, 0, cut - 1), path);
-        }
+    size_t star = MIN_OF(str_find(pattern, '*', 0), pattern.n);
+    if (!str_starts(path, str_slice(pattern, 0, MIN_OF(star, path.n)))) {
+        return (struct match){false, false};
     }
-    return m;
+    /* What is before its first `*` is the beginning of the path, which the `*` reaches over; or the path is the beginning of it. */
+    return (struct match){.exact = str_glob(pattern, path),
+                          .deeper = path.n < star ? pattern.p[path.n] == '.' : star < pattern.n};
 }
 
 static struct match match_any(const struct str *patterns, uint32_t n, struct str path)
