@@ -60,7 +60,8 @@ struct request {
     bool held; /* the handler goes on off the loop: who is second of it and the answer gives r back */
     atomic_bool half_done; /* one of the two is through */
     bool answered;
-    bool close; /* after it */
+    bool close;    /* after it */
+    bool bodyless; /* its status has none */
     struct buf out_head, out_body;
     size_t out_body_n; /* 0 for HEAD */
 };

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PACKED_HERE_MAX (64 * KIB) /* a body that a loop packs: a millisecond or two */
+
 /* What would end a header's line is a blank instead: values may come from clients. */
 static void add_header_text(struct buf *b, struct str s)
 {
@@ -24,15 +26,19 @@ static void add_header(struct buf *b, struct str name, struct str value)
     buf_add(b, "\r\n", 2);
 }
 
-/* Packs the body when the client takes it so and it becomes smaller. */
-static bool pack(struct request *r, struct buf *body)
+/* Is the body to be packed, as the client takes it so? */
+static bool may_pack(const struct request *r, const struct buf *body)
 {
     const struct http_server_opts *o = &r->conn->worker->server->opts;
-    if (!o->compression || !r->gzip_ok || r->pub.method == HTTP_M_HEAD || body->n < o->gzip_bytes_min) {
-        return false;
-    }
+    return o->compression && r->gzip_ok && r->pub.method != HTTP_M_HEAD && body->n >= o->gzip_bytes_min;
+}
+
+/* Packs it where it becomes smaller by that. */
+static bool pack(const struct request *r, struct buf *body)
+{
+    const struct http_server_opts *o = &r->conn->worker->server->opts;
     struct buf packed;
-    buf_init(&packed, NULL, BUF_UNLIMITED);
+    buf_init(&packed, body->alloc, BUF_UNLIMITED);
     if (http_gzip(buf_view(body), o->compression_level, &packed, NULL) != ERR_OK || packed.n >= body->n) {
         buf_fini(&packed);
         return false;
@@ -76,8 +82,9 @@ static const char *say_why(struct buf *body)
     return "application/json; charset=UTF-8";
 }
 
-void request_answer(struct request *r, int status, const char *content_type,
-                    const struct http_header *headers, size_t headers_n, struct buf *body)
+/* The head but for what the packing of the body decides; takes the body. */
+static void begin_answer(struct request *r, int status, const char *content_type,
+                         const struct http_header *headers, size_t headers_n, struct buf *body)
 {
     struct buf none;
     buf_init(&none, NULL, 0);
@@ -88,7 +95,6 @@ void request_answer(struct request *r, int status, const char *content_type,
     if (status == 429 && body->n == 0) {
         content_type = say_why(body);
     }
-    bool packed = pack(r, body);
     struct buf *h = &r->out_head;
     buf_reserve(h, 256);
     buf_add(h, "HTTP/1.1 ", 9);
@@ -105,18 +111,31 @@ void request_answer(struct request *r, int status, const char *content_type,
     if (content_type != NULL) {
         add_header(h, STR("content-type"), str_of(content_type));
     }
+    r->out_body = *body;
+    r->bodyless = has_no_body(status);
+    buf_init(body, body->alloc, body->bytes_max);
+}
+
+/* The connection adds whether it closes, and the empty line: only it knows what is last. */
+static void end_answer(struct request *r, bool packed)
+{
+    struct buf *h = &r->out_head;
     if (packed) {
         buf_z(h, "content-encoding: gzip\r\n");
     }
-    if (!has_no_body(status)) {
+    if (!r->bodyless) {
         buf_z(h, "content-length: ");
-        buf_u64(h, body->n);
+        buf_u64(h, r->out_body.n);
         buf_add(h, "\r\n", 2);
     }
-    /* The connection adds whether it closes, and the empty line: only it knows what is last. */
-    r->out_body_n = r->pub.method == HTTP_M_HEAD && r->head_done ? 0 : body->n;
-    r->out_body = *body;
-    buf_init(body, body->alloc, body->bytes_max);
+    r->out_body_n = r->pub.method == HTTP_M_HEAD && r->head_done ? 0 : r->out_body.n;
+}
+
+void request_answer(struct request *r, int status, const char *content_type,
+                    const struct http_header *headers, size_t headers_n, struct buf *body)
+{
+    begin_answer(r, status, content_type, headers, headers_n, body);
+    end_answer(r, may_pack(r, &r->out_body) && pack(r, &r->out_body));
 }
 
 /* Counts an answer until it is with the kernel. Is there room for it? A small one always finds some. */
@@ -129,12 +148,51 @@ static bool may_wait(const struct request *r, struct buf *body)
     return ok;
 }
 
+/* The answer is whole: r is the connection's again. */
+static void hand_back(struct request *r)
+{
+    struct http_conn *c = r->conn;
+    struct loop *loop = r->pub.loop;
+    if (r->held) {
+        http_release(&r->pub);
+        return;
+    }
+    if (loop_inside(loop) && c->reading) {
+        r->answered = true; /* conn_input() flushes when it is through with the parser */
+        return;
+    }
+    r->task.run = conn_answered;
+    loop_post_task(loop, &r->task);
+}
+
+static void pack_there(void *arg)
+{
+    struct request *r = arg;
+    bool guarded = memory_guard(!r->pub.exempt);
+    bool packed = !http_aborted(&r->pub) && pack(r, &r->out_body);
+    memory_guard(guarded);
+    end_answer(r, packed);
+    hand_back(r);
+}
+
+/* A body that takes long to pack is packed on the pool, not on a loop; it goes plain where the pool has no room. */
+static void pack_answer(struct request *r)
+{
+    const struct executor *pool = r->conn->worker->server->opts.unpacking;
+    bool wanted = may_pack(r, &r->out_body);
+    if (!wanted || pool == NULL || r->out_body.n < PACKED_HERE_MAX || !loop_inside(r->pub.loop)) {
+        end_answer(r, wanted && pack(r, &r->out_body));
+        hand_back(r);
+    } else if (!executor_submit(pool, pack_there, r)) {
+        end_answer(r, false);
+        hand_back(r);
+    }
+}
+
 void http_respond(struct http_request *req, int status, const char *content_type,
                   const struct http_header *headers, size_t headers_n, struct buf *body)
 {
     struct request *r = (struct request *)req;
-    struct http_conn *c = r->conn;
-    struct loop *loop = r->pub.loop;
     struct errmsg em = {0};
     struct buf error;
     buf_init(&error, NULL, BUF_UNLIMITED);
@@ -146,18 +204,9 @@ void http_respond(struct http_request *req, int status, const char *content_type
         http_error_body(&error, status, err_type(e), em.frame[0].reason, &em.about.refused);
         body = &error;
     }
-    request_answer(r, status, content_type, headers, headers_n, body);
+    begin_answer(r, status, content_type, headers, headers_n, body);
     buf_fini(&error);
-    if (r->held) {
-        http_release(req);
-        return;
-    }
-    if (loop_inside(loop) && c->reading) {
-        r->answered = true; /* conn_input() flushes when it is through with the parser */
-        return;
-    }
-    r->task.run = conn_answered;
-    loop_post_task(loop, &r->task);
+    pack_answer(r);
 }
 
 void http_hold(struct http_request *req)

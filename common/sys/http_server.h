@@ -69,12 +69,13 @@ struct http_server_opts {
     size_t hosts_n;
     const char *ports; /* "9200-9300": the first free one; "9200"; "0": any */
     struct http_limits limits;
-    bool compression;                 /* gzip for clients that accept it */
-    int compression_level;            /* [3] */
-    size_t gzip_bytes_min;            /* [1 KiB] smaller answers go plain */
-    size_t arena_bytes_max;           /* [what memory_account.h gives] a request's arena */
-    const struct executor *unpacking; /* borrowed: where packed bodies are unpacked; NULL: on the loops */
-    const struct tls *tls;            /* borrowed; NULL: plain */
+    bool compression;       /* gzip for clients that accept it */
+    int compression_level;  /* [3] */
+    size_t gzip_bytes_min;  /* [1 KiB] smaller answers go plain */
+    size_t arena_bytes_max; /* [what memory_account.h gives] a request's arena */
+    const struct executor *
+        unpacking; /* borrowed: where packed bodies are unpacked, and large answers packed; NULL: on the loops */
+    const struct tls *tls;        /* borrowed; NULL: plain */
     const struct http_site *site; /* borrowed; NULL: it is not looked at from which page a request comes */
     const struct log *log;        /* borrowed; may be NULL */
     const struct clock *clock;    /* borrowed; NULL: the real one */

@@ -760,6 +760,80 @@ START_TEST(unpacks_elsewhere)
 }
 END_TEST
 
+struct counted_pool {
+    const struct executor *to;
+    atomic_int tasks;
+    atomic_bool full;
+};
+
+static bool submit_counted(void *self, void (*run)(void *arg), void *arg)
+{
+    struct counted_pool *p = self;
+    atomic_fetch_add(&p->tasks, 1);
+    return !atomic_load(&p->full) && executor_submit(p->to, run, arg);
+}
+
+/* Large answers are packed on a pool, small ones where they are; in order; and not at all where the pool is full. */
+START_TEST(packs_elsewhere)
+{
+    struct server s;
+    struct pool *pool;
+    struct pool_opts po = {.name = "pack", .threads_max = 2, .queue_max = 100};
+    ck_assert_int_eq(pool_new(&pool, &po, NULL), ERR_OK);
+    struct counted_pool counted = {.to = pool_executor(pool)};
+    struct executor executor = {.self = &counted, .submit = submit_counted};
+    server_init(&s, 2);
+    struct http_server_opts o = options(&s);
+    o.unpacking = &executor;
+    server_run(&s, &o);
+    static const struct {
+        size_t n;
+        bool full;
+        int tasks;
+    } rounds[] = {{300000, false, 1}, {5000, false, 0}, {2000000, false, 1}, {300000, true, 1}};
+    int fd = dial(&s);
+    struct buf rest, plain;
+    struct answer a;
+    buf_init(&rest, NULL, BUF_UNLIMITED);
+    buf_init(&plain, NULL, BUF_UNLIMITED);
+    for (size_t i = 0; i < ARRAY_LEN(rounds); i++) {
+        char ask[200];
+        int before = atomic_load(&counted.tasks);
+        atomic_store(&counted.full, rounds[i].full);
+        snprintf(ask, sizeof(ask),
+                 "GET /big?%zu HTTP/1.1\r\nAccept-Encoding: gzip\r\n\r\nGET /b HTTP/1.1\r\n\r\n",
+                 rounds[i].n);
+        say(fd, str_of(ask));
+        hear_one(fd, &rest, &a, false);
+        buf_reset(&plain);
+        if (rounds[i].full) {
+            HAS_NOT(a.raw, "content-encoding");
+            ck_assert_uint_eq(a.body.n, rounds[i].n);
+        } else {
+            HAS(a.raw, "content-encoding: gzip\r\n");
+            ck_assert_int_eq(http_inflate(a.body, &plain, NULL), ERR_OK);
+            ck_assert_uint_eq(plain.n, rounds[i].n);
+        }
+        buf_fini(&a.raw);
+        hear_one(fd, &rest, &a, false);
+        ck_assert(str_starts(a.body, STR("GET|/b|")));
+        buf_fini(&a.raw);
+        ck_assert_int_eq(atomic_load(&counted.tasks) - before, rounds[i].tasks);
+    }
+    close(fd);
+    atomic_store(&counted.full, false);
+    for (unsigned i = 0; i < 50; i++) { /* clients that do not wait */
+        fd = dial(&s);
+        say(fd, STR("GET /big?300000 HTTP/1.1\r\nAccept-Encoding: gzip\r\n\r\n"));
+        close(fd);
+    }
+    server_close(&s);
+    pool_free(pool);
+    buf_fini(&rest);
+    buf_fini(&plain);
+}
+END_TEST
+
 START_TEST(inflate_knows_its_limits)
 {
     struct buf zip, out;
@@ -1318,6 +1392,7 @@ int main(void)
     tcase_add_test(t, continue_is_sent_when_it_is_its_turn);
     tcase_add_test(t, gzip_both_ways);
     tcase_add_test(t, unpacks_elsewhere);
+    tcase_add_test(t, packs_elsewhere);
     tcase_add_test(t, inflate_knows_its_limits);
     tcase_add_test(t, large_answers_arrive_whole);
     tcase_add_test(t, large_bodies_arrive_whole);
