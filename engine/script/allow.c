@@ -1,5 +1,6 @@
 /* The classes that scripts may name, and what they have. */
 #include "engine/script/allow.h"
+#include "engine/script/allow_classes.h"
 
 /* Math and StrictMath have the same. */
 #define MATH_MEMBERS                                                                                \
@@ -18,12 +19,7 @@
     "static double tanh(double);static double toDegrees(double);static double toRadians(double);"   \
     "static double ulp(double);"
 
-static const struct class
-{
-    const char *name, *above; /* what it descends from, apart by blanks; every class descends from Object */
-    const char
-        *members; /* each ends with a semicolon: "static int abs(int);", "new(int);", "static int SIZE;" */
-} classes[] = {
+static const struct script_class classes[] = {
     {"Object", "", "boolean equals(Object);int hashCode();String toString();"},
     {"CharSequence", "",
      "char charAt(int);IntStream chars();IntStream codePoints();int length();"
@@ -402,116 +398,6 @@ static const struct class
      "boolean requireEnd();Matcher reset();int start();int start(int);"
      "Matcher useAnchoringBounds(boolean);Matcher usePattern(Pattern);"
      "Matcher useTransparentBounds(boolean);"},
-    {"ZonedDateTime", "Comparable",
-     "int getDayOfMonth();DayOfWeek getDayOfWeek();int getDayOfYear();int getHour();"
-     "LocalDate toLocalDate();LocalDateTime toLocalDateTime();int getMinute();Month getMonth();"
-     "int getMonthValue();int getNano();int getSecond();int getYear();"
-     "static ZonedDateTime from(TemporalAccessor);ZonedDateTime minus(TemporalAmount);"
-     "ZonedDateTime minus(long,TemporalUnit);ZonedDateTime minusYears(long);"
-     "ZonedDateTime minusMonths(long);ZonedDateTime minusWeeks(long);ZonedDateTime minusDays(long);"
-     "ZonedDateTime minusHours(long);ZonedDateTime minusMinutes(long);"
-     "ZonedDateTime minusSeconds(long);ZonedDateTime minusNanos(long);"
-     "static ZonedDateTime of(LocalDate,LocalTime,ZoneId);"
-     "static ZonedDateTime of(LocalDateTime,ZoneId);"
-     "static ZonedDateTime of(int,int,int,int,int,int,int,ZoneId);"
-     "static ZonedDateTime ofInstant(Instant,ZoneId);"
-     "static ZonedDateTime ofInstant(LocalDateTime,ZoneOffset,ZoneId);"
-     "static ZonedDateTime ofLocal(LocalDateTime,ZoneId,ZoneOffset);"
-     "static ZonedDateTime ofStrict(LocalDateTime,ZoneOffset,ZoneId);"
-     "static ZonedDateTime parse(CharSequence);"
-     "static ZonedDateTime parse(CharSequence,DateTimeFormatter);ZonedDateTime plus(TemporalAmount);"
-     "ZonedDateTime plus(long,TemporalUnit);ZonedDateTime plusDays(long);"
-     "ZonedDateTime plusHours(long);ZonedDateTime plusMinutes(long);ZonedDateTime plusMonths(long);"
-     "ZonedDateTime plusNanos(long);ZonedDateTime plusSeconds(long);ZonedDateTime plusWeeks(long);"
-     "ZonedDateTime plusYears(long);OffsetDateTime toOffsetDateTime();"
-     "ZonedDateTime truncatedTo(TemporalUnit);ZonedDateTime with(TemporalAdjuster);"
-     "ZonedDateTime with(TemporalField,long);ZonedDateTime withDayOfMonth(int);"
-     "ZonedDateTime withDayOfYear(int);ZonedDateTime withEarlierOffsetAtOverlap();"
-     "ZonedDateTime withFixedOffsetZone();ZonedDateTime withHour(int);"
-     "ZonedDateTime withLaterOffsetAtOverlap();ZonedDateTime withMinute(int);"
-     "ZonedDateTime withMonth(int);ZonedDateTime withNano(int);ZonedDateTime withSecond(int);"
-     "ZonedDateTime withYear(int);ZonedDateTime withZoneSameLocal(ZoneId);"
-     "ZonedDateTime withZoneSameInstant(ZoneId);Temporal minus(long,TemporalUnit);"
-     "Temporal minus(TemporalAmount);Temporal plus(long,TemporalUnit);Temporal plus(TemporalAmount);"
-     "long until(Temporal,TemporalUnit);Temporal with(TemporalAdjuster);"
-     "Temporal with(TemporalField,long);int compareTo(ChronoZonedDateTime);boolean equals(Object);"
-     "String format(DateTimeFormatter);static ChronoZonedDateTime from(TemporalAccessor);"
-     "Chronology getChronology();ZoneOffset getOffset();ZoneId getZone();int hashCode();"
-     "boolean isBefore(ChronoZonedDateTime);boolean isAfter(ChronoZonedDateTime);"
-     "boolean isEqual(ChronoZonedDateTime);ChronoZonedDateTime minus(TemporalAmount);"
-     "ChronoZonedDateTime minus(long,TemporalUnit);ChronoZonedDateTime plus(TemporalAmount);"
-     "ChronoZonedDateTime plus(long,TemporalUnit);Comparator timeLineOrder();Instant toInstant();"
-     "long toEpochSecond();ChronoLocalDate toLocalDate();LocalTime toLocalTime();"
-     "ChronoLocalDateTime toLocalDateTime();String toString();"
-     "ChronoZonedDateTime with(TemporalAdjuster);ChronoZonedDateTime with(TemporalField,long);"
-     "ChronoZonedDateTime withEarlierOffsetAtOverlap();ChronoZonedDateTime withLaterOffsetAtOverlap();"
-     "ChronoZonedDateTime withZoneSameLocal(ZoneId);ChronoZonedDateTime withZoneSameInstant(ZoneId);"
-     "int get(TemporalField);long getLong(TemporalField);boolean isSupported(TemporalField);"
-     "def query(TemporalQuery);ValueRange range(TemporalField);"},
-    {"Instant", "Comparable",
-     "static Instant EPOCH;static Instant MAX;static Instant MIN;OffsetDateTime atOffset(ZoneOffset);"
-     "ZonedDateTime atZone(ZoneId);int compareTo(Instant);static Instant from(TemporalAccessor);"
-     "long getEpochSecond();int getNano();boolean isAfter(Instant);boolean isBefore(Instant);"
-     "Instant minus(TemporalAmount);Instant minus(long,TemporalUnit);Instant minusMillis(long);"
-     "Instant minusNanos(long);Instant minusSeconds(long);static Instant ofEpochSecond(long);"
-     "static Instant ofEpochSecond(long,long);static Instant ofEpochMilli(long);"
-     "static Instant parse(CharSequence);Instant plus(TemporalAmount);Instant plus(long,TemporalUnit);"
-     "Instant plusMillis(long);Instant plusNanos(long);Instant plusSeconds(long);long toEpochMilli();"
-     "Instant truncatedTo(TemporalUnit);Instant with(TemporalAdjuster);"
-     "Instant with(TemporalField,long);Temporal minus(long,TemporalUnit);"
-     "Temporal minus(TemporalAmount);Temporal plus(long,TemporalUnit);Temporal plus(TemporalAmount);"
-     "long until(Temporal,TemporalUnit);Temporal with(TemporalAdjuster);"
-     "Temporal with(TemporalField,long);Temporal adjustInto(Temporal);int get(TemporalField);"
-     "long getLong(TemporalField);boolean isSupported(TemporalField);def query(TemporalQuery);"
-     "ValueRange range(TemporalField);"},
-    {"ZoneId", "",
-     "static Map SHORT_IDS;static Set getAvailableZoneIds();static ZoneId of(String);"
-     "static ZoneId of(String,Map);static ZoneId ofOffset(String,ZoneOffset);"
-     "static ZoneId from(TemporalAccessor);String getId();String getDisplayName(TextStyle,Locale);"
-     "ZoneId normalized();static ZoneId systemDefault();ZoneRules getRules();"},
-    {"ZoneOffset", "ZoneId Comparable",
-     "static ZoneOffset MAX;static ZoneOffset MIN;static ZoneOffset UTC;"
-     "static ZoneOffset from(TemporalAccessor);int getTotalSeconds();static ZoneOffset of(String);"
-     "static ZoneOffset ofHours(int);static ZoneOffset ofHoursMinutes(int,int);"
-     "static ZoneOffset ofHoursMinutesSeconds(int,int,int);static ZoneOffset ofTotalSeconds(int);"
-     "int get(TemporalField);long getLong(TemporalField);boolean isSupported(TemporalField);"
-     "def query(TemporalQuery);ValueRange range(TemporalField);Temporal adjustInto(Temporal);"},
-    {"DateTimeFormatter", "",
-     "static DateTimeFormatter BASIC_ISO_DATE;static DateTimeFormatter ISO_DATE;"
-     "static DateTimeFormatter ISO_DATE_TIME;static DateTimeFormatter ISO_INSTANT;"
-     "static DateTimeFormatter ISO_LOCAL_DATE;static DateTimeFormatter ISO_LOCAL_DATE_TIME;"
-     "static DateTimeFormatter ISO_LOCAL_TIME;static DateTimeFormatter ISO_OFFSET_DATE;"
-     "static DateTimeFormatter ISO_OFFSET_DATE_TIME;static DateTimeFormatter ISO_OFFSET_TIME;"
-     "static DateTimeFormatter ISO_ORDINAL_DATE;static DateTimeFormatter ISO_TIME;"
-     "static DateTimeFormatter ISO_WEEK_DATE;static DateTimeFormatter ISO_ZONED_DATE_TIME;"
-     "static DateTimeFormatter RFC_1123_DATE_TIME;String format(TemporalAccessor);"
-     "void formatTo(TemporalAccessor,Appendable);Chronology getChronology();"
-     "DecimalStyle getDecimalStyle();Locale getLocale();Set getResolverFields();"
-     "ResolverStyle getResolverStyle();ZoneId getZone();"
-     "static DateTimeFormatter ofLocalizedDate(FormatStyle);"
-     "static DateTimeFormatter ofLocalizedDateTime(FormatStyle);"
-     "static DateTimeFormatter ofLocalizedDateTime(FormatStyle,FormatStyle);"
-     "static DateTimeFormatter ofLocalizedTime(FormatStyle);"
-     "static DateTimeFormatter ofPattern(String);static DateTimeFormatter ofPattern(String,Locale);"
-     "TemporalAccessor parse(CharSequence);def parse(CharSequence,TemporalQuery);"
-     "TemporalAccessor parseBest(CharSequence,TemporalQuery[]);"
-     "static TemporalQuery parsedExcessDays();static TemporalQuery parsedLeapSecond();"
-     "TemporalAccessor parseUnresolved(CharSequence,ParsePosition);Format toFormat();"
-     "Format toFormat(TemporalQuery);DateTimeFormatter withChronology(Chronology);"
-     "DateTimeFormatter withDecimalStyle(DecimalStyle);DateTimeFormatter withLocale(Locale);"
-     "DateTimeFormatter withResolverFields(Set);DateTimeFormatter withResolverStyle(ResolverStyle);"
-     "DateTimeFormatter withZone(ZoneId);"},
-    {"ChronoUnit", "Comparable",
-     "static ChronoUnit CENTURIES;static ChronoUnit DAYS;static ChronoUnit DECADES;"
-     "static ChronoUnit ERAS;static ChronoUnit FOREVER;static ChronoUnit HALF_DAYS;"
-     "static ChronoUnit HOURS;static ChronoUnit MICROS;static ChronoUnit MILLENNIA;"
-     "static ChronoUnit MILLIS;static ChronoUnit MINUTES;static ChronoUnit MONTHS;"
-     "static ChronoUnit NANOS;static ChronoUnit SECONDS;static ChronoUnit WEEKS;"
-     "static ChronoUnit YEARS;static ChronoUnit valueOf(String);static ChronoUnit[] values();"
-     "int compareTo(Enum);String name();int ordinal();Temporal addTo(Temporal,long);"
-     "long between(Temporal,Temporal);Duration getDuration();boolean isDateBased();"
-     "boolean isDurationEstimated();boolean isSupportedBy(Temporal);boolean isTimeBased();"
-     "String toString();"},
     {"GeoPoint", "", "double getLat();double getLon();"},
     {"MovingFunctions", "",
      "static double max(double[]);static double min(double[]);static double sum(double[]);"
@@ -542,10 +428,15 @@ static const struct class
      "static double decayDateExp(String,String,String,double,JodaCompatibleZonedDateTime);"
      "static double decayDateGauss(String,String,String,double,JodaCompatibleZonedDateTime);"}};
 
+static const struct script_class *class_at(size_t i)
+{
+    return i < ARRAY_LEN(classes) ? &classes[i] : &allow_time[i - ARRAY_LEN(classes)];
+}
+
 static size_t class_named(struct str name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
-        if (str_is(name, classes[i].name)) {
+    for (size_t i = 0; i < ARRAY_LEN(classes) + allow_time_n; i++) {
+        if (str_is(name, class_at(i)->name)) {
             return i;
         }
     }
@@ -602,7 +493,7 @@ static bool fits(struct str gives, struct str arguments, uint32_t argc, struct a
 
 static bool find_in(size_t class, enum allow_what what, struct str name, uint32_t argc, struct allowed *out)
 {
-    struct str rest = str_of(classes[class].members);
+    struct str rest = str_of(class_at(class)->members);
     while (rest.n > 0) {
         struct str member = part(&rest, ';');
         bool field = str_find(member, '(', 0) == SIZE_MAX, made = str_starts(member, STR("new("));
@@ -635,7 +526,7 @@ static bool find(size_t class, enum allow_what what, struct str name, uint32_t a
     if (find_in(class, what, name, argc, out)) {
         return true;
     }
-    struct str above = str_of(classes[class].above);
+    struct str above = str_of(class_at(class)->above);
     while (what == ALLOW_METHOD && above.n > 0) {
         if (find(class_named(part(&above, ' ')), what, name, argc, out)) {
             return true;
@@ -662,7 +553,7 @@ static bool descends(size_t from, size_t to)
     if (from == to || from == SIZE_MAX) {
         return from == to;
     }
-    struct str above = str_of(classes[from].above);
+    struct str above = str_of(class_at(from)->above);
     while (above.n > 0) {
         if (descends(class_named(part(&above, ' ')), to)) {
             return true;

@@ -82,6 +82,11 @@ enum err gen_arguments(struct gen *g, struct node *n, uint32_t first, const stru
         } else { /* methods convert what they are given */
             e = gen_expr(g, a);
             e = e == ERR_OK ? gen_check_cast(g, a, to, AS_PASSED) : e;
+            struct type from = gen_type_of(g, a);
+            bool folded = a->kind == N_CONST && (type_is_primitive(from.id) || gen_is_null(a));
+            if (!folded && !type_same(from, to)) { /* a cast has its place in the code */
+                gen_at(g, a->off);
+            }
         }
         if (e != ERR_OK) {
             return e;

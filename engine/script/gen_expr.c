@@ -323,9 +323,16 @@ static enum err elvis(struct gen *g, struct node *n, const struct type *to, unsi
     return e;
 }
 
+/* Operations on numbers of the source are done by the compiler: no place in the code is theirs. */
+static bool is_folded(const struct node *n)
+{
+    return n->kind == N_CONST && sv_is_number(n->value);
+}
+
 static enum err binary(struct gen *g, struct node *n)
 {
     struct node *a = n->kids[0], *b = n->kids[1];
+    uint32_t before = g->line;
     bool by_zero = (n->op == OP_DIV || n->op == OP_REM) && b->kind == N_CONST && sv_is_whole(b->value)
                    && b->value.i == 0;
     if (by_zero && a->kind == N_CONST && sv_is_whole(a->value)) {
@@ -339,12 +346,17 @@ static enum err binary(struct gen *g, struct node *n)
     enum err e = gen_expr(g, a);
     e = e == ERR_OK ? gen_expr(g, b) : e;
     e = e == ERR_OK ? gen_check_operands(g, n, a, b) : e;
-    return e == ERR_OK ? gen_emit(g, I_BINARY, (uint8_t)n->op, 0, 0) : e;
+    e = e == ERR_OK ? gen_emit(g, I_BINARY, (uint8_t)n->op, 0, 0) : e;
+    if (is_folded(a) && is_folded(b)) {
+        gen_at(g, before);
+    }
+    return e;
 }
 
 static enum err unary(struct gen *g, struct node *n)
 {
     struct node *of = n->kids[0];
+    uint32_t before = g->line;
     gen_at(g, n->off);
     enum err e = n->op == OP_NOT ? gen_condition(g, of) : gen_expr(g, of);
     if (e != ERR_OK) {
@@ -357,7 +369,11 @@ static enum err unary(struct gen *g, struct node *n)
         return err_set(g->em, ERR_CLASS_CAST, "cannot apply the %s operator [%s] to the type [%s]",
                        op_words(n->op), op_sign(n->op), type_java(t).s);
     }
-    return gen_emit(g, I_UNARY, (uint8_t)n->op, 0, 0);
+    e = gen_emit(g, I_UNARY, (uint8_t)n->op, 0, 0);
+    if (is_folded(of)) {
+        gen_at(g, before);
+    }
+    return e;
 }
 
 /* ---- assignment ---- */

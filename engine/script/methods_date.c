@@ -1,5 +1,5 @@
 /* Methods of dates (ZonedDateTime with the names of older versions beside) and instants. */
-#include "engine/script/vm.h"
+#include "engine/script/time.h"
 
 #include "common/base/date_math.h"
 
@@ -195,7 +195,7 @@ static enum err at_wall_clock(struct script_run *m, const struct sv_date *d, int
     return vm_date(m, SV_DATE, t, d->zone, out);
 }
 
-static enum err plus(struct script_run *m, struct sv self, size_t unit, int64_t n, struct sv *out)
+enum err date_plus(struct script_run *m, struct sv self, size_t unit, int64_t n, struct sv *out)
 {
     const struct sv_date *d = self.date;
     struct parts p = parts_of(d);
@@ -251,7 +251,7 @@ static enum err move(struct script_run *m, struct sv self, struct str name, stru
         if (str_is(unit, units[i].name)) {
             *found = true;
             enum err e = vm_arg_i64(m, a[0], &by);
-            return e == ERR_OK ? plus(m, self, i, minus ? -by : by, out) : e;
+            return e == ERR_OK ? date_plus(m, self, i, minus ? -by : by, out) : e;
         }
     }
     return ERR_OK;
@@ -262,10 +262,11 @@ static enum err with_part(struct script_run *m, struct sv self, struct str name,
 {
     static const struct {
         const char *name;
-        int min, max;
-    } table[] = {{"withYear", -250000, 250000}, {"withMonth", 1, 12},      {"withDayOfMonth", 1, 31},
-                 {"withDayOfYear", 1, 366},     {"withHour", 0, 23},       {"withMinute", 0, 59},
-                 {"withSecond", 0, 59},         {"withNano", 0, 999999999}};
+        struct time_range range;
+    } table[] = {{"withYear", {"Year", -250000, 250000}},   {"withMonth", {"MonthOfYear", 1, 12}},
+                 {"withDayOfMonth", {"DayOfMonth", 1, 31}}, {"withDayOfYear", {"DayOfYear", 1, 366}},
+                 {"withHour", {"HourOfDay", 0, 23}},        {"withMinute", {"MinuteOfHour", 0, 59}},
+                 {"withSecond", {"SecondOfMinute", 0, 59}}, {"withNano", {"NanoOfSecond", 0, 999999999}}};
     const struct sv_date *d = self.date;
     struct parts p = parts_of(d);
     int64_t v = 0;
@@ -278,9 +279,7 @@ static enum err with_part(struct script_run *m, struct sv self, struct str name,
         return ERR_OK;
     }
     enum err e = vm_arg_i64(m, a[0], &v);
-    if (e == ERR_OK && (v < table[i].min || v > table[i].max)) {
-        return err_set(m->em, ERR_DATE_TIME, "Invalid value for %s: %lld", table[i].name + 4, (long long)v);
-    }
+    e = e == ERR_OK ? time_within(m, v, &table[i].range) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -294,10 +293,7 @@ static enum err with_part(struct script_run *m, struct sv self, struct str name,
         days = civil_to_days(p.year, (int)v, MIN_OF(p.day, civil_month_days(p.year, (int)v)));
         break;
     case 2:
-        if (v > civil_month_days(p.year, p.month)) {
-            return err_set(m->em, ERR_DATE_TIME, "Invalid date '%lld'", (long long)v);
-        }
-        days += v - p.day;
+        e = time_day_of_month(m, p.year, p.month, v, &days);
         break;
     case 3:
         days = civil_to_days(p.year, 1, 1) + v - 1;
@@ -314,14 +310,14 @@ static enum err with_part(struct script_run *m, struct sv self, struct str name,
     default:
         changed.t.nanos = (int32_t)v;
     }
-    return at_wall_clock(m, &changed, days, second, out);
+    return e == ERR_OK ? at_wall_clock(m, &changed, days, second, out) : e;
 }
 
 /* ---- the rest ---- */
 
 static enum err other_moment(struct script_run *m, struct sv v, const struct sv_date **out)
 {
-    if (v.kind != SV_DATE && v.kind != SV_INSTANT) {
+    if (v.kind != SV_DATE && v.kind != SV_INSTANT && v.kind != SV_LOCAL) {
         return v.kind == SV_NULL ? vm_null(m, "toInstant()") : vm_class_cast(m, v, "java.time.ZonedDateTime");
     }
     *out = v.date;
@@ -332,6 +328,14 @@ static enum err order(struct script_run *m, struct sv self, struct sv other, int
 {
     const struct sv_date *d;
     enum err e = other_moment(m, other, &d);
+    bool local = self.kind == SV_LOCAL || other.kind == SV_LOCAL;
+    if (e == ERR_OK && local && (self.kind != other.kind || self.aux != other.aux)) {
+        const char *to = self.kind != SV_LOCAL         ? "java.time.chrono.ChronoZonedDateTime"
+                         : self.aux == LOCAL_DATE      ? "java.time.chrono.ChronoLocalDate"
+                         : self.aux == LOCAL_DATE_TIME ? "java.time.chrono.ChronoLocalDateTime"
+                                                       : sv_class(self);
+        return err_set(m->em, ERR_CLASS_CAST, "Cannot cast %s to %s", sv_class(other), to);
+    }
     if (e == ERR_OK) {
         other.kind = self.kind;
         (void)sv_compare(self, other, out);
@@ -398,7 +402,10 @@ METHOD(format)
     const struct date_format *f;
     (void)n;
     if (a[0].kind == SV_FORMATTER) {
-        return print(m, self, a[0].format, out);
+        enum err lacking = a[0].aux == 0 && self.kind == SV_LOCAL ? time_lacks(m, self, a[0].format) : ERR_OK;
+        return lacking != ERR_OK ? lacking
+               : a[0].aux != 0   ? iso_print(m, a[0].aux, self, out)
+                                 : print(m, self, a[0].format, out);
     }
     enum err e = vm_arg_str(m, a[0], &pattern);
     e = e == ERR_OK ? date_format_new(&f, pattern, &m->mem, m->em) : e;
@@ -412,6 +419,69 @@ METHOD(in_zone)
         return a[0].kind == SV_NULL ? vm_null(m, "getRules()") : vm_class_cast(m, a[0], "java.time.ZoneId");
     }
     return vm_date(m, SV_DATE, self.date->t, a[0].zone, out);
+}
+
+static const struct {
+    const char *name;
+    enum part part;
+} fields[] = {{"YEAR", PART_YEAR},
+              {"MONTH_OF_YEAR", PART_MONTH},
+              {"DAY_OF_MONTH", PART_DAY},
+              {"DAY_OF_YEAR", PART_DAY_OF_YEAR},
+              {"DAY_OF_WEEK", PART_WEEKDAY},
+              {"HOUR_OF_DAY", PART_HOUR},
+              {"MINUTE_OF_HOUR", PART_MINUTE},
+              {"SECOND_OF_MINUTE", PART_SECOND},
+              {"NANO_OF_SECOND", PART_NANO},
+              {"MILLI_OF_SECOND", PART_MILLI},
+              {"MINUTE_OF_DAY", PART_MINUTE_OF_DAY},
+              {"SECOND_OF_DAY", PART_SECOND_OF_DAY},
+              {"MILLI_OF_DAY", PART_MILLI_OF_DAY}};
+
+int date_field_index(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        if (str_is(name, fields[i].name)) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static const char *field_words(int64_t field)
+{
+    static const char *const words[] = {"Year",         "MonthOfYear",   "DayOfMonth",   "DayOfYear",
+                                        "DayOfWeek",    "HourOfDay",     "MinuteOfHour", "SecondOfMinute",
+                                        "NanoOfSecond", "MilliOfSecond", "MinuteOfDay",  "SecondOfDay",
+                                        "MilliOfDay"};
+    return words[field];
+}
+
+/* get(ChronoField) */
+METHOD(get_field)
+{
+    (void)n;
+    if (a[0].kind != SV_TYPE || a[0].aux != TYPE_CHRONO_FIELD) {
+        return a[0].kind == SV_NULL ? vm_null(m, "getFrom(java.time.temporal.TemporalAccessor)")
+                                    : vm_class_cast(m, a[0], "java.time.temporal.TemporalField");
+    }
+    enum part part = fields[a[0].i].part;
+    bool of_date = part <= PART_WEEKDAY_ENUM, below = part == PART_NANO || part == PART_MILLI;
+    bool lacking = self.kind == SV_INSTANT
+                       ? !below
+                       : self.kind == SV_LOCAL && (of_date ? self.aux == LOCAL_TIME : self.aux == LOCAL_DATE);
+    if (lacking) {
+        return err_set(m->em, ERR_UNSUPPORTED_TEMPORAL, "Unsupported field: %s", field_words(a[0].i));
+    }
+    *out = part_value(self.date, part);
+    return ERR_OK;
+}
+
+METHOD(get_long_field)
+{
+    enum err e = get_field(m, self, a, n, out);
+    *out = e == ERR_OK ? sv_long(out->i) : *out;
+    return e;
 }
 
 METHOD(get_zone)
@@ -446,22 +516,26 @@ enum err methods_date(struct script_run *m, struct sv self, struct str name, str
                       struct sv *out, bool *found)
 {
     static const struct method table[] = {
-        {"isBefore", 1, is_before},      {"isAfter", 1, is_after},
-        {"isEqual", 1, is_equal},        {"compareTo", 1, compare_to},
-        {"toInstant", 0, to_instant},    {"format", 1, format},
-        {"toString", 1, format},         {"withZoneSameInstant", 1, in_zone},
-        {"atZone", 1, in_zone},          {"getZone", 0, get_zone},
-        {"truncatedTo", 1, truncated_to}};
+        {"isBefore", 1, is_before},       {"isAfter", 1, is_after},
+        {"isEqual", 1, is_equal},         {"compareTo", 1, compare_to},
+        {"toInstant", 0, to_instant},     {"format", 1, format},
+        {"toString", 1, format},          {"withZoneSameInstant", 1, in_zone},
+        {"atZone", 1, in_zone},           {"getZone", 0, get_zone},
+        {"truncatedTo", 1, truncated_to}, {"get", 1, get_field},
+        {"getLong", 1, get_long_field}};
     for (size_t i = 0; n == 0 && i < ARRAY_LEN(getters); i++) {
         if (str_is(name, getters[i].name)) {
             *found = true;
             enum part part = getters[i].part;
-            bool plain = self.kind == SV_DATE && self.aux != DATE_OF_DOC;
+            bool plain = self.kind != SV_DATE || self.aux != DATE_OF_DOC;
             *out = part_value(self.date, part == PART_WEEKDAY && plain ? PART_WEEKDAY_ENUM : part);
             return ERR_OK;
         }
     }
-    enum err e = move(m, self, name, a, n, out, found);
+    enum err e = methods_moment(m, self, name, a, n, out, found);
+    if (e == ERR_OK && !*found) {
+        e = move(m, self, name, a, n, out, found);
+    }
     if (e == ERR_OK && !*found) {
         e = with_part(m, self, name, a, n, out, found);
     }
@@ -486,6 +560,17 @@ enum err date_between(struct script_run *m, int64_t unit, struct sv x, struct sv
     if (e != ERR_OK || a == NULL || b == NULL) {
         return e;
     }
+    struct sv_date local;
+    if (x.kind == SV_LOCAL && y.kind == SV_DATE) { /* counts to what its clock shows */
+        local = *b;
+        local.t.seconds += zone_offset(b->zone, instant_to_ms(b->t)) / 1000;
+        local.zone = &zone_utc;
+        b = &local;
+    }
+    if (x.kind == SV_LOCAL && x.aux != LOCAL_DATE_TIME && y.kind == SV_DATE) {
+        int64_t second = local.t.seconds % 86400 + (local.t.seconds % 86400 < 0 ? 86400 : 0);
+        local.t.seconds = x.aux == LOCAL_TIME ? second : local.t.seconds - second;
+    }
     if (unit < 2) {
         *out = sv_long(months_between(a, b) / (unit == 0 ? 12 : 1));
         return ERR_OK;
@@ -502,6 +587,11 @@ enum err date_between(struct script_run *m, int64_t unit, struct sv x, struct sv
     *out = each > 0 ? sv_long(seconds / each)
                     : sv_long(seconds * (1000000000 / units[unit].nanos) + nanos / units[unit].nanos);
     return ERR_OK;
+}
+
+struct str date_unit_name(int64_t unit)
+{
+    return str_of(units[unit].name);
 }
 
 /* The place of a ChronoUnit's name ("DAYS"), or -1. */

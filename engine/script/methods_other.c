@@ -1,5 +1,5 @@
 /* Methods of points, numbers and the rest, and those that every object has. */
-#include "engine/script/vm.h"
+#include "engine/script/time.h"
 
 #include "common/base/utf8.h"
 
@@ -323,7 +323,7 @@ METHOD(compare_back)
 METHOD(formatter_format)
 {
     (void)n;
-    if (a[0].kind != SV_DATE && a[0].kind != SV_INSTANT) {
+    if (a[0].kind != SV_DATE && a[0].kind != SV_INSTANT && a[0].kind != SV_LOCAL) {
         return a[0].kind == SV_NULL ? vm_null(m, "format") : vm_class_cast(m, a[0], "TemporalAccessor");
     }
     return vm_method(m, a[0], STR("format"), &self, 1, out);

@@ -1,5 +1,5 @@
 /* Operators, casts, members: what Java does with values of each kind. */
-#include "engine/script/vm.h"
+#include "engine/script/time.h"
 
 #include "common/base/utf8.h"
 
@@ -595,6 +595,12 @@ static enum err dispatch(struct script_run *m, struct sv self, struct str name, 
     case SV_DATE:
     case SV_INSTANT:
         e = methods_date(m, self, name, args, n, out, found);
+        break;
+    case SV_LOCAL:
+        e = methods_local(m, self, name, args, n, out, found);
+        break;
+    case SV_DURATION:
+        e = methods_duration(m, self, name, args, n, out, found);
         break;
     default:
         break;

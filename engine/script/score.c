@@ -1,5 +1,5 @@
 /* The functions of score scripts, and MovingFunctions. */
-#include "engine/script/vm.h"
+#include "engine/script/time.h"
 
 #include "common/base/date_math.h"
 #include "common/base/settings.h"

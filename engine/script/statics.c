@@ -1,5 +1,5 @@
 /* Static methods, constants and constructors of the classes that scripts may name. */
-#include "engine/script/vm.h"
+#include "engine/script/time.h"
 
 #include "common/base/coerce.h"
 #include "common/base/num.h"
@@ -418,7 +418,7 @@ static enum err moment(struct script_run *m, enum type_id type, struct str name,
         }
         e = e == ERR_OK ? date_parse(f, text, NULL, DATE_FILL_MIN, &t, m->em) : e;
         if (e != ERR_OK && e != ERR_NULL_POINTER && e != ERR_CLASS_CAST) {
-            return err_set(m->em, ERR_DATE_TIME_PARSE, "Text '%.*s' could not be parsed", STR_ARG(text));
+            return vm_unparsed(m, text);
         }
         return e == ERR_OK ? vm_date(m, kind, t, &zone_utc, out) : e;
     }
@@ -430,6 +430,17 @@ static enum err moment(struct script_run *m, enum type_id type, struct str name,
     if (type == TYPE_DATE && n == 2 && str_is(name, "ofInstant")
         && (a[0].kind == SV_INSTANT || a[0].kind == SV_DATE) && a[1].kind == SV_ZONE) {
         return vm_date(m, SV_DATE, a[0].date->t, a[1].zone, out);
+    }
+    if (type == TYPE_DATE && n == 2 && str_is(name, "of")) {
+        e = time_arg(m, a[0], LOCAL_DATE_TIME, &t);
+        return e == ERR_OK ? time_in_zone(m, t, a[1], out) : e;
+    }
+    if (type == TYPE_DATE && n == 3 && str_is(name, "of")) {
+        struct instant clock = {0, 0};
+        e = time_arg(m, a[0], LOCAL_DATE, &t);
+        e = e == ERR_OK ? time_arg(m, a[1], LOCAL_TIME, &clock) : e;
+        clock.seconds += e == ERR_OK ? t.seconds : 0;
+        return e == ERR_OK ? time_in_zone(m, clock, a[2], out) : e;
     }
     if (type == TYPE_DATE && n == 8 && str_is(name, "of") && a[7].kind == SV_ZONE) {
         int64_t v[7];
@@ -507,6 +518,14 @@ enum err vm_static(struct script_run *m, enum type_id type, struct str name, str
         return moment(m, type, name, a, n, out);
     case TYPE_ZONE:
         return n == 1 && str_is(name, "of") ? zone(m, a[0], out) : not_found(m, type, name, n);
+    case TYPE_LOCAL_DATE:
+    case TYPE_LOCAL_TIME:
+    case TYPE_LOCAL_DATE_TIME:
+    case TYPE_DURATION: {
+        bool found = false;
+        e = time_static(m, type, name, a, n, out, &found);
+        return found || e != ERR_OK ? e : not_found(m, type, name, n);
+    }
     case TYPE_FORMATTER:
         return formatter(m, name, a, n, out);
     case TYPE_PATTERN:
@@ -588,6 +607,17 @@ enum err vm_static_field(struct script_run *m, enum type_id type, struct str nam
     }
     if (type == TYPE_CHRONO_UNIT && date_unit_index(name) >= 0) {
         *out = (struct sv){.kind = SV_TYPE, .aux = TYPE_CHRONO_UNIT, .i = date_unit_index(name)};
+        return ERR_OK;
+    }
+    struct instant t;
+    if (time_constant(type, name, &t)) {
+        return type == TYPE_DURATION ? vm_duration(m, t, out) : vm_local(m, LOCAL_TIME, t, out);
+    }
+    if (type == TYPE_FORMATTER && iso_constant(name) > 0) {
+        return iso_format(m, iso_constant(name), out);
+    }
+    if (type == TYPE_CHRONO_FIELD && date_field_index(name) >= 0) {
+        *out = (struct sv){.kind = SV_TYPE, .aux = TYPE_CHRONO_FIELD, .i = date_field_index(name)};
         return ERR_OK;
     }
     if (type == TYPE_COLLECTIONS && str_is(name, "EMPTY_LIST")) {

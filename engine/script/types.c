@@ -61,6 +61,11 @@ static const struct {
     {"ZoneOffset", "java.time.ZoneOffset", TYPE_ZONE},
     {"DateTimeFormatter", "java.time.format.DateTimeFormatter", TYPE_FORMATTER},
     {"ChronoUnit", "java.time.temporal.ChronoUnit", TYPE_CHRONO_UNIT},
+    {"ChronoField", "java.time.temporal.ChronoField", TYPE_CHRONO_FIELD},
+    {"LocalDate", "java.time.LocalDate", TYPE_LOCAL_DATE},
+    {"LocalTime", "java.time.LocalTime", TYPE_LOCAL_TIME},
+    {"LocalDateTime", "java.time.LocalDateTime", TYPE_LOCAL_DATE_TIME},
+    {"Duration", "java.time.Duration", TYPE_DURATION},
     {"Pattern", "java.util.regex.Pattern", TYPE_PATTERN},
     {"Matcher", "java.util.regex.Matcher", TYPE_MATCHER},
     {"GeoPoint", "org.elasticsearch.common.geo.GeoPoint", TYPE_GEO},
@@ -186,7 +191,7 @@ bool type_holds(struct type t, struct sv v)
         [TYPE_ENTRY] = SV_ENTRY,       [TYPE_ITERATOR] = SV_ITER,   [TYPE_DATE] = SV_DATE,
         [TYPE_INSTANT] = SV_INSTANT,   [TYPE_ZONE] = SV_ZONE,       [TYPE_FORMATTER] = SV_FORMATTER,
         [TYPE_PATTERN] = SV_PATTERN,   [TYPE_MATCHER] = SV_MATCHER, [TYPE_GEO] = SV_GEO,
-        [TYPE_OPTIONAL] = SV_OPTIONAL, [TYPE_FUNCTION] = SV_FUNC};
+        [TYPE_OPTIONAL] = SV_OPTIONAL, [TYPE_FUNCTION] = SV_FUNC,   [TYPE_DURATION] = SV_DURATION};
     bool list = v.kind == SV_LIST;
     if (t.dims > 0) {
         return list && v.list->form == LIST_ARRAY;
@@ -210,6 +215,10 @@ bool type_holds(struct type t, struct sv v)
         return (list && v.list->form != LIST_ARRAY) || v.kind == SV_FIELD;
     case TYPE_MAP:
         return v.kind == SV_MAP || v.kind == SV_DOCS;
+    case TYPE_LOCAL_DATE:
+    case TYPE_LOCAL_TIME:
+    case TYPE_LOCAL_DATE_TIME:
+        return v.kind == SV_LOCAL && v.aux == (uint32_t)(t.id - TYPE_LOCAL_DATE);
     default:
         return (size_t)t.id < ARRAY_LEN(kinds) && kinds[t.id] != SV_NULL && v.kind == kinds[t.id];
     }

@@ -40,7 +40,12 @@ const char *sv_class(struct sv v)
                                         [SV_ZONE] = "java.time.ZoneId",
                                         [SV_ENUM] = "java.lang.Enum",
                                         [SV_BUILDER] = "java.lang.StringBuilder",
-                                        [SV_OPTIONAL] = "java.util.Optional"};
+                                        [SV_OPTIONAL] = "java.util.Optional",
+                                        [SV_LOCAL] = "java.time.LocalDate",
+                                        [SV_DURATION] = "java.time.Duration"};
+    if (v.kind == SV_LOCAL && v.aux != LOCAL_DATE) {
+        return v.aux == LOCAL_TIME ? "java.time.LocalTime" : "java.time.LocalDateTime";
+    }
     if (v.kind == SV_LIST && v.list->form == LIST_SET) {
         return v.list->sorted ? "java.util.TreeSet" : "java.util.HashSet";
     }
@@ -153,7 +158,9 @@ static bool equal(struct sv a, struct sv b, struct comparing *c)
         return a.date->t.seconds == b.date->t.seconds && a.date->t.nanos == b.date->t.nanos
                && str_eq(a.date->zone->id, b.date->zone->id);
     case SV_INSTANT:
-        return a.date->t.seconds == b.date->t.seconds && a.date->t.nanos == b.date->t.nanos;
+    case SV_LOCAL:
+    case SV_DURATION:
+        return a.aux == b.aux && a.date->t.seconds == b.date->t.seconds && a.date->t.nanos == b.date->t.nanos;
     case SV_GEO:
         return a.geo->lat == b.geo->lat && a.geo->lon == b.geo->lon;
     case SV_ENUM:
@@ -205,11 +212,16 @@ bool sv_compare(struct sv a, struct sv b, int *out)
     case SV_BOOL:
         *out = (int)a.b - (int)b.b;
         return true;
+    case SV_LOCAL:
+        if (a.aux != b.aux) {
+            return false;
+        }
+        *out = sv_compare_dates(a, b);
+        return true;
     case SV_DATE:
     case SV_INSTANT:
-        *out = a.date->t.seconds != b.date->t.seconds
-                   ? (a.date->t.seconds < b.date->t.seconds ? -1 : 1)
-                   : (a.date->t.nanos > b.date->t.nanos) - (a.date->t.nanos < b.date->t.nanos);
+    case SV_DURATION:
+        *out = sv_compare_dates(a, b);
         return true;
     case SV_ENUM:
         *out = a.i < b.i ? -1 : a.i > b.i;
@@ -220,31 +232,6 @@ bool sv_compare(struct sv a, struct sv b, int *out)
 }
 
 /* ---- text ---- */
-
-/* A field's dates print milliseconds as Joda's did; ZonedDateTime and Instant leave out what is zero. */
-static void put_date(struct sv v, struct buf *out)
-{
-    struct arena scratch;
-    const struct date_format *f;
-    int32_t nanos = v.date->t.nanos;
-    bool plain = v.kind == SV_DATE && v.aux != DATE_OF_DOC,
-         no_seconds = plain && nanos == 0 && v.date->t.seconds % 60 == 0;
-    bool milli = nanos % 1000000 == 0 && (nanos != 0 || (v.kind == SV_DATE && !plain));
-    char pattern[64];
-    snprintf(pattern, sizeof(pattern), "uuuu-MM-dd'T'HH:mm%s%sXXX", no_seconds ? "" : ":ss",
-             milli               ? ".SSS"
-             : nanos == 0        ? ""
-             : nanos % 1000 == 0 ? ".SSSSSS"
-                                 : ".SSSSSSSSS");
-    arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    if (date_format_new(&f, str_of(pattern), &scratch, NULL) == ERR_OK) {
-        (void)date_print(f, v.date->t, v.date->zone, out);
-        if (plain && v.date->zone->id.p[0] >= 'A' && v.date->zone->id.p[0] != 'Z') {
-            buf_printf(out, "[%.*s]", STR_ARG(v.date->zone->id));
-        }
-    }
-    arena_fini(&scratch);
-}
 
 static bool put_list(const struct sv_list *l, struct buf *out, unsigned depth)
 {
@@ -321,7 +308,9 @@ bool sv_text(struct sv v, struct buf *out, unsigned depth)
                && sv_text(v.map->e[v.aux].value, out, depth + 1);
     case SV_DATE:
     case SV_INSTANT:
-        put_date(v, out);
+    case SV_LOCAL:
+    case SV_DURATION:
+        sv_put_date(v, out);
         break;
     case SV_GEO:
         num_put_double(out, v.geo->lat);

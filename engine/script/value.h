@@ -39,9 +39,11 @@ enum sv_kind {
     SV_MATCHER,
     SV_FORMATTER,
     SV_ZONE,
-    SV_ENUM,    /* a month or a weekday */
-    SV_BUILDER, /* StringBuilder */
-    SV_OPTIONAL /* a list of none or one */
+    SV_ENUM,     /* a month or a weekday */
+    SV_BUILDER,  /* StringBuilder */
+    SV_OPTIONAL, /* a list of none or one */
+    SV_LOCAL,    /* a date, a time of day or both, without a zone: as in UTC */
+    SV_DURATION  /* seconds and nanoseconds */
 };
 
 struct sv_list;
@@ -60,10 +62,12 @@ struct sv_date {
 #define DATE_OF_DOC 1 /* SV_DATE's aux: of a field, with the methods of older versions */
 
 enum sv_enum { ENUM_MONTH, ENUM_WEEKDAY };
+enum sv_local { LOCAL_DATE, LOCAL_TIME, LOCAL_DATE_TIME };
 
 struct sv {
     enum sv_kind kind;
-    uint32_t aux; /* SV_ENTRY: index; SV_DATE: DATE_OF_DOC; SV_ENUM: enum sv_enum; SV_TYPE: enum type_id */
+    uint32_t aux; /* SV_ENTRY: index; SV_DATE: DATE_OF_DOC; SV_ENUM: enum sv_enum; SV_LOCAL: enum sv_local;
+                     SV_TYPE: enum type_id; SV_FORMATTER: the number of an ISO constant, or 0 */
     union {
         bool b;
         int64_t i; /* every whole kind, SV_ENUM */
@@ -189,6 +193,11 @@ uint32_t sv_hash(struct sv v);
 bool sv_compare(struct sv a, struct sv b, int *out);
 /* Java's String.valueOf; false: no memory or too deep. */
 bool sv_text(struct sv v, struct buf *out, unsigned depth);
+/* Dates, times and durations: Java's toString, what XContent shows, compareTo and hashCode. */
+void sv_put_date(struct sv v, struct buf *out);
+void sv_put_shown_local(struct sv v, struct buf *out);
+int sv_compare_dates(struct sv a, struct sv b);
+uint32_t sv_hash_date(struct sv v);
 /* The value as a number of `kind`, as a Java cast converts primitives. */
 struct sv sv_to_kind(struct sv v, enum sv_kind kind);
 

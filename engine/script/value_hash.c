@@ -78,6 +78,10 @@ static uint32_t hash_part(struct sv v, uint32_t *left)
         return list_hash(v.list, left);
     case SV_MAP:
         return map_hash(v.map, left);
+    case SV_INSTANT:
+    case SV_LOCAL:
+    case SV_DURATION:
+        return sv_hash_date(v);
     default:
         return sv_is_whole(v) ? (uint32_t)v.i : 0;
     }

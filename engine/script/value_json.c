@@ -188,6 +188,18 @@ static enum err unwritable(const char *class, struct errmsg *em)
     return err_set(em, ERR_UNWRITABLE, "cannot write xcontent for unknown value of type class %s", class);
 }
 
+/* A time of day shows its milliseconds, and one of a date is taken for UTC. */
+static enum err shown_local(struct json *out, struct sv v, struct arena *a, struct errmsg *em)
+{
+    struct buf b;
+    buf_init(&b, NULL, 64);
+    sv_put_shown_local(v, &b);
+    struct str text = arena_str(a, buf_view(&b));
+    buf_fini(&b);
+    *out = json_mk_str(text);
+    return text.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
 enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
 {
     if (depth > DEPTH_MAX) {
@@ -223,7 +235,13 @@ enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned dep
     case SV_DATE:
         v.aux = DATE_OF_DOC;
         return text_json(out, v, JSON_STRING, a, em);
+    case SV_LOCAL:
+        return shown_local(out, v, a, em);
     case SV_INSTANT:
+        v.kind = SV_DATE;
+        v.aux = DATE_OF_DOC;
+        return text_json(out, v, JSON_STRING, a, em);
+    case SV_DURATION:
     case SV_ZONE:
     case SV_ENUM:
         return text_json(out, v, JSON_STRING, a, em);

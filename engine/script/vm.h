@@ -119,8 +119,6 @@ enum err vm_text(struct script_run *m, struct sv v, struct str *out);
 enum err vm_str(struct script_run *m, struct str s, struct sv *out); /* copies */
 enum err vm_list(struct script_run *m, enum list_form form, struct sv *out);
 enum err vm_push(struct script_run *m, struct sv_list *l, struct sv v);
-enum err vm_date(struct script_run *m, enum sv_kind kind, struct instant t, const struct zone *zone,
-                 struct sv *out);
 
 /* ---- methods by kind (each a table in its file) ---- */
 
@@ -132,14 +130,8 @@ enum err methods_map(struct script_run *m, struct sv self, struct str name, stru
                      struct sv *out, bool *found);
 enum err methods_field(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
                        struct sv *out, bool *found);
-enum err methods_date(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
-                      struct sv *out, bool *found);
 enum err methods_other(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
                        struct sv *out, bool *found);
-
-/* ChronoUnit: the place of a unit's name, -1 for none; whole units from one moment to another. */
-int date_unit_index(struct str name);
-enum err date_between(struct script_run *m, int64_t unit, struct sv x, struct sv y, struct sv *out);
 
 /* Regular expressions: does it match the whole text, or anywhere? */
 /* Can a literal be compiled? ERR_PATTERN_SYNTAX. */

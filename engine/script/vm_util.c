@@ -1,5 +1,5 @@
 /* What methods and operators share: errors, arguments, results, iterators. */
-#include "engine/script/vm.h"
+#include "engine/script/time.h"
 
 #include "common/base/stop.h"
 
