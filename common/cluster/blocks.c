@@ -29,6 +29,9 @@ static const struct block index_blocks[] = {
      12, WRITES, true, true},
 };
 
+static const struct block closed = {
+    "", "index closed", "FORBIDDEN", 4, 1U << BLOCK_READ | 1U << BLOCK_WRITE, false, false};
+
 /* Nobody leads. What this forbids of writes waits for a master, at whoever sends them, and is not refused here:
  * only reads are, when they are to be. */
 static bool leaderless(const struct cluster_state *s)
@@ -90,6 +93,9 @@ static void look(struct obstacles *o, const struct cluster_state *s, const struc
         if ((b->levels & 1U << level) != 0 && !(o->deleting && b->lets_delete) && cluster_has(s, b)) {
             add(o, b, m);
         }
+    }
+    if (m != NULL && m->closed && level == BLOCK_READ) { /* writes are refused as such to a closed index */
+        add(o, &closed, m);
     }
     for (size_t i = 0; m != NULL && i < ARRAY_LEN(index_blocks); i++) {
         const struct block *b = &index_blocks[i];
@@ -177,9 +183,6 @@ static void write_block(struct jsonw *w, const struct block *b, bool retryable)
     jw_arr_end(w);
     jw_obj_end(w);
 }
-
-static const struct block closed = {
-    "", "index closed", "FORBIDDEN", 4, 1U << BLOCK_READ | 1U << BLOCK_WRITE, false, false};
 
 bool blocks_write(const struct cluster_state *s, const struct index_meta *m, struct jsonw *w)
 {

@@ -1,186 +1,5 @@
 /* Aliases: given, taken away, listed. */
-#include "coordinator/rest/meta.h"
-
-/* ---- POST /_aliases: reading the actions --------------------------------------------------------------- */
-
-struct action_list {
-    struct rest *r;
-    struct alias_action *v;
-    size_t n, cap;
-};
-
-/* What one action says before its indices are resolved. */
-struct given_action {
-    enum alias_kind kind;
-    const struct str *indices, *aliases;
-    uint32_t n_indices, n_aliases;
-    struct alias_meta alias;
-    bool must_exist;
-};
-
-static const char *const add_fields[] = {"index",          "indices",
-                                         "alias",          "aliases",
-                                         "filter",         "routing",
-                                         "index_routing",  "search_routing",
-                                         "indexRouting",   "searchRouting",
-                                         "is_write_index", "is_hidden",
-                                         "must_exist",     NULL};
-
-static enum err wrap(struct rest *r, const struct json *at, const char *parser, const char *field)
-{
-    return jr_wrap_field(r->body, at->off, parser, str_of(field), &r->em);
-}
-
-static bool is_name(const char *const *names, struct str s)
-{
-    for (size_t i = 0; names[i] != NULL; i++) {
-        if (str_is(s, names[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool fits(struct str key, const struct json *v)
-{
-    if (str_is(key, "filter")) {
-        return v->type == JSON_OBJECT || v->type == JSON_NULL;
-    }
-    if (str_is(key, "indices") || str_is(key, "aliases")) {
-        return v->type == JSON_ARRAY || v->type == JSON_STRING;
-    }
-    if (str_is(key, "index") || str_is(key, "alias")) {
-        return v->type == JSON_STRING;
-    }
-    if (str_ends(key, STR("outing"))) {
-        return v->type == JSON_STRING || v->type == JSON_NUMBER;
-    }
-    return v->type == JSON_BOOL || v->type == JSON_STRING;
-}
-
-/* The first element that has no text; NULL: all have. */
-static const struct json *not_a_text(const struct json *list)
-{
-    for (uint32_t i = 0; i < list->n; i++) {
-        enum json_type t = list->items[i].type;
-        if (t == JSON_NULL || t == JSON_ARRAY || t == JSON_OBJECT) {
-            return &list->items[i];
-        }
-    }
-    return NULL;
-}
-
-static enum err check_field(struct rest *r, const char *action, enum alias_kind kind,
-                            const struct json_member *m)
-{
-    static const char *const plain[] = {"index", "indices", "alias", "aliases", "must_exist", NULL};
-    static const char *const whole[] = {"index", "indices", "must_exist", NULL};
-    if (!is_name(add_fields, m->key) || (kind == ALIAS_ADD && str_is(m->key, "must_exist"))) {
-        return jr_unknown_field(r->body, m->key_off, action, m->key, NULL, &r->em);
-    }
-    if (!fits(m->key, &m->value)) {
-        return jr_fail_xc(r->body, m->value.off, &r->em, "[%s] %.*s doesn't support values of type: %s",
-                          action, STR_ARG(m->key), json_token_name(&m->value));
-    }
-    bool supported = kind == ALIAS_ADD || is_name(kind == ALIAS_REMOVE ? plain : whole, m->key);
-    if (supported && m->value.type == JSON_ARRAY && m->value.n == 0) {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] can't be empty", STR_ARG(m->key));
-        return jr_wrap_field(r->body, m->value.off + 1, action, m->key, &r->em);
-    }
-    const struct json *wrong = m->value.type == JSON_ARRAY ? not_a_text(&m->value) : NULL;
-    if (supported && wrong != NULL) {
-        err_set(&r->em, ERR_ILLEGAL_STATE,
-                wrong->type == JSON_NULL ? "Can't get text on a %s" : "expected value but got [%s]",
-                json_token_name(wrong));
-        return jr_wrap_field(r->body, wrong->off, action, m->key, &r->em);
-    }
-    bool empty = m->value.type == JSON_STRING && m->value.s.n == 0
-                 && (str_is(m->key, "index") || str_is(m->key, "alias") || str_is(m->key, "indices")
-                     || str_is(m->key, "aliases"));
-    bool truth;
-    const bool flag =
-        str_is(m->key, "is_write_index") || str_is(m->key, "is_hidden") || str_is(m->key, "must_exist");
-    if (supported && flag && jr_bool(&m->value, &truth, &r->em) != ERR_OK) {
-        return jr_wrap_field(r->body, m->value.off, action, m->key, &r->em);
-    }
-    if (!supported) {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] is unsupported for [%s]", STR_ARG(m->key), action);
-    } else if (empty) {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] can't be empty string", STR_ARG(m->key));
-    }
-    return supported && !empty ? ERR_OK : jr_wrap_field(r->body, m->value.off, action, m->key, &r->em);
-}
-
-/* "index" or "indices": one of them. */
-static enum err names_of(struct rest *r, const struct json *body, const char *one, const char *many,
-                         const char *action, const struct str **out, uint32_t *n)
-{
-    const struct json *a = json_get(body, one), *b = json_get(body, many);
-    *n = 0;
-    if (a != NULL && b != NULL) {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Only one of [%s] and [%s] is supported", one, many);
-        return jr_wrap_field(r->body, b->end - 1, action, str_of(many), &r->em);
-    }
-    a = a != NULL ? a : b;
-    if (a == NULL) {
-        return ERR_OK;
-    }
-    return jr_strings(a, r->arena, out, n) ? ERR_OK : err_no_memory(&r->em);
-}
-
-static enum err read_fields(struct rest *r, const char *action, struct given_action *g,
-                            const struct json *body)
-{
-    enum err e = ERR_OK;
-    for (uint32_t i = 0; e == ERR_OK && i < body->n; i++) {
-        e = check_field(r, action, g->kind, &body->members[i]);
-    }
-    e = e == ERR_OK ? names_of(r, body, "index", "indices", action, &g->indices, &g->n_indices) : e;
-    e = e == ERR_OK ? names_of(r, body, "alias", "aliases", action, &g->aliases, &g->n_aliases) : e;
-    e = e == ERR_OK ? alias_from_json(&g->alias, body, true, r->arena, &r->em) : e;
-    const struct json *must = json_get(body, "must_exist");
-    g->must_exist = must != NULL && str_is(json_text(must), "true");
-    return e;
-}
-
-static enum err read_action(struct rest *r, const struct json *v, struct given_action *g)
-{
-    static const char *const known[] = {"add", "remove", "remove_index", NULL};
-    const struct json_member *m = v->n > 0 ? &v->members[0] : NULL;
-    for (uint32_t i = 0; i < v->n; i++) {
-        if (!is_name(known, v->members[i].key)) {
-            return jr_unknown_field(r->body, v->members[i].key_off, "alias_action", v->members[i].key, known,
-                                    &r->em);
-        }
-    }
-    if (v->n == 0) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No operation declared on operation entry");
-    }
-    if (v->n > 1) {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Too many operations declared on operation entry");
-        return err_wrap(&r->em, ERR_X_CONTENT,
-                        "Failed to build [alias_action] after last required field arrived");
-    }
-    if (m->value.type != JSON_OBJECT) {
-        return jr_fail_xc(r->body, m->value.off, &r->em,
-                          "[alias_action] %.*s doesn't support values of type: %s", STR_ARG(m->key),
-                          json_token_name(&m->value));
-    }
-    g->kind = str_is(m->key, "add")      ? ALIAS_ADD
-              : str_is(m->key, "remove") ? ALIAS_REMOVE
-                                         : ALIAS_REMOVE_INDEX;
-    const char *action = g->kind == ALIAS_ADD ? "add" : g->kind == ALIAS_REMOVE ? "remove" : "remove_index";
-    if (read_fields(r, action, g, &m->value) != ERR_OK) {
-        return wrap(r, &m->value, "alias_action", action);
-    }
-    if (g->n_indices == 0) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "One of [index] or [indices] is required");
-    }
-    if (g->kind != ALIAS_REMOVE_INDEX && g->n_aliases == 0) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "One of [alias] or [aliases] is required");
-    }
-    return ERR_OK;
-}
+#include "coordinator/rest/alias_actions.h"
 
 /* ---- from expressions to indices ----------------------------------------------------------------------- */
 
@@ -203,6 +22,14 @@ static enum err expand_action(struct action_list *l, const struct given_action *
     const struct index_target *t;
     uint32_t n;
     struct str expression;
+    for (uint32_t i = 0; i < g->n_indices; i++) {
+        if (str_find(g->indices[i], ',', 0) != SIZE_MAX) { /* each is one name */
+            err_set(&r->em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(g->indices[i]));
+            err_about_index(&r->em, g->indices[i], STR("_na_"));
+            err_about_resource(&r->em, "index_or_alias", g->indices[i]);
+            return ERR_INDEX_NOT_FOUND;
+        }
+    }
     enum err e = join(r, g->indices, g->n_indices, &expression);
     e = e == ERR_OK ? resolve_indices(r->state, expression, &o, clock_wall_ms(r->co->o.clock), r->arena, &t,
                                       &n, &r->em)
@@ -225,87 +52,24 @@ static enum err expand_action(struct action_list *l, const struct given_action *
 
 static void send_actions(struct rest *r, struct action_list *l, int64_t timeout_ms)
 {
-    struct meta_request *rq = rest_ready(r) ? rest_meta(r, META_ALIASES, NULL, 0) : NULL;
+    if (!rest_ready(r)) {
+        return;
+    }
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < l->n_given; i++) {
+        e = expand_action(l, &l->given[i]);
+    }
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    struct meta_request *rq = rest_meta(r, META_ALIASES, NULL, 0);
     if (rq != NULL) { /* the actions live in r->arena, which waits for the answer */
         rq->alias_actions = l->v;
         rq->n_alias_actions = (uint32_t)l->n;
         rq->timeout_ms = timeout_ms;
         rest_meta_acknowledge(r, rq);
     }
-}
-
-/* What stands before an action and is none: a value is passed over, and then the next one has to be an object. A list among the
- * actions is refused. *at moves to the action. */
-static enum err find_action(struct rest *r, const struct json *list, uint32_t *at)
-{
-    const struct json *v = &list->items[*at];
-    if (v->type == JSON_OBJECT) {
-        return ERR_OK;
-    }
-    if (v->type == JSON_ARRAY) {
-        err_set(&r->em, ERR_ILLEGAL_STATE, "expected value but got [START_ARRAY]");
-        return jr_wrap_field(r->body, v->off, "aliases", STR("actions"), &r->em);
-    }
-    const struct json *next = ++*at < list->n ? &list->items[*at] : NULL;
-    if (next != NULL && next->type == JSON_OBJECT) {
-        return ERR_OK;
-    }
-    size_t off = next != NULL ? next->off : list->end - 1;
-    jr_fail_xc(r->body, off, &r->em, "[alias_action] Expected START_OBJECT but was: %s",
-               next != NULL ? json_token_name(next) : "END_ARRAY");
-    return jr_wrap_field(r->body, off, "aliases", STR("actions"), &r->em);
-}
-
-static enum err read_actions(struct rest *r, const struct json *body, struct action_list *l)
-{
-    static const char *const known[] = {"actions", NULL};
-    if (body->type != JSON_OBJECT) {
-        return jr_fail_xc(r->body, body->off, &r->em, "[aliases] Expected START_OBJECT but was: %s",
-                          json_token_name(body));
-    }
-    const struct json *v = json_get(body, "actions");
-    struct given_action *given =
-        ARENA_ARRAY(r->arena, struct given_action, v != NULL && v->type == JSON_ARRAY ? v->n : 0);
-    if (given == NULL) {
-        return err_no_memory(&r->em);
-    }
-    for (uint32_t i = 0; i < body->n; i++) {
-        if (!str_is(body->members[i].key, "actions")) {
-            return jr_unknown_field(r->body, body->members[i].key_off, "aliases", body->members[i].key, known,
-                                    &r->em);
-        }
-    }
-    if (v != NULL && v->type != JSON_ARRAY && v->type != JSON_OBJECT) {
-        return jr_fail_xc(r->body, v->off, &r->em, "[aliases] actions doesn't support values of type: %s",
-                          json_token_name(v));
-    }
-    if (v != NULL && v->type == JSON_OBJECT) {
-        struct given_action one = {0};
-        if (read_action(r, v, &one) != ERR_OK) {
-            return jr_wrap_field(r->body, v->end - 1, "aliases", STR("actions"), &r->em);
-        }
-        return expand_action(l, &one);
-    }
-    if (v == NULL || v->n == 0 || v->type != JSON_ARRAY) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No action specified");
-    }
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < v->n; i++) {
-        enum err found = find_action(r, v, &i);
-        if (found != ERR_OK) {
-            return found;
-        }
-        if (read_action(r, &v->items[i], &given[n++])
-            != ERR_OK) { /* noticed behind the action, unless a place is told */
-            size_t end = v->items[i].end - (v->items[i].n > 1); /* of several, the last brace tells */
-            return jr_wrap_field(r->body, end, "aliases", STR("actions"), &r->em);
-        }
-    }
-    enum err e = ERR_OK;
-    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
-        e = expand_action(l, &given[i]);
-    }
-    return e;
 }
 
 static void post_aliases(struct rest *r)
@@ -315,7 +79,7 @@ static void post_aliases(struct rest *r)
     int64_t timeout_ms;
     enum err e = rest_meta_timeouts(r, &timeout_ms);
     e = e == ERR_OK ? rest_body_required(r, &body) : e;
-    e = e == ERR_OK ? read_actions(r, body, &l) : e;
+    e = e == ERR_OK ? alias_actions_read(r, body, &l) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
     } else {
@@ -336,12 +100,28 @@ static struct str last_text(const struct json *v)
     return text;
 }
 
+/* A list of the path, in which only the last names may be empty: those are left out. */
+static enum err named_list(struct rest *r, const char *parameter, const char *what, const struct str **out,
+                           uint32_t *n)
+{
+    enum err e = rest_list(r, parameter, out, n);
+    while (e == ERR_OK && *n > 0 && (*out)[*n - 1].n == 0) {
+        (*n)--;
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < *n; i++) {
+        e = (*out)[i].n == 0 ? err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%s] can't contain empty string", what)
+                             : ERR_OK;
+    }
+    return e;
+}
+
 /* One name: a comma in it is none between two. */
 static enum err fill_put(struct rest *r, const struct json *body, struct given_action *g)
 {
     const struct json *index = json_get(body, "index"), *alias = json_get(body, "alias");
     struct str *name = ARENA_NEW(r->arena, struct str);
-    enum err e = name != NULL ? rest_list(r, "index", &g->indices, &g->n_indices) : err_no_memory(&r->em);
+    enum err e =
+        name != NULL ? named_list(r, "index", "indices", &g->indices, &g->n_indices) : err_no_memory(&r->em);
     if (e == ERR_OK && index != NULL && !jr_strings(index, r->arena, &g->indices, &g->n_indices)) {
         e = err_no_memory(&r->em);
     }
@@ -363,13 +143,12 @@ static enum err fill_put(struct rest *r, const struct json *body, struct given_a
 static void put_alias(struct rest *r)
 {
     struct given_action g = {.kind = ALIAS_ADD};
-    struct action_list l = {.r = r};
+    struct action_list l = {.r = r, .given = &g, .n_given = 1};
     const struct json *body;
     int64_t timeout_ms;
     enum err e = rest_meta_timeouts(r, &timeout_ms);
     e = e == ERR_OK ? rest_body_whole(r, &body) : e;
     e = e == ERR_OK ? fill_put(r, body, &g) : e;
-    e = e == ERR_OK ? expand_action(&l, &g) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
     } else {
@@ -380,12 +159,11 @@ static void put_alias(struct rest *r)
 static void delete_alias(struct rest *r)
 {
     struct given_action g = {.kind = ALIAS_REMOVE};
-    struct action_list l = {.r = r};
+    struct action_list l = {.r = r, .given = &g, .n_given = 1};
     int64_t timeout_ms;
     enum err e = rest_meta_timeouts(r, &timeout_ms);
-    e = e == ERR_OK ? rest_list(r, "index", &g.indices, &g.n_indices) : e;
-    e = e == ERR_OK ? rest_list(r, "name", &g.aliases, &g.n_aliases) : e;
-    e = e == ERR_OK ? expand_action(&l, &g) : e;
+    e = e == ERR_OK ? named_list(r, "index", "indices", &g.indices, &g.n_indices) : e;
+    e = e == ERR_OK ? named_list(r, "name", "aliases", &g.aliases, &g.n_aliases) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
     } else {
@@ -497,15 +275,11 @@ static void get_alias(struct rest *r)
     enum err e = rest_index_options(r, &o);
     e = e == ERR_OK ? rest_check_bool(r, "local") : e;
     e = e == ERR_OK ? rest_list(r, "name", &names, &n_names) : e;
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
-                                      r->arena, &t, &n, &r->em)
-                    : e;
-    e = e == ERR_OK ? rest_metadata_readable(r, t, n) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
+    if (!rest_targets(r, e, &o, &t, &n)) {
         return;
     }
-    if (!rest_ready(r)) {
+    if (rest_metadata_readable(r, t, n) != ERR_OK) {
+        rest_fail(r, NULL);
         return;
     }
     uint32_t n_lost = missing(r, names, n_names, t, n, &lost);

@@ -89,7 +89,7 @@ static void explained(struct shard_rq *rq)
     }
 }
 
-static enum err explain_place(struct explain_call *c, const struct json *filter)
+static enum err explain_read(struct explain_call *c, const struct json *filter)
 {
     struct rest *r = c->r;
     struct get_call *g = &c->place;
@@ -97,9 +97,7 @@ static enum err explain_place(struct explain_call *c, const struct json *filter)
     g->filter = (struct source_filter){.enabled = true};
     g->rq.id = rest_param(r, "id");
     enum err e = filter != NULL ? source_filter_parse(&g->filter, filter, STR(""), r->arena, &r->em) : ERR_OK;
-    e = e == ERR_OK ? rest_list(r, "stored_fields", &g->rq.stored_fields, &g->rq.n_stored_fields) : e;
-    return e == ERR_OK ? get_locate(r, g, rest_param(r, "index"), rest_param(r, "routing"), r->arena, &r->em)
-                       : e;
+    return e == ERR_OK ? rest_list(r, "stored_fields", &g->rq.stored_fields, &g->rq.n_stored_fields) : e;
 }
 
 static void explain(struct rest *r)
@@ -114,20 +112,20 @@ static void explain(struct rest *r)
                     "The parameter [fields] is no longer supported, please use [stored_fields] to retrieve "
                     "stored fields");
     }
+    struct str index = rest_param(r, "index"), routing = rest_param(r, "routing");
     struct str preference = rest_param(r, "preference"), type = rest_param(r, "type");
     if (e == ERR_OK) {
         *c = (struct explain_call){.r = r, .type = type.p != NULL ? type : STR("_doc")};
-        e = explain_place(c, filter);
+        e = explain_read(c, filter);
     }
+    if (e == ERR_OK && !rest_ready(r)) {
+        return;
+    }
+    if (e == ERR_OK && query == NULL) {
+        e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: query is missing;");
+    }
+    e = e == ERR_OK ? get_locate(r, &c->place, index, routing, r->arena, &r->em) : e;
     if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
-        return;
-    }
-    if (query == NULL) {
-        err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: query is missing;");
         rest_fail(r, NULL);
         return;
     }
@@ -479,6 +477,7 @@ static void validate(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
+    o.forbid_closed = false;      /* it is blocked, as others may be */
     const bool tell = c->explain; /* what is wrong with a query that cannot be read */
     c->detailed = c->explain || c->rewrite || c->all_shards;
     struct str index = rest_param(r, "index");

@@ -214,14 +214,7 @@ static void get_field_mapping(struct rest *r)
     bool foreign = type.n > 0 && !str_is(type, "_all") && !str_glob(type, STR("_doc"));
     e = e == ERR_OK ? rest_list(r, "fields", &k.names, &k.n_names) : e;
     e = e == ERR_OK ? rest_index_options(r, &o) : e;
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
-                                      r->arena, &t, &n, &r->em)
-                    : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_targets(r, e, &o, &t, &n)) {
         return;
     }
     buf_init(&b, NULL, BUF_UNLIMITED);

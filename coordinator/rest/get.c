@@ -243,43 +243,18 @@ static void got(struct shard_rq *rq)
     }
 }
 
-static enum err several_indices(struct str name, const struct index_target *t, uint32_t n, struct errmsg *em)
-{
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < n; i++) {
-        buf_printf(&b, "%s%.*s", i > 0 ? ", " : "", STR_ARG(t[i].meta->name));
-    }
-    err_set(em, ERR_ILLEGAL_ARGUMENT,
-            "alias [%.*s] has more than one index associated with it [%.*s], can't execute a single index op",
-            STR_ARG(name), STR_ARG(buf_view(&b)));
-    buf_fini(&b);
-    return ERR_ILLEGAL_ARGUMENT;
-}
-
 enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing,
                     struct arena *arena, struct errmsg *em)
 {
     struct expand_options o = {false, false, EXPAND_OPEN, true, false, 1U << BLOCK_READ};
-    const struct index_target *t;
-    uint32_t n;
-    bool one = str_find(name, ',', 0) == SIZE_MAX && str_find(name, '*', 0) == SIZE_MAX
-               && !str_starts(name, STR("_"));
-    enum err e = one ? resolve_indices(r->state, name, &o, clock_wall_ms(r->co->o.clock), arena, &t, &n, em)
-                     : ERR_INDEX_NOT_FOUND;
-    if (e == ERR_INDEX_NOT_FOUND || (e == ERR_OK && n == 0)) {
-        return index_expression_missing(name, em);
-    }
-    if (e == ERR_OK && n > 1) {
-        return several_indices(name, t, n, em);
-    }
+    enum err e = resolve_single(r->state, name, &o, clock_wall_ms(r->co->o.clock), arena, &g->target, em);
     if (e != ERR_OK) {
         return e;
     }
-    g->meta = t[0].meta;
-    g->target = &t[0];
-    if (routing.p == NULL && t[0].search_routing.p != NULL) {
-        routing = t[0].search_routing;
+    const struct index_target *t = g->target;
+    g->meta = t->meta;
+    if (routing.p == NULL && t->search_routing.p != NULL) {
+        routing = t->search_routing;
     }
     if (routing.p == NULL && routing_required(g->meta->mapping)) {
         err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]",

@@ -534,12 +534,8 @@ static void analyze(struct rest *r)
     if (e == ERR_OK && index.p != NULL) {
         struct expand_options o = {false, false, EXPAND_OPEN, true, false, 1U << BLOCK_READ};
         const struct index_target *t;
-        uint32_t n;
-        e = resolve_indices(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em);
-        if (e == ERR_INDEX_NOT_FOUND) {
-            err_about_resource(&r->em, "index_expression", index);
-        }
-        m = e == ERR_OK && n > 0 ? t[0].meta : NULL;
+        e = resolve_single(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &r->em);
+        m = e == ERR_OK ? t->meta : NULL;
     }
     if (e != ERR_OK) {
         rest_fail(r, NULL);

@@ -326,6 +326,25 @@ static enum err one_part(struct resolve *x, struct str part, bool *seen_wildcard
     return e;
 }
 
+/* Nothing is left of an expression, and something has to be. */
+static enum err none_left(const struct resolve *x, struct str expression)
+{
+    const bool pattern = str_find(expression, '*', 0) != SIZE_MAX;
+    struct buf names;
+    if (!pattern && str_find(expression, ',', 0) == SIZE_MAX) {
+        return no_index(expression, "index_expression", x->em);
+    }
+    buf_init(&names, NULL, BUF_UNLIMITED);
+    for (struct str rest = expression; rest.p != NULL;) {
+        struct str name = str_cut(rest, ',', &rest);
+        buf_printf(&names, "%s%.*s", names.n > 0 ? ", " : "", STR_ARG(name));
+    }
+    err_set(x->em, ERR_INDEX_NOT_FOUND, "no such index [null]");
+    err_about_resource(x->em, pattern ? "index_or_alias" : "index_expression", buf_view(&names));
+    buf_fini(&names);
+    return ERR_INDEX_NOT_FOUND;
+}
+
 static enum err gather(struct resolve *x, struct str expression, const struct index_target **out, uint32_t *n)
 {
     uint32_t used = 0;
@@ -349,12 +368,7 @@ static enum err gather(struct resolve *x, struct str expression, const struct in
         used++;
     }
     if (used == 0 && !x->o->allow_no_indices) {
-        if (str_find(expression, '*', 0) == SIZE_MAX) {
-            return no_index(expression, "index_expression", x->em);
-        }
-        err_set(x->em, ERR_INDEX_NOT_FOUND, "no such index [null]");
-        err_about_resource(x->em, "index_or_alias", expression);
-        return ERR_INDEX_NOT_FOUND;
+        return none_left(x, expression);
     }
     *out = x->v;
     *n = used;
@@ -480,4 +494,32 @@ enum err resolve_write(const struct cluster_state *s, struct str name, int64_t n
     }
     *concrete = (*out)->name;
     return (*out)->closed ? closed(*out, em) : ERR_OK;
+}
+
+static enum err several_indices(struct str name, const struct index_target *t, uint32_t n, struct errmsg *em)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < n; i++) {
+        buf_printf(&b, "%s%.*s", i > 0 ? ", " : "", STR_ARG(t[i].meta->name));
+    }
+    err_set(em, ERR_ILLEGAL_ARGUMENT,
+            "alias [%.*s] has more than one index associated with it [%.*s], can't execute a single index op",
+            STR_ARG(name), STR_ARG(buf_view(&b)));
+    buf_fini(&b);
+    return ERR_ILLEGAL_ARGUMENT;
+}
+
+enum err resolve_single(const struct cluster_state *s, struct str name, const struct expand_options *o,
+                        int64_t now_ms, struct arena *arena, const struct index_target **out,
+                        struct errmsg *em)
+{
+    uint32_t n = 0;
+    const bool one = str_find(name, ',', 0) == SIZE_MAX && str_find(name, '*', 0) == SIZE_MAX
+                     && !str_starts(name, STR("_"));
+    enum err e = one ? resolve_indices(s, name, o, now_ms, arena, out, &n, em) : ERR_INDEX_NOT_FOUND;
+    if (e == ERR_INDEX_NOT_FOUND || (e == ERR_OK && n == 0)) {
+        return index_expression_missing(name, em);
+    }
+    return e == ERR_OK && n > 1 ? several_indices(name, *out, n, em) : e;
 }

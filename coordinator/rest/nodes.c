@@ -63,15 +63,15 @@ enum err nodes_metrics(struct rest *r, struct str list, const char *const *names
         }
         if (i == n && strict) {
             return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                           "request [%.*s] contains unrecognized metric: [%.*s]", STR_ARG(r->http->path),
+                           "request [%.*s] contains unrecognized metric: [%.*s]", STR_ARG(rest_shown_path(r)),
                            STR_ARG(name));
         }
         *out |= i < n ? 1U << i : 0U;
     }
     if (all && strict && !single) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                       "request [%.*s] contains _all and individual metrics [%.*s]", STR_ARG(r->http->path),
-                       STR_ARG(list));
+                       "request [%.*s] contains _all and individual metrics [%.*s]",
+                       STR_ARG(rest_shown_path(r)), STR_ARG(list));
     }
     *out = all ? (1U << n) - 1 : *out;
     return ERR_OK;

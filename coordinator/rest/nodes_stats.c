@@ -204,12 +204,12 @@ static enum err read_options(struct rest *r, struct nodes_rq *q)
     if (index_metric.p != NULL && (metric.n == 0 || str_is(metric, "_all"))) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                        "request [%.*s] contains index metrics [%.*s] but all stats requested",
-                       STR_ARG(r->http->path), STR_ARG(index_metric));
+                       STR_ARG(rest_shown_path(r)), STR_ARG(index_metric));
     }
     if (index_metric.p != NULL && (q->metrics >> S_INDICES & 1) == 0) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                        "request [%.*s] contains index metrics [%.*s] but indices stats not requested",
-                       STR_ARG(r->http->path), STR_ARG(index_metric));
+                       STR_ARG(rest_shown_path(r)), STR_ARG(index_metric));
     }
     if (level.p != NULL && !q->by_index && !q->by_shard && !str_is(level, "node")) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,

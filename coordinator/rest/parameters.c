@@ -235,6 +235,13 @@ static const char *const *known_names(struct rest *r)
     return r->asked;
 }
 
+struct str rest_shown_path(const struct rest *r)
+{
+    struct str shown;
+    struct errmsg em = {0};
+    return uri_decode(r->http->path, false, r->arena, &shown, &em) == ERR_OK ? shown : r->http->path;
+}
+
 /* Parameters that nobody asked for, by name, each with the names that it is like. */
 static void unrecognized(struct rest *r, struct str *names, unsigned n)
 {
@@ -255,7 +262,7 @@ static void unrecognized(struct rest *r, struct str *names, unsigned n)
                    hint);
     }
     err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "request [%.*s] contains unrecognized parameter%s: %.*s",
-            STR_ARG(r->http->path), kept > 1 ? "s" : "", STR_ARG(buf_view(&text)));
+            STR_ARG(rest_shown_path(r)), kept > 1 ? "s" : "", STR_ARG(buf_view(&text)));
     buf_fini(&text);
 }
 
@@ -279,11 +286,27 @@ bool rest_ready(struct rest *r)
     }
     if (ok && r->body.n > 0 && !r->body_read) {
         err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "request [%.*s %.*s] does not support having a body",
-                STR_ARG(r->http->method_name), STR_ARG(r->http->path));
+                STR_ARG(r->http->method_name), STR_ARG(rest_shown_path(r)));
         ok = false;
     }
     if (!ok) {
         rest_fail(r, NULL);
     }
     return ok;
+}
+
+bool rest_targets(struct rest *r, enum err e, const struct expand_options *o, const struct index_target **out,
+                  uint32_t *n)
+{
+    struct str expression = rest_param(r, "index");
+    if (e == ERR_OK && !rest_ready(r)) {
+        return false;
+    }
+    e = e == ERR_OK ? resolve_indices(r->state, expression, o, clock_wall_ms(r->co->o.clock), r->arena, out,
+                                      n, &r->em)
+                    : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    }
+    return e == ERR_OK;
 }

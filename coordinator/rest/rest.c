@@ -96,16 +96,21 @@ enum err rest_body_required(struct rest *r, const struct json **out)
 
 /* ---- errors ------------------------------------------------------------------------------------------------------------------ */
 
-/* One resource as a text, several as a list. */
+/* One resource as a text; several, which ", " parts, as a list. */
 static void write_resource(struct str ids, struct jsonw *w)
 {
-    bool many = str_find(ids, ',', 0) != SIZE_MAX;
+    bool many = false;
     jw_k(w, "resource.id");
-    if (many) {
-        jw_arr(w);
-    }
-    for (struct str rest = ids; rest.p != NULL;) {
-        jw_str(w, str_trim(str_cut(rest, ',', &rest)));
+    for (size_t at = 0, from = 0; at <= ids.n; at++) {
+        const bool end = at == ids.n;
+        if (end || (ids.p[at] == ',' && at + 1 < ids.n && ids.p[at + 1] == ' ')) {
+            if (!end && !many) {
+                jw_arr(w);
+                many = true;
+            }
+            jw_str(w, str_slice(ids, from, at));
+            from = at + 2;
+        }
     }
     if (many) {
         jw_arr_end(w);
@@ -586,6 +591,12 @@ static bool forms_offered(struct rest *r)
     return false;
 }
 
+/* The body without a byte order mark, which editors and shells put before texts. */
+static struct str without_mark(struct str body)
+{
+    return str_starts(body, STR("\xEF\xBB\xBF")) ? str_slice(body, 3, body.n) : body;
+}
+
 void coordinator_handle(void *coordinator, struct http_request *req)
 {
     struct coordinator *co = coordinator;
@@ -594,7 +605,8 @@ void coordinator_handle(void *coordinator, struct http_request *req)
         http_respond(req, 429, NULL, NULL, 0, NULL);
         return;
     }
-    *r = (struct rest){.co = co, .http = req, .arena = req->arena, .method = req->method, .body = req->body};
+    *r = (struct rest){
+        .co = co, .http = req, .arena = req->arena, .method = req->method, .body = without_mark(req->body)};
     r->start_ns = co->o.clock->mono_ns(co->o.clock->self);
     r->state = co->o.state(co->o.self);
     req->path = uri_text(req->path, r->arena);

@@ -162,6 +162,8 @@ enum err rest_other_type(struct rest *r, struct str type);
 enum err rest_check_preference(struct rest *r, struct str preference);
 /* Has a body of several lines a form that has such? false: it was refused, and answered. */
 bool rest_takes_lines(struct rest *r);
+/* The path as errors show it: decoded. */
+struct str rest_shown_path(const struct rest *r);
 /* true: go on. false: the request was refused for parameters that nobody used, or for a body that nobody read, and answered. */
 bool rest_ready(struct rest *r);
 /* The newest applied state as the request's; what it has of the old one stays valid. */
@@ -238,9 +240,17 @@ struct index_target {
 enum err resolve_indices(const struct cluster_state *s, struct str expression, const struct expand_options *o,
                          int64_t now_ms, struct arena *arena, const struct index_target **out, uint32_t *n,
                          struct errmsg *em);
+/* The indices of the request's path, once the request is known to be whole: e is what reading its parameters came to. false: it was
+ * refused, and answered. */
+bool rest_targets(struct rest *r, enum err e, const struct expand_options *o, const struct index_target **out,
+                  uint32_t *n);
 /* "<logs-{now/d}>" as the name that it means; any other name is itself. */
 enum err resolve_date_math(struct str name, int64_t now_ms, struct arena *arena, struct str *out,
                            struct errmsg *em);
+/* As resolve_indices, for a name that stands for one index: lists and patterns name none, an alias of several is refused. */
+enum err resolve_single(const struct cluster_state *s, struct str name, const struct expand_options *o,
+                        int64_t now_ms, struct arena *arena, const struct index_target **out,
+                        struct errmsg *em);
 /* ERR_INDEX_NOT_FOUND of a name that should stand for one index, as Elasticsearch words it. */
 enum err index_expression_missing(struct str name, struct errmsg *em);
 /* The one index that a document goes to: an index, or an alias with a write index. *auto_create: there is none, but it may be

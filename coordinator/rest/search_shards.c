@@ -215,15 +215,7 @@ static void search_shards(struct rest *r)
     o.unblocked = 1U << BLOCK_METADATA_READ;
     enum err e = rest_check_bool(r, "local");
     e = e == ERR_OK ? rest_index_options(r, &o) : e;
-    if (e == ERR_OK) {
-        e = resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t,
-                            &n, &r->em);
-    }
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_targets(r, e, &o, &t, &n)) {
         return;
     }
     struct asked q = {.r = r};

@@ -330,14 +330,14 @@ enum err stats_metrics(struct rest *r, struct str list, const char *what, unsign
         }
         if (i == ARRAY_LEN(sections)) {
             return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "request [%.*s] contains unrecognized %s: [%.*s]",
-                           STR_ARG(r->http->path), what, STR_ARG(name));
+                           STR_ARG(rest_shown_path(r)), what, STR_ARG(name));
         }
         *out |= 1U << i;
     }
     if (all && list.n > 0 && !single) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                       "request [%.*s] contains _all and individual metrics [%.*s]", STR_ARG(r->http->path),
-                       STR_ARG(list));
+                       "request [%.*s] contains _all and individual metrics [%.*s]",
+                       STR_ARG(rest_shown_path(r)), STR_ARG(list));
     }
     *out = all ? STATS_ALL : *out;
     return ERR_OK;

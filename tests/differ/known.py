@@ -6,7 +6,10 @@ import re
 NOT_OFFERED = re.compile(r"is not supported|are not supported|is not offered|script_lang not supported \[mustache\]")
 
 # Where Java fails by accident: Serai says what is wrong with the request.
-ACCIDENTS = {"null_pointer_exception", "class_cast_exception", "illegal_state_exception", "array_index_out_of_bounds_exception", "index_out_of_bounds_exception", "array_store_exception", "unsupported_operation_exception", "negative_array_size_exception", "string_index_out_of_bounds_exception"}
+ACCIDENTS = {"null_pointer_exception", "class_cast_exception", "not_x_content_exception", "illegal_state_exception", "array_index_out_of_bounds_exception", "index_out_of_bounds_exception", "array_store_exception", "unsupported_operation_exception", "negative_array_size_exception", "string_index_out_of_bounds_exception"}
+
+# Settings of the cluster that are null.
+NO_OBJECT = "Failed to parse object: expecting token of type [START_OBJECT] but found [VALUE_NULL]"
 
 # Queries that are not offered: _validate says that they are not valid, and not always why.
 MISSING_QUERIES = re.compile(r'"(more_like_this|terms_set|intervals|span_\w+|geo_shape|shape|common|percolate|rank_feature|has_child|has_parent|parent_id|field_masking_span)":')
@@ -38,7 +41,16 @@ def is_invalid_here(body, got):
 def is_accident(want, got):
     """500 by an accident of Java, where Serai has 400."""
     error = want[1].get("error") if isinstance(want[1], dict) else None
-    return want[0] == 500 and 400 <= got[0] < 500 and isinstance(error, dict) and any(c.get("type") in ACCIDENTS for c in causes(error))
+    return want[0] == 500 and 400 <= got[0] < 500 and isinstance(error, dict) and any(c.get("type") in ACCIDENTS or NO_OBJECT in str(c.get("reason")) for c in causes(error))
+
+
+UNKNOWN_PARAMETER = re.compile(r"contains unrecognized parameters?: \[")
+
+
+def is_twice_wrong(want, got):
+    """Refused by both, by one for a parameter that it does not know: the other names what else is wrong."""
+    texts = [json.dumps(a[1]) for a in (want, got)]
+    return want[0] == got[0] == 400 and sum(bool(UNKNOWN_PARAMETER.search(t)) for t in texts) == 1
 
 
 def causes(error):
@@ -68,7 +80,7 @@ def is_reordered(want, got):
 
 def is_set(want, got):
     """The same values, in the order of a set of Java's, which changes with each run."""
-    return all(isinstance(t, str) and "must be one of [[" in t for t in (want, got)) and sorted(re.findall(r"\w+", want)) == sorted(re.findall(r"\w+", got))
+    return all(isinstance(t, str) and ("must be one of [[" in t or "allowed: [" in t) for t in (want, got)) and sorted(re.findall(r"\w+", want)) == sorted(re.findall(r"\w+", got))
 
 
 def sorted_details(node):
@@ -248,7 +260,7 @@ def unnamed(want, got, diffs, body=None, path=""):
         return []
     if diffs and is_other_order(path, want[1], got[1]):
         return []
-    if diffs and (is_other_type(want, got) or is_refusal(want, got) or is_accident(want, got) or is_served(want, got) or is_better(want, got) or is_invalid_here(body, got) or is_null_pointer(want, got) or SHORT_PREFIX in json.dumps(want[1]).replace('\\"', '"')):
+    if diffs and (is_other_type(want, got) or is_twice_wrong(want, got) or is_refusal(want, got) or is_accident(want, got) or is_served(want, got) or is_better(want, got) or is_invalid_here(body, got) or is_null_pointer(want, got) or SHORT_PREFIX in json.dumps(want[1]).replace('\\"', '"')):
         return []
     return [d for d in diffs if not is_reordered_explanation(d[0], want[1], got[1]) and not is_other_field(d[0], want[1], got[1]) and not is_java_text(d[0], want[1], got[1]) and not is_java_frame(d[0], want[1], got[1]) and not is_other_token(d[0], body) and not is_range_column(d[0], want[1], got[1], body)
             and not is_other_end(d[0], want[1], got[1]) and not is_regex_text(d[0], want[1], got[1]) and not SIZE_IN_MEMORY.search(d[0]) and not is_first_store(d[0], want[1], got[1]) and not is_same_set(d[0], want[1], got[1]) and not (d[0].startswith("aggregations.") and lone_mins(body))]

@@ -1,0 +1,28 @@
+/* alias_actions.h - what a request about aliases asks for, before its indices are resolved. */
+#ifndef COORDINATOR_REST_ALIAS_ACTIONS_H
+#define COORDINATOR_REST_ALIAS_ACTIONS_H
+
+#include "coordinator/rest/meta.h"
+
+/* What one action says before its indices are resolved. */
+struct given_action {
+    enum alias_kind kind;
+    const struct str *indices, *aliases;
+    uint32_t n_indices, n_aliases;
+    struct alias_meta alias;
+    bool must_exist, empty;
+};
+
+/* What was asked, and the same for each index that it stands for. */
+struct action_list {
+    struct rest *r;
+    const struct given_action *given;
+    uint32_t n_given;
+    struct alias_action *v;
+    size_t n, cap;
+};
+
+/* Reads {"actions": [...]} into l->given, in the request's arena; errors are Elasticsearch's, with their places. */
+enum err alias_actions_read(struct rest *r, const struct json *body, struct action_list *l);
+
+#endif
