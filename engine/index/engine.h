@@ -201,12 +201,18 @@ struct engine_doc {
     struct str *ignored; /* names of fields that were not indexed; of documents in segments */
     uint32_t n_ignored;
     bool stores_more; /* of a document with a routing and ignored fields: it has stored fields of its own */
+    bool large;       /* engine_get_upto(): it is there, and its source was not read */
     uint32_t leaf;    /* engine_view_get(): where it is */
     doc_id doc;
 };
 /* Newest version, unrefreshed ones included; strings copied into `arena`. */
 enum err engine_get(struct engine *e, struct str id, bool want_source, struct arena *arena,
                     struct engine_doc *out, struct errmsg *em);
+/* The same, but a source that takes more than `bytes_max` to be read is left alone. */
+enum err engine_get_upto(struct engine *e, struct str id, bool want_source, size_t bytes_max,
+                         struct arena *arena, struct engine_doc *out, struct errmsg *em);
+/* segment_stored_max() of all segments. */
+size_t engine_stored_max(const struct engine *e);
 /* [any] What a view has. */
 enum err engine_view_get(const struct view *v, struct str id, bool want_source, struct arena *arena,
                          struct engine_doc *out, struct errmsg *em);

@@ -508,8 +508,33 @@ static enum err get_stored(const struct segment *s, doc_id doc, bool want_source
     return e == ERR_OK ? segment_damage(s, em) : e;
 }
 
+size_t engine_stored_max(const struct engine *e)
+{
+    size_t max = 0;
+    for (size_t i = 0; i < e->n_slots; i++) {
+        max = MAX_OF(max, segment_stored_max(e->slots[i]->segment));
+    }
+    return max;
+}
+
+static bool is_large(struct engine *e, const struct found *f, size_t bytes_max)
+{
+    struct str source, routing;
+    if (f->place == PLACE_SLOT) {
+        return segment_stored_max(f->slot->segment) > bytes_max / 255
+               && stored_bytes(f->slot->segment, f->doc) > bytes_max;
+    }
+    return index_buffer_stored(e->buffer, f->doc, &source, &routing) && source.n > bytes_max;
+}
+
 enum err engine_get(struct engine *e, struct str id, bool want_source, struct arena *arena,
                     struct engine_doc *out, struct errmsg *em)
+{
+    return engine_get_upto(e, id, want_source, SIZE_MAX, arena, out, em);
+}
+
+enum err engine_get_upto(struct engine *e, struct str id, bool want_source, size_t bytes_max,
+                         struct arena *arena, struct engine_doc *out, struct errmsg *em)
 {
     int64_t since = e->clock->mono_ns(e->clock->self);
     *out = (struct engine_doc){0};
@@ -523,6 +548,10 @@ enum err engine_get(struct engine *e, struct str id, bool want_source, struct ar
     if (r == ERR_OK && (f.place == PLACE_BUFFER || f.place == PLACE_SLOT)) {
         *out = (struct engine_doc){
             .found = true, .seq_no = f.seq_no, .primary_term = f.primary_term, .version = f.version};
+        if (want_source && bytes_max < SIZE_MAX && is_large(e, &f, bytes_max)) {
+            out->large = true;
+            return ERR_OK;
+        }
         r = f.place == PLACE_BUFFER ? get_buffered(e, &f, want_source, arena, out, em)
                                     : get_stored(f.slot->segment, f.doc, want_source, arena, out, em);
     }

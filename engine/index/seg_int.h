@@ -95,6 +95,8 @@ struct stored_meta {
     const uint8_t *offsets;    /* u64 a block, and the end */
     const uint8_t *data;
     size_t data_n;
+    size_t
+        block_max; /* bytes of the largest block, packed; of very many blocks, of the average one. A hint: nothing is verified */
 };
 
 struct ids_meta {

@@ -392,6 +392,10 @@ void stored_reader_fini(struct stored_reader *r);
 enum err stored_read(struct stored_reader *r, doc_id doc, unsigned want, struct arena *arena,
                      struct stored_doc *out, struct errmsg *em);
 
+/* How large a document may be that is stored here, about, and how large that one is: bytes to be read for it, packed and not. */
+size_t segment_stored_max(const struct segment *s);
+size_t stored_bytes(const struct segment *s, doc_id doc);
+
 /* ---- completion
  * --------------------------------------------------------------------------------------------- */
 

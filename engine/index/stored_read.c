@@ -5,6 +5,17 @@
 #include "engine/index/stored_int.h"
 
 #define BLOCK_BYTES_MAX ((uint32_t)INT32_MAX)
+#define BLOCKS_SCANNED  16384 /* their places are 128 KiB */
+
+static size_t block_max(const struct stored_meta *m)
+{
+    size_t max = m->n_blocks > 0 ? m->data_n / m->n_blocks : 0;
+    for (uint32_t i = 0; m->n_blocks <= BLOCKS_SCANNED && i < m->n_blocks; i++) {
+        uint64_t from = load_u64(m->offsets + 8 * (size_t)i), to = load_u64(m->offsets + 8 * (size_t)(i + 1));
+        max = MAX_OF(max, to > from ? (size_t)(to - from) : 0);
+    }
+    return max;
+}
 
 bool stored_meta_read(struct stored_meta *m, const struct segment *s, struct bytes_in *meta)
 {
@@ -23,7 +34,13 @@ bool stored_meta_read(struct stored_meta *m, const struct segment *s, struct byt
     m->data_n = (size_t)data_n;
     m->offsets = m->section.p + at;
     m->first_docs = m->offsets + 8 * (n_blocks + 1);
+    m->block_max = block_max(m);
     return true;
+}
+
+size_t segment_stored_max(const struct segment *s)
+{
+    return s->stored.block_max;
 }
 
 bool ids_meta_read(struct ids_meta *m, const struct segment *s, struct bytes_in *meta)
@@ -129,6 +146,17 @@ static enum err load_block(struct stored_reader *r, uint32_t block, struct errms
     r->bytes.n = raw_n;
     r->block = block;
     return ERR_OK;
+}
+
+size_t stored_bytes(const struct segment *s, doc_id doc)
+{
+    const struct stored_meta *m = &s->stored;
+    size_t index_n = m->section.n - (size_t)(m->offsets - m->section.p);
+    if (m->n_blocks == 0 || doc >= s->doc_count || !seg_check(s, m->offsets, index_n)) {
+        return 0; /* who reads it says what is wrong */
+    }
+    uint64_t from = load_u64(m->offsets + 8 * (size_t)block_of(m, doc));
+    return from + 4 <= m->data_n && seg_check(s, m->data + from, 4) ? load_u32(m->data + from) : 0;
 }
 
 enum err stored_record(struct stored_reader *r, doc_id doc, struct str *record, struct errmsg *em)

@@ -5,6 +5,8 @@
 #define TEXT_BYTES_MAX 2048 /* of a request: queries may take longer to read than to run */
 #define HIT_COST       500  /* of a hit that is read and printed */
 #define BARE_HIT_COST  16   /* of one that shows nothing that is stored */
+#define STORED_BYTES_MAX \
+    (64 * KIB) /* packed, of what a hit may have to be read of: more takes longer than such a search */
 #define SKIP_RATIO     8 /* a single term's documents to those looked at, where its total is known beforehand */
 #define COUNT_RATIO    8 /* a document that is only counted costs so much less than one that is scored */
 #define POSITIONS_COST 4 /* a document whose positions are read */
@@ -254,13 +256,25 @@ static bool plain_query(const struct json *q, unsigned depth)
     return str_is(kind, "function_score") && plain_functions(body, depth);
 }
 
+/* Does it take long to read any of the documents? */
+static bool stores_much(const struct view *v)
+{
+    for (uint32_t i = 0; i < v->n_leaves; i++) {
+        if (segment_stored_max(v->leaves[i].segment) > STORED_BYTES_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uint64_t search_cost(const struct search_context *cx, const struct query **q)
 {
     const struct search_source *s = cx->source;
     const struct view *v = cx->shard->view;
     struct errmsg em;
     *q = NULL;
-    if (!is_plain(cx) || (s->query != NULL && !plain_query(s->query, 0))) {
+    if (!is_plain(cx) || (s->query != NULL && !plain_query(s->query, 0))
+        || (s->size > 0 && !s->stored_none && stores_much(v))) {
         return SEARCH_COST_UNKNOWN;
     }
     err_clear(&em);

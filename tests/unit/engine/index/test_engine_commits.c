@@ -370,6 +370,31 @@ START_TEST(a_log_without_an_id)
 }
 END_TEST
 
+/* A source beyond what the caller wants to read is there, and left alone: in the buffer and in a segment. */
+START_TEST(a_source_of_more_than_was_asked_for)
+{
+    rig_init(&rig, 1);
+    rig_open(&rig, ENGINE_CREATE);
+    index_one(1, 7);
+    for (int round = 0; round < 2; round++) {
+        static const size_t max[] = {4, 100000, SIZE_MAX};
+        for (size_t i = 0; i < ARRAY_LEN(max); i++) {
+            struct arena a;
+            struct engine_doc doc;
+            arena_init(&a, NULL, ARENA_UNLIMITED);
+            ck_assert_int_eq(engine_get_upto(rig.e, STR("id-1"), true, max[i], &a, &doc, NULL), ERR_OK);
+            ck_assert(doc.found && doc.large == (i == 0) && (doc.source.n > 0) == (i > 0));
+            ck_assert_int_eq(engine_get_upto(rig.e, STR("id-1"), false, max[i], &a, &doc, NULL), ERR_OK);
+            ck_assert(doc.found && !doc.large);
+            arena_fini(&a);
+        }
+        ck_assert_int_eq(engine_refresh(rig.e, NULL, NULL), ERR_OK);
+        ck_assert_uint_gt(engine_stored_max(rig.e), 4);
+    }
+    rig_fini(&rig);
+}
+END_TEST
+
 /* A mark that cannot be written is a failure of the disk: without it nobody would miss what comes before it. */
 START_TEST(a_mark_that_is_not_written)
 {
@@ -399,6 +424,7 @@ int main(void)
     tcase_add_test(c, living_documents_of_another_time);
     tcase_add_test(c, a_log_of_another_copy);
     tcase_add_test(c, a_log_without_an_id);
+    tcase_add_test(c, a_source_of_more_than_was_asked_for);
     tcase_add_test(c, a_mark_that_is_not_written);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
