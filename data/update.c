@@ -129,9 +129,10 @@ enum err source_get_object(const struct write_item *item, struct str source, str
     jw_ki64(w, "_seq_no", item->seq_no);
     jw_ki64(w, "_primary_term", item->primary_term);
     jw_kbool(w, "found", true);
-    if (f.enabled && source.n > 0) {
+    bool whole = f.n_includes == 0 && f.n_excludes == 0;
+    if (f.enabled && source.n > 0 && !(whole && item->outcome == WRITE_DELETED)) { /* parts are shown */
         jw_k(w, "_source");
-        if (f.n_includes == 0 && f.n_excludes == 0) {
+        if (whole) {
             jw_raw(w, source);
         } else {
             struct json tree;

@@ -1,5 +1,5 @@
 /* Methods of lists, sets, arrays and streams. */
-#include "engine/script/vm.h"
+#include "engine/script/collectors.h"
 
 #include <math.h>
 
@@ -420,132 +420,6 @@ METHOD(sorted)
     return e == ERR_OK ? sort_list(m, out->list, n > 0 ? a[0] : sv_null()) : e;
 }
 
-/* ---- functions over all ---- */
-
-METHOD(for_each)
-{
-    struct sv ignored;
-    enum err e = ERR_OK;
-    (void)n;
-    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
-        e = call1(m, a[0], self.list->v[i], &ignored);
-    }
-    *out = sv_null();
-    return e;
-}
-
-METHOD(map)
-{
-    enum err e = vm_list(m, self.list->form == LIST_STREAM ? LIST_STREAM : LIST_LIST, out);
-    (void)n;
-    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
-        struct sv v;
-        e = call1(m, a[0], self.list->v[i], &v);
-        e = e == ERR_OK ? vm_push(m, out->list, v) : e;
-    }
-    return e;
-}
-
-METHOD(filter)
-{
-    enum err e = vm_list(m, self.list->form == LIST_STREAM ? LIST_STREAM : LIST_LIST, out);
-    (void)n;
-    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
-        bool is = false;
-        struct sv v = self.list->v[i];
-        e = test(m, a[0], v, &is);
-        e = e == ERR_OK && is ? vm_push(m, out->list, v) : e;
-    }
-    return e;
-}
-
-/* Is there one for which f is `want`? */
-static enum err seek(struct script_run *m, const struct sv_list *l, struct sv f, bool want, bool *out,
-                     struct sv *which)
-{
-    enum err e = ERR_OK;
-    *out = false;
-    for (uint32_t i = 0; i < l->n && e == ERR_OK && !*out; i++) {
-        bool is = false;
-        struct sv v = l->v[i];
-        e = test(m, f, v, &is);
-        *out = e == ERR_OK && is == want;
-        if (*out && which != NULL) {
-            *which = v;
-        }
-    }
-    return e;
-}
-
-METHOD(any)
-{
-    bool r = false;
-    (void)n;
-    enum err e = seek(m, self.list, a[0], true, &r, NULL);
-    *out = sv_bool(r);
-    return e;
-}
-
-METHOD(every)
-{
-    bool r = false;
-    (void)n;
-    enum err e = seek(m, self.list, a[0], false, &r, NULL);
-    *out = sv_bool(!r);
-    return e;
-}
-
-METHOD(none)
-{
-    bool r = false;
-    (void)n;
-    enum err e = seek(m, self.list, a[0], true, &r, NULL);
-    *out = sv_bool(!r);
-    return e;
-}
-
-METHOD(find)
-{
-    bool r = false;
-    (void)n;
-    *out = sv_null();
-    return seek(m, self.list, a[0], true, &r, out);
-}
-
-/* Streams of whole numbers sum to them; lists, painless's own way, to a double. */
-METHOD(sum)
-{
-    struct sv total = self.list->form == LIST_STREAM ? sv_int(0) : sv_double(0);
-    enum err e = ERR_OK;
-    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
-        struct sv v = self.list->v[i];
-        e = n > 0 ? call1(m, a[0], v, &v) : ERR_OK;
-        e = e == ERR_OK ? vm_binary(m, OP_ADD, total, v, &total) : e;
-    }
-    *out = total;
-    return e;
-}
-
-static enum err optional(struct script_run *m, bool has, struct sv v, struct sv *out)
-{
-    enum err e = vm_list(m, LIST_LIST, out);
-    out->kind = SV_OPTIONAL;
-    return e == ERR_OK && has ? vm_push(m, out->list, v) : e;
-}
-
-METHOD(average)
-{
-    double total = 0;
-    enum err e = ERR_OK;
-    (void)a, (void)n;
-    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
-        double v = 0;
-        e = vm_arg_num(m, self.list->v[i], &v);
-        total += v;
-    }
-    return e == ERR_OK ? optional(m, self.list->n > 0, sv_double(total / self.list->n), out) : e;
-}
-
 static enum err extreme(struct script_run *m, const struct sv_list *l, struct sv by, int sign, struct sv *out)
 {
     struct sorter s = {.m = m, .by = by};
@@ -555,7 +429,7 @@ static enum err extreme(struct script_run *m, const struct sv_list *l, struct sv
             best = l->v[i];
         }
     }
-    return s.e == ERR_OK ? optional(m, l->n > 0, best, out) : s.e;
+    return s.e == ERR_OK ? optional_of(m, l->n > 0, best, out) : s.e;
 }
 
 METHOD(max)
@@ -566,12 +440,6 @@ METHOD(max)
 METHOD(min)
 {
     return extreme(m, self.list, n > 0 ? a[0] : sv_null(), -1, out);
-}
-
-METHOD(find_first)
-{
-    (void)a, (void)n;
-    return optional(m, self.list->n > 0, self.list->n > 0 ? self.list->v[0] : sv_null(), out);
 }
 
 METHOD(distinct)
@@ -605,69 +473,6 @@ METHOD(skip)
     return e == ERR_OK ? copy(m, self.list, from, self.list->n, LIST_STREAM, out) : e;
 }
 
-METHOD(join)
-{
-    struct str sep = STR("");
-    struct buf b;
-    enum err e = n > 0 ? vm_arg_str(m, a[0], &sep) : ERR_OK;
-    buf_init(&b, NULL, m->limits.bytes_max);
-    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
-        struct str one;
-        e = vm_text(m, self.list->v[i], &one);
-        buf_str(&b, i > 0 ? sep : STR(""));
-        buf_str(&b, e == ERR_OK ? one : STR(""));
-    }
-    e = e == ERR_OK ? (b.failed ? vm_no_memory(m) : vm_str(m, buf_view(&b), out)) : e;
-    buf_fini(&b);
-    return e;
-}
-
-/* collect(Collectors.x()) is painless's map with a function, or one of the collectors, which are plain
- * functions too. */
-METHOD(collect)
-{
-    if (self.list->form == LIST_STREAM) {
-        return vm_call(m, a[0], &self, 1, out);
-    }
-    return map(m, self, a, n, out);
-}
-
-METHOD(reduce)
-{
-    struct sv total = a[0];
-    enum err e = ERR_OK;
-    (void)n;
-    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
-        struct sv args[2] = {total, self.list->v[i]};
-        e = vm_call(m, a[1], args, 2, &total);
-    }
-    *out = total;
-    return e;
-}
-
-METHOD(group_by)
-{
-    (void)n;
-    enum err e = ERR_OK;
-    *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(&m->mem)};
-    if (out->map == NULL) {
-        return vm_no_memory(m);
-    }
-    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
-        struct sv key, group, v = self.list->v[i];
-        e = call1(m, a[0], v, &key);
-        struct sv *there = e == ERR_OK ? sv_map_get(out->map, key) : NULL;
-        if (e == ERR_OK && there == NULL) {
-            e = vm_list(m, LIST_LIST, &group);
-            e = e == ERR_OK && !sv_map_put(&m->mem, out->map, key, group) ? vm_no_memory(m) : e;
-        } else if (there != NULL) {
-            group = *there;
-        }
-        e = e == ERR_OK ? vm_push(m, group.list, v) : e;
-    }
-    return e;
-}
-
 enum err methods_list(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
                       struct sv *out, bool *found)
 {
@@ -691,33 +496,13 @@ enum err methods_list(struct script_run *m, struct sv self, struct str name, str
                                           {"removeIf", 1, remove_if},
                                           {"removeAll", 1, remove_if},
                                           {"retainAll", 1, retain_all},
-                                          {"forEach", 1, for_each},
-                                          {"each", 1, for_each},
                                           {"iterator", 0, iterator},
                                           {"subList", 2, sub_list},
                                           {"stream", 0, stream},
                                           {"toArray", -1, to_array},
                                           {"asList", 0, to_list},
                                           {"toList", 0, to_list},
-                                          {"map", 1, map},
-                                          {"mapToInt", 1, map},
-                                          {"mapToLong", 1, map},
-                                          {"mapToDouble", 1, map},
-                                          {"mapToObj", 1, map},
                                           {"boxed", 0, stream},
-                                          {"filter", 1, filter},
-                                          {"findAll", 1, filter},
-                                          {"anyMatch", 1, any},
-                                          {"any", 1, any},
-                                          {"allMatch", 1, every},
-                                          {"every", 1, every},
-                                          {"noneMatch", 1, none},
-                                          {"find", 1, find},
-                                          {"findFirst", 0, find_first},
-                                          {"findAny", 0, find_first},
-                                          {"sum", 0, sum},
-                                          {"sum", 1, sum},
-                                          {"average", 0, average},
                                           {"max", 0, max},
                                           {"max", 1, max},
                                           {"min", 0, min},
@@ -727,10 +512,7 @@ enum err methods_list(struct script_run *m, struct sv self, struct str name, str
                                           {"sorted", 0, sorted},
                                           {"sorted", 1, sorted},
                                           {"limit", 1, limit},
-                                          {"skip", 1, skip},
-                                          {"join", 1, join},
-                                          {"collect", 1, collect},
-                                          {"reduce", 2, reduce},
-                                          {"groupBy", 1, group_by}};
-    return vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
+                                          {"skip", 1, skip}};
+    enum err e = vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
+    return e == ERR_OK && !*found ? methods_stream(m, self, name, a, n, out, found) : e;
 }

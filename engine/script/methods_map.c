@@ -286,6 +286,110 @@ METHOD(map_for_each)
     return e;
 }
 
+/* ---- painless's own: functions of a key and its value ---- */
+
+enum over { OVER_EACH, OVER_COLLECT, OVER_COUNT, OVER_EVERY, OVER_FIND, OVER_FIND_ALL };
+
+/* Takes what a function gave for one entry; *done ends the walk. */
+static enum err take(struct script_run *m, struct sv map, uint32_t i, enum over what, struct sv given,
+                     struct sv *out, bool *done)
+{
+    const struct sv_map_entry *entry = &map.map->e[i];
+    bool is = false;
+    if (what == OVER_EACH) {
+        return ERR_OK;
+    }
+    if (what == OVER_COLLECT) {
+        return vm_push(m, out->list, given);
+    }
+    enum err e = vm_arg_bool(m, given, &is);
+    if (e != ERR_OK) {
+        return e;
+    }
+    switch (what) {
+    case OVER_COUNT:
+        out->i += is;
+        return ERR_OK;
+    case OVER_EVERY:
+        out->b = is;
+        *done = !is;
+        return ERR_OK;
+    case OVER_FIND:
+        *out = is ? (struct sv){.kind = SV_ENTRY, .aux = i, .map = map.map} : sv_null();
+        *done = is;
+        return ERR_OK;
+    default:
+        return is ? put(m, out->map, entry->key, entry->value) : ERR_OK;
+    }
+}
+
+static enum err over_entries(struct script_run *m, struct sv self, struct sv f, enum over what,
+                             struct sv *out)
+{
+    enum err e = sv_map_arrange(self.map) ? ERR_OK : vm_no_memory(m);
+    uint32_t all = self.map->n;
+    bool done = false;
+    *out = what == OVER_COUNT ? sv_int(0) : what == OVER_EVERY ? sv_bool(true) : sv_null();
+    if (e == ERR_OK && what == OVER_COLLECT) {
+        e = vm_list(m, LIST_LIST, out);
+    } else if (e == ERR_OK && what == OVER_FIND_ALL) {
+        *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(&m->mem)};
+        if (out->map == NULL) {
+            return vm_no_memory(m);
+        }
+        out->map->sorted = self.map->sorted;
+        out->map->hashed = self.map->hashed;
+    }
+    for (uint32_t i = 0; i < all && e == ERR_OK && !done; i++) {
+        struct sv args[2] = {self.map->e[i].key, self.map->e[i].value}, given;
+        e = vm_call(m, f, args, 2, &given);
+        if (e == ERR_OK && self.map->n != all) {
+            return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "%s", "");
+        }
+        e = e == ERR_OK ? take(m, self, i, what, given, out, &done) : e;
+    }
+    if (e == ERR_OK && what == OVER_EACH) {
+        *out = self;
+    }
+    return e;
+}
+
+METHOD(map_each)
+{
+    (void)n;
+    return over_entries(m, self, a[0], OVER_EACH, out);
+}
+
+METHOD(map_collect)
+{
+    (void)n;
+    return over_entries(m, self, a[0], OVER_COLLECT, out);
+}
+
+METHOD(map_count)
+{
+    (void)n;
+    return over_entries(m, self, a[0], OVER_COUNT, out);
+}
+
+METHOD(map_every)
+{
+    (void)n;
+    return over_entries(m, self, a[0], OVER_EVERY, out);
+}
+
+METHOD(map_find)
+{
+    (void)n;
+    return over_entries(m, self, a[0], OVER_FIND, out);
+}
+
+METHOD(map_find_all)
+{
+    (void)n;
+    return over_entries(m, self, a[0], OVER_FIND_ALL, out);
+}
+
 enum err methods_map(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
                      struct sv *out, bool *found)
 {
@@ -313,6 +417,12 @@ enum err methods_map(struct script_run *m, struct sv self, struct str name, stru
                                           {"lastKey", 0, map_last_key},
                                           {"firstEntry", 0, map_first_entry},
                                           {"lastEntry", 0, map_last_entry},
-                                          {"forEach", 1, map_for_each}};
+                                          {"forEach", 1, map_for_each},
+                                          {"each", 1, map_each},
+                                          {"collect", 1, map_collect},
+                                          {"count", 1, map_count},
+                                          {"every", 1, map_every},
+                                          {"find", 1, map_find},
+                                          {"findAll", 1, map_find_all}};
     return vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
 }

@@ -1,4 +1,5 @@
 /* Methods of points, numbers and the rest, and those that every object has. */
+#include "engine/script/collectors.h"
 #include "engine/script/time.h"
 
 #include "common/base/utf8.h"
@@ -104,6 +105,55 @@ METHOD(optional_or)
     return ERR_OK;
 }
 
+METHOD(optional_or_get)
+{
+    (void)n;
+    if (self.list->n > 0) {
+        *out = self.list->v[0];
+        return ERR_OK;
+    }
+    return vm_call(m, a[0], NULL, 0, out);
+}
+
+METHOD(optional_if_present)
+{
+    (void)n;
+    struct sv ignored;
+    *out = sv_null();
+    return self.list->n > 0 ? vm_call(m, a[0], self.list->v, 1, &ignored) : ERR_OK;
+}
+
+METHOD(optional_map)
+{
+    struct sv v = sv_null();
+    (void)n;
+    enum err e = self.list->n > 0 ? vm_call(m, a[0], self.list->v, 1, &v) : ERR_OK;
+    return e == ERR_OK ? optional_of(m, v.kind != SV_NULL, v, out) : e;
+}
+
+METHOD(optional_flat_map)
+{
+    (void)n;
+    *out = self;
+    return self.list->n > 0 ? vm_call(m, a[0], self.list->v, 1, out) : ERR_OK;
+}
+
+METHOD(optional_filter)
+{
+    bool is = false;
+    struct sv v;
+    (void)n;
+    enum err e = self.list->n > 0 ? vm_call(m, a[0], self.list->v, 1, &v) : ERR_OK;
+    e = e == ERR_OK && self.list->n > 0 ? vm_arg_bool(m, v, &is) : e;
+    return e == ERR_OK ? optional_of(m, is, is ? self.list->v[0] : sv_null(), out) : e;
+}
+
+METHOD(func_reversed)
+{
+    (void)a, (void)n;
+    return comparator_reversed(m, self, out);
+}
+
 METHOD(enum_value)
 {
     (void)a, (void)n, (void)m;
@@ -121,39 +171,6 @@ METHOD(enum_ordinal)
 METHOD(func_call)
 {
     return vm_call(m, self, a, n, out);
-}
-
-METHOD(builder_append)
-{
-    struct str text;
-    struct sv_builder *b = self.builder;
-    (void)n;
-    enum err e = vm_text(m, a[0], &text);
-    if (e == ERR_OK && b->n + text.n + 1 > b->cap) {
-        size_t cap = MAX_OF(b->cap * 2, b->n + text.n + 64);
-        char *p = arena_alloc(&m->mem, cap);
-        if (p == NULL) {
-            return vm_no_memory(m);
-        }
-        if (b->n > 0) {
-            memcpy(p, b->p, b->n);
-        }
-        b->p = p;
-        b->cap = cap;
-    }
-    if (e == ERR_OK && text.n > 0) {
-        memcpy(b->p + b->n, text.p, text.n);
-        b->n += text.n;
-    }
-    *out = self;
-    return e == ERR_OK ? vm_spend(m, text.n / 32) : e;
-}
-
-METHOD(builder_length)
-{
-    (void)a, (void)n, (void)m;
-    *out = sv_int((int32_t)utf16_length(str_mk(self.builder->p, self.builder->n)));
-    return ERR_OK;
 }
 
 METHOD(pattern_matcher)
@@ -397,6 +414,12 @@ static const struct kind_method small[] = {{SV_GEO, {"getLat", 0, geo_lat}},
                                            {SV_OPTIONAL, {"getAsDouble", 0, optional_get}},
                                            {SV_OPTIONAL, {"isPresent", 0, optional_present}},
                                            {SV_OPTIONAL, {"orElse", 1, optional_or}},
+                                           {SV_OPTIONAL, {"orElseGet", 1, optional_or_get}},
+                                           {SV_OPTIONAL, {"ifPresent", 1, optional_if_present}},
+                                           {SV_OPTIONAL, {"map", 1, optional_map}},
+                                           {SV_OPTIONAL, {"flatMap", 1, optional_flat_map}},
+                                           {SV_OPTIONAL, {"filter", 1, optional_filter}},
+                                           {SV_FUNC, {"reversed", 0, func_reversed}},
                                            {SV_ENUM, {"getValue", 0, enum_value}},
                                            {SV_ENUM, {"ordinal", 0, enum_ordinal}},
                                            {SV_ENUM, {"name", 0, to_string}},
@@ -409,8 +432,6 @@ static const struct kind_method small[] = {{SV_GEO, {"getLat", 0, geo_lat}},
                                            {SV_FUNC, {"applyAsInt", -1, func_call}},
                                            {SV_FUNC, {"applyAsLong", -1, func_call}},
                                            {SV_FUNC, {"applyAsDouble", -1, func_call}},
-                                           {SV_BUILDER, {"append", 1, builder_append}},
-                                           {SV_BUILDER, {"length", 0, builder_length}},
                                            {SV_PATTERN, {"matcher", 1, pattern_matcher}},
                                            {SV_PATTERN, {"split", 1, pattern_split}},
                                            {SV_MATCHER, {"matches", 0, matcher_matches}},

@@ -3,6 +3,7 @@
 
 #include "common/base/stop.h"
 
+#include "common/base/base64.h"
 #include "common/base/utf8.h"
 
 #include <unicode/uchar.h>
@@ -311,17 +312,70 @@ METHOD(repeat)
     return e;
 }
 
-/* What Collectors.joining(separator) makes of a stream. */
-METHOD(join_stream)
+METHOD(encode_base64)
 {
+    struct buf b;
+    (void)a, (void)n;
+    buf_init(&b, NULL, m->limits.bytes_max);
+    base64_put(self.s, &b);
+    for (size_t i = b.n; i % 4 != 0 && !b.failed; i++) {
+        buf_char(&b, '=');
+    }
+    enum err e = b.failed ? vm_no_memory(m) : vm_str(m, buf_view(&b), out);
+    buf_fini(&b);
+    return e;
+}
+
+METHOD(decode_base64)
+{
+    char *bytes = arena_alloc(&m->mem, self.s.n + 1);
+    size_t k = 0;
+    (void)a, (void)n;
+    if (bytes == NULL) {
+        return vm_no_memory(m);
+    }
+    if (!base64_decode(self.s, bytes, &k)) {
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "Illegal base64 character %x",
+                       (unsigned)(unsigned char)self.s.p[k]);
+    }
+    *out = sv_str(str_mk(bytes, k));
+    return utf8_valid(out->s) ? vm_spend(m, k / 32)
+                              : err_set(m->em, ERR_ILLEGAL_ARGUMENT, "the bytes are no text in UTF-8");
+}
+
+METHOD(compare_ignore_case)
+{
+    struct sv other = a[0], mine = self;
+    enum err e = lower(m, self, NULL, 0, &mine);
     (void)n;
-    return vm_method(m, a[0], STR("join"), &self, 1, out);
+    if (e == ERR_OK && other.kind == SV_STR) {
+        e = lower(m, a[0], NULL, 0, &other);
+    }
+    return e == ERR_OK ? compare_to(m, mine, &other, 1, out) : e;
+}
+
+METHOD(code_point_at)
+{
+    enum err e = char_at(m, self, a, n, out);
+    out->kind = e == ERR_OK ? SV_INT : out->kind;
+    return e;
+}
+
+/* A stream of numbers. */
+METHOD(chars)
+{
+    (void)a, (void)n;
+    enum err e = vm_list(m, LIST_STREAM, out);
+    for (size_t at = 0; at < self.s.n && e == ERR_OK;) {
+        e = vm_push(m, out->list, sv_int((int32_t)utf8_next(self.s, &at)));
+    }
+    return e;
 }
 
 static const struct method table[] = {{"length", 0, length},
                                       {"isEmpty", 0, is_empty},
                                       {"charAt", 1, char_at},
-                                      {"codePointAt", 1, char_at},
+                                      {"codePointAt", 1, code_point_at},
                                       {"substring", 1, substring},
                                       {"substring", 2, substring},
                                       {"subSequence", 2, substring},
@@ -345,7 +399,10 @@ static const struct method table[] = {{"length", 0, length},
                                       {"replaceAll", 2, replace_all},
                                       {"replaceFirst", 2, replace_first},
                                       {"repeat", 1, repeat},
-                                      {"#joinStream", 1, join_stream}};
+                                      {"encodeBase64", 0, encode_base64},
+                                      {"decodeBase64", 0, decode_base64},
+                                      {"compareToIgnoreCase", 1, compare_ignore_case},
+                                      {"chars", 0, chars}};
 
 enum err methods_str(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
                      struct sv *out, bool *found)

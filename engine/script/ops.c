@@ -596,6 +596,9 @@ static enum err dispatch(struct script_run *m, struct sv self, struct str name, 
     case SV_INSTANT:
         e = methods_date(m, self, name, args, n, out, found);
         break;
+    case SV_BUILDER:
+        e = methods_builder(m, self, name, args, n, out, found);
+        break;
     case SV_LOCAL:
         e = methods_local(m, self, name, args, n, out, found);
         break;

@@ -1,4 +1,5 @@
 /* Static methods, constants and constructors of the classes that scripts may name. */
+#include "engine/script/collectors.h"
 #include "engine/script/time.h"
 
 #include "common/base/coerce.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <unicode/uchar.h>
 
-static enum err not_found(struct script_run *m, enum type_id type, struct str name, uint32_t n)
+enum err vm_no_static(struct script_run *m, enum type_id type, struct str name, uint32_t n)
 {
     return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "static method [%s, %.*s/%u] not found",
                    type_java((struct type){.id = type}).s, STR_ARG(name), n);
@@ -82,7 +83,7 @@ static enum err math_one(struct script_run *m, struct str name, struct sv v, str
             return ERR_OK;
         }
     }
-    return not_found(m, TYPE_MATH, name, 1);
+    return vm_no_static(m, TYPE_MATH, name, 1);
 }
 
 static enum err math_two(struct script_run *m, struct str name, struct sv a, struct sv b, struct sv *out)
@@ -124,7 +125,7 @@ static enum err math_two(struct script_run *m, struct str name, struct sv a, str
             return ERR_OK;
         }
     }
-    return not_found(m, TYPE_MATH, name, 2);
+    return vm_no_static(m, TYPE_MATH, name, 2);
 }
 
 /* ---- boxes ---- */
@@ -157,6 +158,54 @@ static enum err parse_number(struct script_run *m, enum sv_kind kind, struct str
     return ERR_OK;
 }
 
+/* Digits of so many bits each, without zeros at the front. */
+static enum err in_bits(struct script_run *m, uint64_t v, unsigned bits, struct sv *out)
+{
+    char digits[65];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (char)('0' + (v & ((1U << bits) - 1)));
+        v >>= bits;
+    } while (v != 0);
+    return vm_str(m, str_mk(digits + at, sizeof(digits) - at), out);
+}
+
+/* parseInt("ff", 16) */
+static enum err parse_radix(struct script_run *m, enum sv_kind kind, struct sv *a, struct sv *out)
+{
+    struct str text;
+    int64_t radix = 10;
+    __extension__ __int128 v = 0;
+    enum err e = vm_arg_str(m, a[0], &text);
+    e = e == ERR_OK ? vm_arg_i64(m, a[1], &radix) : e;
+    if (e == ERR_OK && (radix < 2 || radix > 36)) {
+        return err_set(m->em, ERR_NUMBER_FORMAT, "radix %lld %s Character.%s_RADIX", (long long)radix,
+                       radix < 2 ? "less than" : "greater than", radix < 2 ? "MIN" : "MAX");
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    bool minus = text.n > 1 && text.p[0] == '-';
+    bool sign = minus || (text.n > 1 && text.p[0] == '+');
+    bool ok = text.n > 0 && text.n < 70;
+    for (size_t i = sign ? 1 : 0; ok && i < text.n; i++) {
+        char c = text.p[i];
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'z' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'Z' ? c - 'A' + 10
+                                           : 36;
+        v = v * radix + digit;
+        ok = digit < radix && v <= (kind == SV_INT ? (int64_t)INT32_MAX + minus : INT64_MAX);
+    }
+    *out = (struct sv){.kind = kind, .i = minus ? -(int64_t)v : (int64_t)v};
+    if (!ok && radix == 10) {
+        return bad_number(m, text);
+    }
+    return ok ? ERR_OK
+              : err_set(m->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\" under radix %lld",
+                        STR_ARG(text), (long long)radix);
+}
+
 static enum err box(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
                     struct sv *out)
 {
@@ -175,8 +224,14 @@ static enum err box(struct script_run *m, enum type_id type, struct str name, st
     if (n == 2 && str_is(name, "sum")) {
         return vm_binary(m, OP_ADD, a[0], a[1], out);
     }
+    if (n == 2 && str_starts(name, STR("parse")) && (kind == SV_INT || kind == SV_LONG)) {
+        return parse_radix(m, kind, a, out);
+    }
     if (n != 1) {
-        return not_found(m, type, name, n);
+        return vm_no_static(m, type, name, n);
+    }
+    if ((str_is(name, "toBinaryString") || str_is(name, "toOctalString")) && sv_is_whole(a[0])) {
+        return in_bits(m, kind == SV_LONG ? (uint64_t)a[0].i : (uint32_t)a[0].i, name.n == 14 ? 1 : 3, out);
     }
     if (str_is(name, "toString")) {
         struct sv boxed = sv_is_number(a[0]) && kind >= SV_INT ? sv_to_kind(a[0], kind) : a[0];
@@ -209,13 +264,13 @@ static enum err box(struct script_run *m, enum type_id type, struct str name, st
     if (str_is(name, "valueOf")) {
         return vm_cast(m, (struct type){.id = type}, a[0], false, out);
     }
-    return not_found(m, type, name, n);
+    return vm_no_static(m, type, name, n);
 }
 
 static enum err character(struct script_run *m, struct str name, struct sv *a, uint32_t n, struct sv *out)
 {
     if (n != 1 || !sv_is_whole(a[0])) {
-        return not_found(m, TYPE_BOX_CHAR, name, n);
+        return vm_no_static(m, TYPE_BOX_CHAR, name, n);
     }
     UChar32 c = (UChar32)a[0].i;
     if (str_is(name, "isDigit")) {
@@ -237,7 +292,7 @@ static enum err character(struct script_run *m, struct str name, struct sv *a, u
     } else if (str_is(name, "getNumericValue")) {
         *out = sv_int(u_charDigitValue(c));
     } else {
-        return not_found(m, TYPE_BOX_CHAR, name, n);
+        return vm_no_static(m, TYPE_BOX_CHAR, name, n);
     }
     return ERR_OK;
 }
@@ -258,7 +313,7 @@ static enum err string(struct script_run *m, struct str name, struct sv *a, uint
         list.kind = SV_LIST;
         return e == ERR_OK ? vm_method(m, list, name, a, 1, out) : e;
     }
-    return not_found(m, TYPE_STRING, name, n);
+    return vm_no_static(m, TYPE_STRING, name, n);
 }
 
 static enum err objects(struct script_run *m, struct str name, struct sv *a, uint32_t n, struct sv *out)
@@ -284,7 +339,7 @@ static enum err objects(struct script_run *m, struct str name, struct sv *a, uin
         }
         *out = sv_int((int32_t)h);
     } else {
-        return not_found(m, TYPE_OBJECTS, name, n);
+        return vm_no_static(m, TYPE_OBJECTS, name, n);
     }
     return ERR_OK;
 }
@@ -299,10 +354,29 @@ static enum err reverse(struct sv_list *l)
     return ERR_OK;
 }
 
+static enum err swap(struct script_run *m, struct sv_list *l, struct sv *a)
+{
+    int64_t i = 0, k = 0;
+    enum err e = l->frozen ? vm_frozen(m) : vm_arg_i64(m, a[0], &i);
+    e = e == ERR_OK ? vm_arg_i64(m, a[1], &k) : e;
+    if (e == ERR_OK && (i < 0 || i >= l->n || k < 0 || k >= l->n)) {
+        return vm_index(m, i < 0 || i >= l->n ? i : k, l->n);
+    }
+    if (e == ERR_OK) {
+        struct sv v = l->v[i];
+        l->v[i] = l->v[k];
+        l->v[k] = v;
+    }
+    return e;
+}
+
 static enum err collections(struct script_run *m, struct str name, struct sv *a, uint32_t n, struct sv *out)
 {
     struct sv_list *l = NULL;
     *out = sv_null();
+    if (n == 0 && str_is(name, "reverseOrder")) {
+        return comparator(m, TYPE_COMPARATOR, name, a, n, out);
+    }
     if (n == 0) {
         if (str_is(name, "emptyMap")) {
             *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(&m->mem)};
@@ -310,11 +384,14 @@ static enum err collections(struct script_run *m, struct str name, struct sv *a,
         }
         bool set = str_is(name, "emptySet");
         return set || str_is(name, "emptyList") ? vm_list(m, set ? LIST_SET : LIST_LIST, out)
-                                                : not_found(m, TYPE_COLLECTIONS, name, n);
+                                                : vm_no_static(m, TYPE_COLLECTIONS, name, n);
     }
     if (n == 1 && (str_is(name, "singletonList") || str_is(name, "singleton"))) {
         enum err e = vm_list(m, str_is(name, "singleton") ? LIST_SET : LIST_LIST, out);
         return e == ERR_OK ? vm_push(m, out->list, a[0]) : e;
+    }
+    if (n == 1 && str_is(name, "reverseOrder")) {
+        return comparator(m, TYPE_COMPARATOR, name, a, n, out);
     }
     enum err e = vm_arg_list(m, a[0], &l);
     if (e != ERR_OK) {
@@ -327,6 +404,18 @@ static enum err collections(struct script_run *m, struct str name, struct sv *a,
     if (str_is(name, "reverse") && n == 1) {
         return l->frozen ? vm_frozen(m) : reverse(l);
     }
+    if (str_is(name, "swap") && n == 3) {
+        return swap(m, l, a + 1);
+    }
+    if (str_is(name, "frequency") && n == 2) {
+        int32_t count = 0;
+        for (uint32_t i = 0; i < l->n && e == ERR_OK; i++) {
+            count += sv_equals(l->v[i], a[1], &m->steps) ? 1 : 0;
+            e = vm_spend(m, 1);
+        }
+        *out = sv_int(count);
+        return e;
+    }
     if ((str_is(name, "max") || str_is(name, "min")) && n <= 2) {
         struct sv best;
         e = vm_method(m, sv_of_list(l), name, a + 1, n - 1, &best);
@@ -336,55 +425,7 @@ static enum err collections(struct script_run *m, struct str name, struct sv *a,
         *out = a[0];
         return ERR_OK;
     }
-    return not_found(m, TYPE_COLLECTIONS, name, n);
-}
-
-/* Functions that take a stream and give what Collectors' would. */
-static enum err collectors(struct script_run *m, struct str name, struct sv *a, uint32_t n, struct sv *out)
-{
-    struct sv_func *f = ARENA_NEW(&m->mem, struct sv_func);
-    if (f == NULL) {
-        return vm_no_memory(m);
-    }
-    *f = (struct sv_func){.code = UINT32_MAX, .type = {.id = TYPE_COLLECTORS}, .name = name};
-    *out = (struct sv){.kind = SV_FUNC, .func = f};
-    if (n == 1 && a[0].kind == SV_LIST
-        && a[0].list->form == LIST_STREAM) { /* the function itself is being applied */
-        bool set = str_is(name, "toSet");
-        if (str_is(name, "joining")) {
-            return vm_method(m, a[0], STR("join"), &(struct sv){.kind = SV_STR}, 1, out);
-        }
-        enum err e = vm_list(m, set ? LIST_SET : LIST_LIST, out);
-        if (e == ERR_OK) {
-            out->list->hashed = set;
-        }
-        return e == ERR_OK ? vm_method(m, *out, STR("addAll"), a, 1, &(struct sv){0}) : e;
-    }
-    if (n == 0 && (str_is(name, "toList") || str_is(name, "toSet") || str_is(name, "joining"))) {
-        return ERR_OK;
-    }
-    if (n == 1 && str_is(name, "joining")) { /* bound to its separator: separator::joinBy */
-        f->bound = true;
-        f->object = a[0];
-        f->name = STR("#joinStream");
-        return ERR_OK;
-    }
-    return not_found(m, TYPE_COLLECTORS, name, n);
-}
-
-static enum err comparator(struct script_run *m, struct str name, uint32_t n, struct sv *out)
-{
-    bool natural = str_is(name, "naturalOrder");
-    struct sv_func *f = ARENA_NEW(&m->mem, struct sv_func);
-    if (f == NULL) {
-        return vm_no_memory(m);
-    }
-    *f = (struct sv_func){.code = UINT32_MAX,
-                          .type = {.id = TYPE_OBJECT},
-                          .name = natural ? STR("compareTo") : STR("#compareBack")};
-    *out = (struct sv){.kind = SV_FUNC, .func = f};
-    return n == 0 && (natural || str_is(name, "reverseOrder")) ? ERR_OK
-                                                               : not_found(m, TYPE_COMPARATOR, name, n);
+    return vm_no_static(m, TYPE_COLLECTIONS, name, n);
 }
 
 /* ---- time ---- */
@@ -461,14 +502,14 @@ static enum err moment(struct script_run *m, enum type_id type, struct str name,
         t.nanos = (int32_t)v[6];
         return vm_date(m, SV_DATE, t, a[7].zone, out);
     }
-    return not_found(m, type, name, n);
+    return vm_no_static(m, type, name, n);
 }
 
 static enum err formatter(struct script_run *m, struct str name, struct sv *a, uint32_t n, struct sv *out)
 {
     struct str pattern;
     if (n < 1 || !str_is(name, "ofPattern")) {
-        return not_found(m, TYPE_FORMATTER, name, n);
+        return vm_no_static(m, TYPE_FORMATTER, name, n);
     }
     enum err e = vm_arg_str(m, a[0], &pattern);
     const struct date_format *f = NULL;
@@ -484,7 +525,14 @@ enum err vm_static(struct script_run *m, enum type_id type, struct str name, str
     *out = sv_null();
     switch (type) {
     case TYPE_COMPARATOR:
-        return comparator(m, name, n, out);
+    case TYPE_ENTRY:
+        return comparator(m, type, name, a, n, out);
+    case TYPE_FUNCTION:
+        return function_static(m, name, a, n, out);
+    case TYPE_OPTIONAL:
+        return optional_static(m, name, a, n, out);
+    case TYPE_STREAM:
+        return stream_static(m, name, a, n, out);
     case TYPE_MATH:
         if (n == 0 && str_is(name, "random")) {
             *out = sv_double(
@@ -493,7 +541,7 @@ enum err vm_static(struct script_run *m, enum type_id type, struct str name, str
         }
         return n == 1   ? math_one(m, name, a[0], out)
                : n == 2 ? math_two(m, name, a[0], a[1], out)
-                        : not_found(m, type, name, n);
+                        : vm_no_static(m, type, name, n);
     case TYPE_BOX_CHAR:
         return character(m, name, a, n, out);
     case TYPE_STRING:
@@ -512,34 +560,34 @@ enum err vm_static(struct script_run *m, enum type_id type, struct str name, str
                        : e;
         }
         return n == 1 && str_is(name, "stream") ? vm_method(m, a[0], name, NULL, 0, out)
-                                                : not_found(m, type, name, n);
+                                                : vm_no_static(m, type, name, n);
     case TYPE_DATE:
     case TYPE_INSTANT:
         return moment(m, type, name, a, n, out);
     case TYPE_ZONE:
-        return n == 1 && str_is(name, "of") ? zone(m, a[0], out) : not_found(m, type, name, n);
+        return n == 1 && str_is(name, "of") ? zone(m, a[0], out) : vm_no_static(m, type, name, n);
     case TYPE_LOCAL_DATE:
     case TYPE_LOCAL_TIME:
     case TYPE_LOCAL_DATE_TIME:
     case TYPE_DURATION: {
         bool found = false;
         e = time_static(m, type, name, a, n, out, &found);
-        return found || e != ERR_OK ? e : not_found(m, type, name, n);
+        return found || e != ERR_OK ? e : vm_no_static(m, type, name, n);
     }
     case TYPE_FORMATTER:
         return formatter(m, name, a, n, out);
     case TYPE_PATTERN:
-        return not_found(m, type, name, n); /* only literals: a computed pattern could run without bound */
+        return vm_no_static(m, type, name, n); /* only literals: a computed pattern could run without bound */
     case TYPE_SYSTEM:
         if (n == 0 && (str_is(name, "currentTimeMillis") || str_is(name, "nanoTime"))) {
             *out = sv_long(str_is(name, "nanoTime") ? m->env->now_ms * 1000000 : m->env->now_ms);
             return ERR_OK;
         }
-        return not_found(m, type, name, n);
+        return vm_no_static(m, type, name, n);
     case TYPE_MOVING:
         return moving_function(m, name, a, n, out);
     default:
-        return type_kind(type) != SV_NULL ? box(m, type, name, a, n, out) : not_found(m, type, name, n);
+        return type_kind(type) != SV_NULL ? box(m, type, name, a, n, out) : vm_no_static(m, type, name, n);
     }
 }
 

@@ -298,8 +298,14 @@ bool sv_text(struct sv v, struct buf *out, unsigned depth)
     case SV_STR:
         buf_str(out, v.s);
         break;
-    case SV_LIST:
     case SV_OPTIONAL:
+        if (v.list->n == 0) {
+            buf_z(out, "Optional.empty");
+            break;
+        }
+        buf_z(out, "Optional");
+        return put_list(v.list, out, depth);
+    case SV_LIST:
         return put_list(v.list, out, depth);
     case SV_MAP:
         return put_map(v.map, out, depth);

@@ -630,8 +630,9 @@ enum err vm_call(struct script_run *m, struct sv func, const struct sv *args, ui
     }
     /* Type::name is a static method, or one of the first argument */
     struct errmsg before = *m->em;
-    enum err e = vm_static(m, f->type.id, f->name, all, n, out);
-    if (e == ERR_ILLEGAL_ARGUMENT && n > 0) {
+    bool made = f->captured_n > 0 || f->type.id == TYPE_COLLECTORS; /* by a static that was given these */
+    enum err e = vm_static(m, f->type.id, f->name, all, n + f->captured_n, out);
+    if (e == ERR_ILLEGAL_ARGUMENT && n > 0 && !made) {
         *m->em = before;
         e = vm_method(m, all[0], f->name, all + 1, n - 1, out);
     }

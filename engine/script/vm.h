@@ -79,6 +79,8 @@ enum err vm_table(struct script_run *m, const struct method *table, size_t table
                   struct str name, struct sv *args, uint32_t n, struct sv *out, bool *found);
 enum err vm_static(struct script_run *m, enum type_id type, struct str name, struct sv *args, uint32_t n,
                    struct sv *out);
+/* No static method of that name with n arguments. */
+enum err vm_no_static(struct script_run *m, enum type_id type, struct str name, uint32_t n);
 enum err vm_static_field(struct script_run *m, enum type_id type, struct str name, struct sv *out);
 enum err vm_new(struct script_run *m, enum type_id type, struct sv *args, uint32_t n, struct sv *out);
 enum err vm_builtin(struct script_run *m, enum builtin id, struct sv *args, uint32_t n, struct sv *out);
@@ -126,8 +128,12 @@ enum err methods_str(struct script_run *m, struct sv self, struct str name, stru
                      struct sv *out, bool *found);
 enum err methods_list(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
                       struct sv *out, bool *found);
+enum err methods_stream(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                        struct sv *out, bool *found);
 enum err methods_map(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
                      struct sv *out, bool *found);
+enum err methods_builder(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                         struct sv *out, bool *found);
 enum err methods_field(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
                        struct sv *out, bool *found);
 enum err methods_other(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,

@@ -57,10 +57,11 @@ enum err vm_arg_i64(struct script_run *m, struct sv v, int64_t *out)
 enum err vm_arg_num(struct script_run *m, struct sv v, double *out)
 {
     if (v.kind == SV_NULL) {
-        return vm_null(m, "doubleValue()");
+        return err_set(m->em, ERR_NULL_POINTER,
+                       "Cannot invoke \"Object.getClass()\" because \"value\" is null");
     }
     if (!sv_is_number(v)) {
-        return vm_class_cast(m, v, "double");
+        return err_set(m->em, ERR_CLASS_CAST, "cannot implicitly cast def [%s] to double", sv_class(v));
     }
     *out = sv_num(v);
     return ERR_OK;
