@@ -683,10 +683,11 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
     if (p->token == TOK_STRING) {
         return ERR_OK;
     }
-    if (p->token != TOK_START_OBJECT) {
+    if (p->token != TOK_START_OBJECT && json_pull_next(p) != TOK_START_OBJECT) {
         return json_pull_err_content(p, p->off, em, ERR_X_CONTENT,
                                      "[script] Expected START_OBJECT but was: %s", json_token_text(p->token));
     }
+    *out = p->value; /* an object within an array, too */
     struct str key = STR_NULL;
     size_t key_off = 0;
     bool source = false, id = false;

@@ -241,7 +241,31 @@ static enum err parse_all(struct json_pull *p, struct arena *arena, struct dsl *
 
 static enum err parse_none(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    return parse_bare(p, arena, &dsl_match_none, out, em);
+    static const struct param params[] = {{"boost", PARAM_BOOST, offsetof(struct dsl, boost)},
+                                          {"_name", PARAM_TEXT, offsetof(struct dsl, name)}};
+    struct str name = STR_NULL;
+    *out = dsl_new(arena, &dsl_match_none, sizeof(**out));
+    if (*out == NULL) {
+        return err_no_memory(em);
+    }
+    while (json_pull_until(p, TOK_END_OBJECT)) {
+        bool known = false;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (!json_token_is_value(p->token)) {
+            return dsl_unknown_token(p, "match_none", name, em);
+        }
+        enum err e = dsl_param(p, name, params, ARRAY_LEN(params), *out, &known, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return dsl_unsupported(p, "match_none", name, em);
+        }
+    }
+    return ERR_OK;
 }
 
 static enum err build_all(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)

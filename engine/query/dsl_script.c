@@ -119,7 +119,7 @@ static enum err parse_script(struct json_pull *p, struct arena *arena, struct ds
                                  "[script] query does not support an array of scripts. Use a bool query with "
                                  "a clause per script instead.");
         }
-        if (str_is(name, "script") && (p->token == TOK_START_OBJECT || p->token == TOK_STRING)) {
+        if (str_is(name, "script") && p->token != TOK_NULL) {
             known = true;
             e = script_form_parse(p, &q->script, em);
         } else if (json_token_is_value(p->token)) {

@@ -260,8 +260,10 @@ static enum err parse_terms_set_body(struct json_pull *p, struct dsl_terms_set_q
         if (p->token == TOK_START_ARRAY && str_is(name, "terms")) {
             q->terms = p->value;
             json_pull_skip(p);
-        } else if (str_is(name, "minimum_should_match_script")) {
+        } else if (p->token == TOK_START_OBJECT && str_is(name, "minimum_should_match_script")) {
             e = script_form_parse(p, &q->script, em);
+        } else if (p->token == TOK_NULL) {
+            return dsl_unknown_token(p, "terms_set", name, em);
         } else if (json_token_is_value(p->token)) {
             e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
         } else {

@@ -96,7 +96,8 @@ enum err field_constant(struct builder *b, const struct field *f, bool match, st
 
 static enum err must_be_indexed(const struct field *f, struct errmsg *em)
 {
-    if (f->index || f->path.p[0] == '_' || f->type == FT_BINARY) { /* binary fields have words of their own */
+    if (f->index || f->path.p[0] == '_' || f->type == FT_BINARY
+        || f->type == FT_GEO_POINT) { /* words of their own */
         return ERR_OK;
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.",

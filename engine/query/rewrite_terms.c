@@ -1,4 +1,5 @@
 #include "engine/query/rewrite_terms.h"
+#include "common/base/num.h"
 
 #include "common/base/hash.h"
 #include "common/base/sort_items.h"
@@ -155,6 +156,23 @@ static struct query *constant_node(struct weight_shared *sh, const struct query 
     return q;
 }
 
+/* More may differ in a term than it has characters; the best terms alone forgive what it would score. */
+static enum err check_boosts(const struct query *q, const struct gathering *g, struct errmsg *em)
+{
+    for (size_t i = 0; i < g->n && q->multi.rewrite == REWRITE_SCORING_BOOLEAN; i++) {
+        if (g->v[i].boost < 0) {
+            struct buf shown;
+            buf_init(&shown, NULL, BUF_UNLIMITED);
+            num_put_float(&shown, g->v[i].boost);
+            enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "boost must be a positive float, got %.*s",
+                                 STR_ARG(buf_view(&shown)));
+            buf_fini(&shown);
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
 /* All terms are scored as if each were as frequent as the commonest. */
 static struct term_override *blend(struct weight_shared *sh, const struct query *q, struct gathering *g)
 {
@@ -176,6 +194,7 @@ enum err expand_terms(struct weight_shared *sh, const struct query *q, const str
 {
     struct gathering g;
     enum err e = gather(sh, q, &g, em);
+    e = e == ERR_OK ? check_boosts(q, &g, em) : e;
     if (e != ERR_OK) {
         return e;
     }
