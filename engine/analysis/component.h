@@ -61,6 +61,7 @@ struct token_filter {
     bool shows_keyword;                       /* _analyze explains the keyword attribute from here on */
     bool search_only;                         /* must not be part of an analyzer that indexes */
     bool no_unigrams;                         /* gives shingles alone */
+    uint32_t shingle_words;                   /* of shingles at most, of a filter with a definition; else 0 */
     const struct errmsg *unusable;
 };
 

@@ -169,7 +169,9 @@ TOKEN_FILTER_FACTORY(shingle_filter_new)
         e = settings_bool(s, "output_unigrams_if_no_shingles", false, &f->unigrams_if_none, em);
     }
     f->base.no_unigrams = !f->unigrams;
-    return e == ERR_OK ? shingle_sizes(f, env, em) : e;
+    e = e == ERR_OK ? shingle_sizes(f, env, em) : e;
+    f->base.shingle_words = e == ERR_OK && settings_find(s, STR("type")) != NULL ? (uint32_t)f->max : 0;
+    return e;
 }
 
 struct grams_filter {

@@ -155,10 +155,12 @@ static struct str filtered(struct checker *c, struct str analyzer, struct str te
     return first;
 }
 
-static void add_word(struct checker *c, struct word_set *set, const struct word *w)
+/* A word of a later generator is taken instead of the same one of an earlier one: `from` are of this one. */
+static void add_word(struct checker *c, struct word_set *set, size_t from, const struct word *w)
 {
     for (size_t i = 0; i < set->n; i++) {
         if (str_eq(set->v[i].text, w->text)) {
+            set->v[i] = i < from ? *w : set->v[i];
             return;
         }
     }
@@ -177,6 +179,7 @@ static enum err draw(struct checker *c, const struct direct_options *g, struct w
     struct similar_word *words;
     uint32_t n;
     int64_t docs, total;
+    size_t from = set->n;
     float threshold = g->min_doc_freq;
     if (!of.any) {
         return ERR_OK;
@@ -194,7 +197,7 @@ static enum err draw(struct checker *c, const struct direct_options *g, struct w
         word_freqs(c->r, g->field, w.text, &docs, &w.total);
         w.score = candidate_score(&of, w.total, w.channel);
         if (g->post_filter.p == NULL || !str_eq(w.text, set->own.text)) {
-            add_word(c, set, &w);
+            add_word(c, set, from, &w);
         }
     }
     return e;
@@ -363,15 +366,15 @@ static enum err check(struct checker *c, const struct direct_options *generators
     return e == ERR_OK ? correct(c) : e;
 }
 
-/* Pairs are looked for when the field's tokens are pairs. */
-static uint32_t gram_size(const struct phrase_suggestion *s, const struct token_list *tokens)
+/* Groups of as many words as the analyzer's filter makes, where it has a definition of its own. */
+static uint32_t gram_size(const struct phrase_suggestion *s, const struct analyzer *an)
 {
-    uint32_t size = 1;
-    for (size_t i = 0; s->gram_size == 0 && i < tokens->n; i++) {
-        bool shingle = tokens->v[i].type != NULL && strcmp(tokens->v[i].type, "shingle") == 0;
-        size = shingle ? MAX_OF(size, (uint32_t)tokens->v[i].pos_len) : size;
+    for (size_t i = 0; s->gram_size == 0 && an != NULL && i < an->n_filters; i++) {
+        if (an->filters[i]->shingle_words > 0) {
+            return an->filters[i]->shingle_words;
+        }
     }
-    return s->gram_size > 0 ? (uint32_t)s->gram_size : size;
+    return s->gram_size > 0 ? (uint32_t)s->gram_size : 1;
 }
 
 static enum err check_filter(const struct suggest_run *r, struct str analyzer)
@@ -438,7 +441,7 @@ enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion 
     c.stats = words_of_field(r, c.field);
     c.most = (uint32_t)MIN_OF(
         s->common.shard_size != INT32_MIN ? s->common.shard_size : MAX_OF(s->common.size, 5), 10000);
-    c.gram_size = gram_size(s, &tokens);
+    c.gram_size = gram_size(s, an);
     if (!c.stats.any || !any || r->cx->shard->view->live_count == 0) {
         return ERR_OK;
     }
