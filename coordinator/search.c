@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#define SHARDS_HERE 64 /* that a loop asks: a few microseconds each */
+
 /* What a search that does not say takes. */
 static bool partial_by_default(const struct cluster_state *s)
 {
@@ -305,6 +307,28 @@ static enum err prepare(struct search_call *c)
     return e == ERR_OK ? search_check_copies(c) : e;
 }
 
+static void send_all(void *arg)
+{
+    struct search_call *c = arg;
+    if (search_prefilters(c)) {
+        search_filter_shards(c);
+    } else if (c->o.dfs && c->n_shards > 1) {
+        search_gather_stats(c);
+    } else {
+        search_scatter(c);
+    }
+}
+
+/* A loop asks a few shards itself; so many take milliseconds, which it has no time for. */
+static void send_where_there_is_time(struct search_call *c)
+{
+    const struct executor *requests = c->r->co->o.requests;
+    if (c->n_shards <= SHARDS_HERE || requests == NULL || !rest_on_loop(c->r)
+        || !executor_submit_force(requests, send_all, c)) {
+        send_all(c);
+    }
+}
+
 static void ask_shards(struct search_call *c)
 {
     if (prepare(c) != ERR_OK) {
@@ -323,13 +347,7 @@ static void ask_shards(struct search_call *c)
         search_done(c);
         return;
     }
-    if (search_prefilters(c)) {
-        search_filter_shards(c);
-    } else if (c->o.dfs && c->n_shards > 1) {
-        search_gather_stats(c);
-    } else {
-        search_scatter(c);
-    }
+    send_where_there_is_time(c);
 }
 
 static void looked_up(struct lookups *l)
