@@ -434,7 +434,7 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
     one.if_seq_no = SEQ_UNASSIGNED;
     one.create = false;
     one.auto_id_ms = -1;
-    if (one.routing.p == NULL && current.found) {
+    if (current.found && !(one.reroutes && one.routing.p != NULL)) {
         one.routing = current.routing;
     }
     if (plan.result == UPDATE_NOOP) {

@@ -72,8 +72,9 @@ struct write_item {
     int version_type;       /* enum version_type of engine.h */
     int64_t if_seq_no, if_primary_term; /* SEQ_UNASSIGNED: no condition */
     int32_t retry_on_conflict;
-    bool doc_as_upsert;            /* WRITE_UPDATE: unless the body says otherwise */
-    bool want_get;                 /* WRITE_UPDATE: answer with the new source (filtered by get_filter) */
+    bool doc_as_upsert; /* WRITE_UPDATE: unless the body says otherwise */
+    bool reroutes;      /* WRITE_UPDATE: a document that is there gets this routing, else it keeps its own */
+    bool want_get;      /* WRITE_UPDATE: answer with the new source (filtered by get_filter) */
     const struct json *get_filter; /* as "_source" in a body; NULL: whole */
     /* the answer */
     enum write_outcome outcome;

@@ -7,7 +7,7 @@
 static void put_item(struct buf *b, const struct write_item *it)
 {
     put_u8(b, (uint8_t)it->kind);
-    PUT_FLAGS(b, it->create, it->doc_as_upsert, it->want_get, it->get_filter != NULL);
+    PUT_FLAGS(b, it->create, it->doc_as_upsert, it->want_get, it->get_filter != NULL, it->reroutes);
     put_opt_str(b, it->id);
     put_opt_str(b, it->routing);
     put_str(b, it->source);
@@ -26,10 +26,11 @@ static void put_item(struct buf *b, const struct write_item *it)
 static void get_item(struct bytes_in *in, struct write_item *it, struct arena *a)
 {
     it->kind = (enum write_kind)get_below(in, WRITE_UPDATE + 1);
-    uint32_t flags = get_flags(in, 4);
+    uint32_t flags = get_flags(in, 5);
     it->create = (flags & 1) != 0;
     it->doc_as_upsert = (flags & 2) != 0;
     it->want_get = (flags & 4) != 0;
+    it->reroutes = (flags & 16) != 0;
     it->id = get_opt_str(in);
     it->routing = get_opt_str(in);
     it->source = get_str(in);

@@ -82,13 +82,23 @@ static enum err write_definition(struct walk *k, const struct json *field)
     const char *text = k->defaults && json_is(type, JSON_STRING) ? defaults_of(type->s) : NULL;
     struct json defaults;
     jw_obj(k->w);
-    for (uint32_t i = 0; i < field->n; i++) {
-        jw_key(k->w, field->members[i].key);
-        jw_value(k->w, &field->members[i].value);
-    }
     enum err e = text != NULL
                      ? json_parse(&defaults, str_of(text), k->r->arena, &json_limits_default, &k->r->em)
                      : ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < field->n; i++) {
+        const struct json *v = &field->members[i].value;
+        jw_key(k->w, field->members[i].key);
+        if (!str_is(field->members[i].key, "fields") || v->type != JSON_OBJECT) {
+            jw_value(k->w, v);
+            continue;
+        }
+        jw_obj(k->w);
+        for (uint32_t f = 0; e == ERR_OK && f < v->n; f++) { /* multi-fields, which have none of their own */
+            jw_key(k->w, v->members[f].key);
+            e = write_definition(k, &v->members[f].value);
+        }
+        jw_obj_end(k->w);
+    }
     for (uint32_t i = 0; e == ERR_OK && text != NULL && i < defaults.n; i++) {
         if (json_get_str(field, defaults.members[i].key) == NULL) {
             jw_key(k->w, defaults.members[i].key);

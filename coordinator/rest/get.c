@@ -281,7 +281,7 @@ static enum err stored_fields(struct get_call *g)
     for (uint32_t i = 0; i < n; i++) {
         if (str_is(v[i], "_source")) {
             g->source_field = true;
-        } else if (v[i].n > 0 && str_find(v[i], '*', 0) == SIZE_MAX) { /* patterns match nothing here */
+        } else if (v[i].n > 0) {
             kept[g->rq.n_stored_fields++] = v[i];
         }
     }

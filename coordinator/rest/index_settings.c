@@ -277,7 +277,7 @@ static bool leave_blocked(struct rest *r, struct meta_request *rq, struct str ke
 static void put_block(struct rest *r)
 {
     static const char *const names[] = {"metadata", "read", "read_only", "write"};
-    struct expand_options o = {false, true, EXPAND_OPEN, true, false, 0};
+    struct expand_options o = {false, true, EXPAND_OPEN, false, false, 0};
     struct str block = rest_param(r, "block");
     struct json setting = json_mk_object();
     bool known = false;

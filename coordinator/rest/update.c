@@ -205,6 +205,7 @@ static void post_update(struct rest *r)
             text = source.n > 0 ? source : text;
         }
         e = e == ERR_OK ? update_body_read(r, entry, text) : e;
+        entry->item.reroutes = rest_has(r, "routing") && entry->update != NULL && entry->update->doc;
     }
     document_write_run(r, w, e);
 }

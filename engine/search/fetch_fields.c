@@ -280,8 +280,18 @@ enum err stored_fields_json(const struct view *v, const struct engine_doc *doc, 
     struct stored_doc d;
     struct buf b;
     struct jsonw w;
+    struct str *plain = ARENA_ARRAY(arena, struct str, n_names);
+    uint32_t n = 0;
     *out = STR_NULL;
-    if (check_leaves(v->mapping, names, n_names, em) != ERR_OK) {
+    if (plain == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < n_names; i++) {
+        if (str_find(names[i], '*', 0) == SIZE_MAX) { /* patterns match nothing here */
+            plain[n++] = names[i];
+        }
+    }
+    if (check_leaves(v->mapping, plain, n, em) != ERR_OK) {
         return err_code(em);
     }
     stored_reader_init(&r, v->leaves[doc->leaf].segment);
@@ -293,7 +303,7 @@ enum err stored_fields_json(const struct view *v, const struct engine_doc *doc, 
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     jw_obj(&w);
-    write_stored(v->mapping, &d, names, n_names, &w);
+    write_stored(v->mapping, &d, plain, n, &w);
     jw_obj_end(&w);
     if (b.n > 2) {
         *out = arena_str(arena, buf_view(&b));

@@ -51,6 +51,9 @@ enum err source_format_new(struct value_format *out, const struct field *f, stru
         out->nothing = !out->wkt && !str_is(format, "geojson");
         return ERR_OK;
     }
+    if (f->type == FT_TEXT || f->type == FT_BINARY) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] doesn't support formats.", STR_ARG(f->path));
+    }
     return no_format(f, "doesn't support formats.", em);
 }
 

@@ -44,13 +44,14 @@ def is_accident(want, got):
     return want[0] == 500 and 400 <= got[0] < 500 and isinstance(error, dict) and any(c.get("type") in ACCIDENTS or NO_OBJECT in str(c.get("reason")) for c in causes(error))
 
 
-UNKNOWN_PARAMETER = re.compile(r"contains unrecognized parameters?: \[")
+# One of several mistakes of a request: a parameter that is not known, a key twice in an object, a type of 7.x that cannot be.
+ONE_MISTAKE = re.compile(r"contains unrecognized parameters?: \[|Duplicate field '|mapping type name \[\S+ can't start with '_'")
 
 
-def is_twice_wrong(want, got):
-    """Refused by both, by one for a parameter that it does not know: the other names what else is wrong."""
+def is_twice_wrong(want, got, body):
+    """Refused by both, by one of them for such a mistake: the other names what else is wrong. Or for a body of blanks alone."""
     texts = [json.dumps(a[1]) for a in (want, got)]
-    return want[0] == got[0] == 400 and sum(bool(UNKNOWN_PARAMETER.search(t)) for t in texts) == 1
+    return want[0] == got[0] == 400 and (sum(bool(ONE_MISTAKE.search(t)) for t in texts) == 1 or (isinstance(body, str) and body.isspace()))
 
 
 def causes(error):
@@ -168,9 +169,13 @@ SERVED = re.compile(r'null_pointer_exception: (Input string is null|None|.*becau
 NO_COLUMNS = re.compile(r"ielddata is (not supported on field \[_|unsupported on fields of type)|Text fields are not optimised")
 
 
+# Fields whose mappings cannot be merged.
+NO_MERGE = re.compile(r"^mapper \[.*\] cannot be changed from type|^can't merge a non object mapping|^object mapping \[.*\] can't be changed")
+
+
 def is_other_field(place, want, got):
     here, there = at(want, place), at(got, place)
-    return isinstance(here, str) and isinstance(there, str) and bool(NO_COLUMNS.search(here)) and bool(NO_COLUMNS.search(there))
+    return isinstance(here, str) and isinstance(there, str) and any(p.search(here) and p.search(there) for p in (NO_COLUMNS, NO_MERGE))
 
 
 def is_other_end(place, want, got):
@@ -260,7 +265,7 @@ def unnamed(want, got, diffs, body=None, path=""):
         return []
     if diffs and is_other_order(path, want[1], got[1]):
         return []
-    if diffs and (is_other_type(want, got) or is_twice_wrong(want, got) or is_refusal(want, got) or is_accident(want, got) or is_served(want, got) or is_better(want, got) or is_invalid_here(body, got) or is_null_pointer(want, got) or SHORT_PREFIX in json.dumps(want[1]).replace('\\"', '"')):
+    if diffs and (is_other_type(want, got) or is_twice_wrong(want, got, body) or is_refusal(want, got) or is_accident(want, got) or is_served(want, got) or is_better(want, got) or is_invalid_here(body, got) or is_null_pointer(want, got) or SHORT_PREFIX in json.dumps(want[1]).replace('\\"', '"')):
         return []
     return [d for d in diffs if not is_reordered_explanation(d[0], want[1], got[1]) and not is_other_field(d[0], want[1], got[1]) and not is_java_text(d[0], want[1], got[1]) and not is_java_frame(d[0], want[1], got[1]) and not is_other_token(d[0], body) and not is_range_column(d[0], want[1], got[1], body)
             and not is_other_end(d[0], want[1], got[1]) and not is_regex_text(d[0], want[1], got[1]) and not SIZE_IN_MEMORY.search(d[0]) and not is_first_store(d[0], want[1], got[1]) and not is_same_set(d[0], want[1], got[1]) and not (d[0].startswith("aggregations.") and lone_mins(body))]

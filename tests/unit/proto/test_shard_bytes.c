@@ -167,6 +167,7 @@ static void make_write(union any *a)
                                   .if_primary_term = number(),
                                   .retry_on_conflict = (int32_t)below(9),
                                   .doc_as_upsert = flip(),
+                                  .reroutes = flip(),
                                   .want_get = flip(),
                                   .get_filter = flip() ? tree(&from) : NULL,
                                   .outcome = (enum write_outcome)below(5),
