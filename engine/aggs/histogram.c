@@ -19,6 +19,10 @@
 #define RANGE_BUCKETS_FEW  1024 /* buckets of one range that nobody asks about before */
 #define RANGE_BUCKET_BYTES 32   /* what one takes at least */
 
+struct span {
+    double from, to;
+};
+
 struct histogram {
     struct collector c;
     struct values v;
@@ -36,6 +40,8 @@ struct histogram {
     unsigned cell_shift;
     uint32_t *start_counts; /* of whole windows, until the segment ends */
     bool by_window;         /* nothing but counts, of one value a document */
+    struct span *spans;     /* of the current document */
+    size_t spans_cap;
 };
 
 /* ---- keys --------------------------------------------------------------------------------------------------------- */
@@ -207,13 +213,38 @@ static void collect_range(struct histogram *h, const struct doc_run *d, uint32_t
     *last = fmax(*last, end);
 }
 
-static void collect_ranges(struct histogram *h, const struct doc_run *d)
+static int by_start(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
+}
+
+/* The ranges of a document, the one that starts first before the others: a bucket that a range has counted is not counted again
+ * by those that follow. */
+static uint32_t ranges_of(struct histogram *h, doc_id doc)
 {
     double from, to;
-    for (uint32_t k = 0; k < d->n; k++) {
+    uint32_t n = 0;
+    while (values_range(&h->v, doc, n, &from, &to)) {
+        struct span *grown = arena_grow(h->c.run->arena, h->spans, n, &h->spans_cap, sizeof(*h->spans));
+        if (grown == NULL) {
+            run_no_memory(h->c.run);
+            return 0;
+        }
+        h->spans = grown;
+        h->spans[n++] = (struct span){from, to};
+    }
+    sort_items(h->spans, n, sizeof(*h->spans), by_start);
+    return n;
+}
+
+static void collect_ranges(struct histogram *h, const struct doc_run *d)
+{
+    for (uint32_t k = 0; k < d->n && goes_on(h); k++) {
         double last = -INFINITY;
-        for (uint32_t i = 0; values_range(&h->v, d->docs[k], i, &from, &to); i++) {
-            collect_range(h, d, k, from, to, &last);
+        uint32_t n = ranges_of(h, d->docs[k]);
+        for (uint32_t i = 0; i < n; i++) {
+            collect_range(h, d, k, h->spans[i].from, h->spans[i].to, &last);
         }
     }
 }

@@ -323,10 +323,10 @@ static enum err elvis(struct gen *g, struct node *n, const struct type *to, unsi
     return e;
 }
 
-/* Operations on numbers of the source are done by the compiler: no place in the code is theirs. */
+/* Operations on constants of the source are done by the compiler: no place in the code is theirs. */
 static bool is_folded(const struct node *n)
 {
-    return n->kind == N_CONST && sv_is_number(n->value);
+    return n->kind == N_CONST && (sv_is_number(n->value) || n->value.kind == SV_BOOL);
 }
 
 static enum err binary(struct gen *g, struct node *n)

@@ -168,7 +168,9 @@ METHOD(find_first)
     return optional_of(m, self.list->n > 0, self.list->n > 0 ? self.list->v[0] : sv_null(), out);
 }
 
-METHOD(join)
+/* `always`: Java's, with a separator between any two; painless's own has none before there is a text. */
+static enum err joined(struct script_run *m, struct sv self, struct sv *a, uint32_t n, bool always,
+                       struct sv *out)
 {
     struct str sep = STR("");
     struct buf b;
@@ -177,12 +179,22 @@ METHOD(join)
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct str one;
         e = vm_text(m, self.list->v[i], &one);
-        buf_str(&b, i > 0 ? sep : STR(""));
+        buf_str(&b, (always ? i > 0 : b.n > 0) ? sep : STR(""));
         buf_str(&b, e == ERR_OK ? one : STR(""));
     }
     e = e == ERR_OK ? (b.failed ? vm_no_memory(m) : vm_str(m, buf_view(&b), out)) : e;
     buf_fini(&b);
     return e;
+}
+
+METHOD(join)
+{
+    return joined(m, self, a, n, self.list->form == LIST_STREAM, out);
+}
+
+METHOD(join_all)
+{
+    return joined(m, self, a, n, true, out);
 }
 
 /* collect(Collectors.x()) is painless's map with a function, or one of the collectors, which are plain
@@ -371,6 +383,7 @@ enum err methods_stream(struct script_run *m, struct sv self, struct str name, s
                                           {"sum", 1, sum},
                                           {"average", 0, average},
                                           {"join", 1, join},
+                                          {"#joinAll", 1, join_all},
                                           {"collect", 1, collect},
                                           {"reduce", 2, reduce},
                                           {"reduce", 1, reduce_all},

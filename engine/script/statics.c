@@ -311,7 +311,7 @@ static enum err string(struct script_run *m, struct str name, struct sv *a, uint
         struct sv list = sv_null();
         enum err e = vm_arg_list(m, a[1], &list.list);
         list.kind = SV_LIST;
-        return e == ERR_OK ? vm_method(m, list, name, a, 1, out) : e;
+        return e == ERR_OK ? vm_method(m, list, STR("#joinAll"), a, 1, out) : e;
     }
     return vm_no_static(m, TYPE_STRING, name, n);
 }
