@@ -2,7 +2,9 @@
 #include "engine/highlight/highlight_int.h"
 #include "engine/mapping/completion_paths.h"
 
+#include "common/base/memory_account.h"
 #include "common/base/utf8.h"
+#include "engine/search/value_format.h"
 
 /* ---- where the values stand ---------------------------------------------------------------------------- */
 
@@ -105,21 +107,52 @@ static enum err add_value(struct loading *l, struct str text, struct errmsg *em)
     return ERR_OK;
 }
 
+/* What the field makes of a value: numbers, dates and addresses are shown as `fields` shows them, not as they were
+ * sent. */
+static enum err shown_value(struct loading *l, const struct value_format *vf, const struct json *v,
+                            struct errmsg *em)
+{
+    struct buf b;
+    struct jsonw w;
+    memory_request_buf(&b);
+    jsonw_init(&w, &b, false);
+    source_value_write(vf, v, l->arena, &w);
+    struct str s = buf_view(&b);
+    if (s.n >= 2 && s.p[0] == '"') {
+        s = str_slice(s, 1, s.n - 1);
+    }
+    struct str copy = arena_str(l->arena, s);
+    enum err e = b.failed || copy.p == NULL ? err_no_memory(em) : ERR_OK;
+    buf_fini(&b);
+    return e == ERR_OK && copy.n > 0 ? add_value(l, copy, em) : e;
+}
+
+static bool shows_otherwise(const struct field *f)
+{
+    return !f->store
+           && (field_type_is_numeric(f->type) || f->type == FT_DATE || f->type == FT_DATE_NANOS
+               || f->type == FT_BOOLEAN || f->type == FT_IP);
+}
+
 static enum err load_path(struct loading *l, const struct json *source, struct str path, struct errmsg *em)
 {
     const struct json **found;
     size_t n;
     enum err e = ERR_OK;
+    struct value_format vf;
+    bool otherwise = shows_otherwise(l->field);
+    const struct json *null_value = l->field->type != FT_SCALED_FLOAT ? l->field->null_value : NULL;
     if (!source_values(source, path, l->arena, &found, &n)) {
         return err_no_memory(em);
     }
+    if (otherwise && n > 0) {
+        e = source_format_new(&vf, l->field, STR_NULL, l->arena, em);
+    }
     for (size_t i = 0; i < n && e == ERR_OK; i++) {
-        struct str s = json_text(found[i]);
-        if (s.p == NULL && l->field->null_value != NULL && found[i]->type == JSON_NULL) {
-            s = json_text(l->field->null_value);
-        }
+        const struct json *v = found[i]->type == JSON_NULL ? null_value : found[i];
+        struct str s = v != NULL ? json_text(v) : STR_NULL;
         if (s.p != NULL) {
-            e = add_value(l, s, em);
+            e = otherwise ? shown_value(l, &vf, v, em) : add_value(l, s, em);
         }
     }
     return e;

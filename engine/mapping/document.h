@@ -92,7 +92,7 @@ enum err document_parse(struct parsed_doc *out, const struct mapping *m, const s
 
 /* The values of one field as they would be indexed, from a parsed source tree: what `fields`, highlighting
  * and script-less updates need. Appends the scalars found at `path` (arrays flattened, dotted keys
- * understood), those that lie in fewer lists first, as Elasticsearch's field retrieval has them. */
+ * understood; nulls too), those that lie in fewer lists first, as Elasticsearch's field retrieval has them. */
 bool source_values(const struct json *source, struct str path, struct arena *arena, const struct json ***out,
                    size_t *n);
 

@@ -25,7 +25,7 @@ static bool collect_leaves(struct values *to, const struct json *v, uint32_t lis
 {
     bool ok = true;
     if (v->type != JSON_ARRAY) {
-        return v->type == JSON_NULL || lists != to->lists || add(to, v);
+        return lists != to->lists || add(to, v);
     }
     to->deeper |= lists == to->lists;
     for (uint32_t i = 0; ok && lists < to->lists && i < v->n; i++) {

@@ -21,7 +21,9 @@ static enum err is_missing(struct fetch *f, struct fetch_hit *h, const struct js
     if (*missing && source != NULL && !source_values(source, v->name, h->arena, &found, &n)) {
         return err_no_memory(f->em);
     }
-    *missing = *missing && n == 0;
+    for (size_t i = 0; i < n; i++) {
+        *missing = *missing && found[i]->type == JSON_NULL;
+    }
     return ERR_OK;
 }
 

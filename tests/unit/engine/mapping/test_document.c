@@ -341,10 +341,11 @@ START_TEST(values_in_a_source)
                                 &json_limits_default, NULL),
                      ERR_OK);
     ck_assert(source_values(&v, STR("a.b"), &w.arena, &out, &n));
-    ck_assert_uint_eq(n, 4);
-    for (size_t i = 0; i < n; i++) {
+    ck_assert_uint_eq(n, 5);
+    for (size_t i = 0; i < 4; i++) {
         ck_assert_int_eq((int)json_double(out[i]), (int)i + 1);
     }
+    ck_assert_int_eq(out[4]->type, JSON_NULL);
     world_fini(&w);
 }
 END_TEST
