@@ -68,7 +68,8 @@ enum err instant_to_ms_exact(struct instant t, int64_t *out, struct errmsg *em)
 {
     *out = instant_to_ms(t);
     bool last = t.seconds == INT64_MAX / 1000 && t.nanos / 1000000 <= INT64_MAX % 1000;
-    if ((*out == INT64_MAX && !last) || *out == INT64_MIN) {
+    bool first = t.seconds == INT64_MIN / 1000 - 1 && t.nanos / 1000000 == 1000 + INT64_MIN % 1000;
+    if ((*out == INT64_MAX && !last) || (*out == INT64_MIN && !first)) {
         return err_set(em, ERR_ARITHMETIC, "long overflow");
     }
     return ERR_OK;

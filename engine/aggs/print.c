@@ -23,14 +23,20 @@ static bool shaped(const struct value_shape *s)
     return s != NULL && s->kind != FORMAT_RAW;
 }
 
-static void number_or_null(struct jsonw *w, const char *key, double v)
+/* What is no finite number is written as text, and null where there is none. */
+static void some_number(struct jsonw *w, const char *key, double v, bool there)
 {
     jw_k(w, key);
-    if (isfinite(v)) {
+    if (there) {
         jw_double(w, v);
     } else {
         jw_null(w);
     }
+}
+
+static void number_or_null(struct jsonw *w, const char *key, double v)
+{
+    some_number(w, key, v, isfinite(v));
 }
 
 /* "<name>_as_string" */
@@ -62,10 +68,26 @@ static void stats_as_string(struct jsonw *w, const struct value_shape *s, const 
     buf_fini(&key);
 }
 
+/* Whether a result is a number, endless or none that it may be: that of documents with values. */
+static bool is_number(const struct agg_result *r, double v)
+{
+    switch (r->agg->type->kind) {
+    case AGG_AVG:
+        return r->count > 0;
+    case AGG_WEIGHTED_AVG:
+        return r->weights != 0;
+    case AGG_SUM:
+        return true;
+    default:
+        return isfinite(v);
+    }
+}
+
 static void print_single(const struct agg_result *r, double v, struct jsonw *w)
 {
-    number_or_null(w, "value", v);
-    if (isfinite(v) && shaped(r->shape)) {
+    bool is = is_number(r, v);
+    some_number(w, "value", v, is);
+    if (is && shaped(r->shape)) {
         as_string(w, r->shape, "value", v);
     }
 }
@@ -77,9 +99,11 @@ static void print_stats(const struct agg_result *r, struct jsonw *w)
     bool any = r->count > 0;
     double avg = any ? r->sum / (double)r->count : NAN;
     jw_ki64(w, "count", r->count);
-    number_or_null(w, "min", any ? r->min : NAN);
-    number_or_null(w, "max", any ? r->max : NAN);
-    number_or_null(w, "avg", avg);
+    /* a sum is no number where a value was none, or where both ends are endless */
+    bool none = isnan(r->sum) && !(r->min < r->max && isinf(r->min) && isinf(r->max));
+    some_number(w, "min", none ? NAN : r->min, any);
+    some_number(w, "max", none ? NAN : r->max, any);
+    some_number(w, "avg", avg, any);
     jw_k(w, "sum");
     jw_double(w, any ? r->sum : 0);
     if (any && shaped(r->shape)) {
@@ -112,12 +136,7 @@ static void extended_value(const struct agg_result *r, const char *name, double 
 /* NaN is a number that Jackson writes as text; only without any document there is null. */
 static void extended_number(const struct agg_result *r, struct jsonw *w, const char *key, double v)
 {
-    jw_k(w, key);
-    if (r->count > 0) {
-        jw_double(w, v);
-    } else {
-        jw_null(w);
-    }
+    some_number(w, key, v, r->count > 0);
 }
 
 static void print_extended(const struct agg_result *r, struct jsonw *w)
