@@ -9,7 +9,8 @@ struct matcher {
     struct str text;
     struct date_parts parts;
     bool caseless;
-    size_t fault; /* where the last element that did not match begins */
+    size_t fault;     /* where the last element that did not match begins */
+    size_t past_sign; /* 1: behind a sign, as of a number with too few digits */
 };
 
 static bool set_part(struct matcher *m, enum date_field f, int64_t v)
@@ -34,6 +35,7 @@ static size_t match_number(struct matcher *m, const struct el *el, size_t at)
         return NO_MATCH;
     }
     bool negative = false, positive = false;
+    const size_t from = at;
     if (s.p[at] == '+' || s.p[at] == '-') {
         negative = s.p[at] == '-';
         positive = !negative;
@@ -49,6 +51,7 @@ static size_t match_number(struct matcher *m, const struct el *el, size_t at)
     }
     size_t width = end - at;
     if (width < el->min) {
+        m->past_sign = at > from ? 1 : 0;
         return NO_MATCH;
     }
     if (el->subsequent > 0) { /* leave the digits that later numbers need */
@@ -319,6 +322,7 @@ static size_t match_run(struct matcher *m, uint32_t from, uint32_t to, size_t at
             continue;
         }
         size_t begin = at;
+        m->past_sign = 0;
         if (el->kind == EL_PAD) {
             at = match_padded(m, i, at);
             i++;
@@ -326,7 +330,7 @@ static size_t match_run(struct matcher *m, uint32_t from, uint32_t to, size_t at
             at = match_one(m, el, at);
         }
         if (at == NO_MATCH) {
-            m->fault = begin;
+            m->fault = begin + m->past_sign;
             return NO_MATCH;
         }
     }

@@ -446,8 +446,11 @@ enum err el_run_of_notation(struct el_run *run, const char *notation, struct are
         case '|':
             p.adjacent = -1;
             break;
-        default:
-            e = push(&p, (struct el){.kind = EL_LITERAL, .text = str_mk(at, 1)});
+        default: { /* "-W" of weeks is one */
+            size_t n = at[0] == '-' && at[1] == 'W' ? 2 : 1;
+            e = push(&p, (struct el){.kind = EL_LITERAL, .text = str_mk(at, n)});
+            at += n - 1;
+        }
         }
         at++;
     }
