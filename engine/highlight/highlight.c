@@ -288,14 +288,30 @@ static bool is_list(const struct json *source, struct str path)
     return source != NULL && source->type == JSON_ARRAY;
 }
 
+/* Whether the words' places are read from the index, where those of a nested document are not the hit's. */
+static bool reads_places(const struct hl_target *t)
+{
+    if (str_is(t->o->type, "unified")) {
+        bool postings = t->field->options == INDEX_OFFSETS && t->terms.n_multis == 0;
+        return t->field->type == FT_TEXT && (postings || hl_fvh_can(t->field));
+    }
+    return str_is(t->o->type, "fvh");
+}
+
 static enum err one_field(struct hl_fragments *out, const struct highlighter *h, const struct hl_target *t,
                           doc_id doc, const struct json *source, struct errmsg *em)
 {
-    const struct hl_terms *terms = &t->terms;
-    if (t->field->store && t->field->nested != h->cx->nested) {
-        return ERR_OK; /* stored values are read from the hit itself, which has none of them */
+    bool elsewhere = t->field->nested != h->cx->nested, unified = str_is(t->o->type, "unified");
+    if (t->field->store && elsewhere && !t->o->force_source) {
+        return hl_fvh_check(t, em); /* stored values are read from the hit itself, which has none of them */
     }
-    bool unified = str_is(t->o->type, "unified");
+    struct hl_target without = *t;
+    if (elsewhere && reads_places(t)) {
+        memset(&without.terms, 0, sizeof(without.terms));
+        memset(&without.by_text, 0, sizeof(without.by_text));
+        t = &without;
+    }
+    const struct hl_terms *terms = &t->terms;
     if (unified && t->o->scanner == SCANNER_CHARS && t->o->number_of_fragments != 0
         && t->field->type == FT_TEXT) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid boundary scanner type: chars");

@@ -28,7 +28,7 @@ struct hl_options {
     int32_t fragment_size, number_of_fragments, fragment_offset, no_match_size, boundary_max_scan,
         phrase_limit;
     int32_t max_analyzed_offset; /* 0: not given */
-    bool require_field_match, score_ordered, html;
+    bool require_field_match, score_ordered, html, force_source;
     enum hl_scanner scanner;
     struct str boundary_chars, type, fragmenter;
     const struct json *query; /* highlight_query; NULL: the search's */

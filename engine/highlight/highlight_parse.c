@@ -45,7 +45,7 @@ static const struct option options[] = {
     {"type", O_TEXT, FOR_BOTH, AT(type)},
     {"fragmenter", O_TEXT, FOR_BOTH, AT(fragmenter)},
     {"no_match_size", O_INT, FOR_BOTH, AT(no_match_size)},
-    {"force_source", O_BOOL, FOR_BOTH, SIZE_MAX},
+    {"force_source", O_BOOL, FOR_BOTH, AT(force_source)},
     {"phrase_limit", O_INT, FOR_BOTH, AT(phrase_limit)},
     {"options", O_OBJECT, FOR_BOTH, SIZE_MAX},
     {"highlight_query", O_QUERY, FOR_BOTH, AT(query)},
