@@ -299,7 +299,7 @@ static void answer(struct state_rq *q, bool late)
     uint32_t n;
     struct buf b;
     struct jsonw w;
-    const bool filters = (q->parts & state_parts(STR("metadata,routing_table"))) != 0;
+    const bool filters = (q->parts & state_parts(STR("metadata,routing_table,routing_nodes"))) != 0;
     const struct expand_options none = {true, true, EXPAND_OPEN, false, false, 0};
     if (resolve_indices(r->state, filters ? q->index : STR_NULL, filters ? &q->options : &none,
                         clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em)

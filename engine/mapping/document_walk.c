@@ -278,7 +278,9 @@ static enum err parse_nested(struct doc_parser *p, const struct field *f, const 
     return e;
 }
 
-static enum err parse_object(struct doc_parser *p, const struct field *f, const struct json *v, bool in_array)
+/* `name` is what the document calls it. */
+static enum err parse_object(struct doc_parser *p, const struct field *f, const struct json *v,
+                             struct str name)
 {
     if (!f->enabled) {
         return ERR_OK;
@@ -293,7 +295,7 @@ static enum err parse_object(struct doc_parser *p, const struct field *f, const 
         return err_set(
             p->em, ERR_MAPPER_PARSING,
             "object mapping for [%.*s] tried to parse field [%.*s] as object, but found a concrete value",
-            STR_ARG(f->path), STR_ARG(in_array ? STR("null") : f->name));
+            STR_ARG(f->path), STR_ARG(name));
     }
     return f->type == FT_NESTED ? parse_nested(p, f, v) : doc_parse_members(p, f, v);
 }
@@ -302,7 +304,7 @@ enum err doc_parse_object_or_field(struct doc_parser *p, const struct field *f, 
                                    bool in_array)
 {
     if (is_object(f)) {
-        return parse_object(p, f, v, in_array);
+        return parse_object(p, f, v, in_array ? STR("null") : f->name);
     }
     if (f->type == FT_ALIAS) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Cannot write to a field alias [%.*s].",
@@ -465,6 +467,10 @@ enum err doc_parse_value(struct doc_parser *p, const struct field *object, struc
     }
     if (f != NULL && v->type == JSON_ARRAY && !doc_takes_array(f)) {
         return parse_items(p, object, names, n, v);
+    }
+    if (f != NULL && n > 1 && !in_array && is_object(f)) { /* by its path: the parts lie in one text */
+        const char *end = names[n - 1].p + names[n - 1].n;
+        return parse_object(p, f, v, (struct str){names[0].p, (size_t)(end - names[0].p)});
     }
     if (f != NULL) {
         return doc_parse_object_or_field(p, f, v, in_array);
