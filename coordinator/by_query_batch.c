@@ -92,7 +92,8 @@ static enum err refuse(struct by_query_worker *w, struct write_entry *e, enum er
     return ERR_OK;
 }
 
-static enum err finish_write(struct by_query_worker *w, struct write_entry *e, struct errmsg *em)
+static enum err finish_write(struct by_query_worker *w, struct write_entry *e, struct write_complaints *c,
+                             struct errmsg *em)
 {
     struct write_item *it = &e->item;
     if (e->auto_id && it->kind == WRITE_INDEX) {
@@ -112,7 +113,36 @@ static enum err finish_write(struct by_query_worker *w, struct write_entry *e, s
                                       STR_ARG(w->op->spec.pipeline));
         return why.p == NULL ? err_no_memory(em) : refuse(w, e, ERR_ILLEGAL_ARGUMENT, why, em);
     }
-    return writes_validate(e, em);
+    writes_complain(c, e);
+    return ERR_OK;
+}
+
+/* One hit's write, kept where it is made. */
+static enum err build_write(struct by_query_worker *w, struct str hit, struct write_complaints *c,
+                            struct errmsg *em)
+{
+    struct write_entry *e = &w->set.v[w->set.n];
+    struct by_query_doc d;
+    enum script_outcome outcome = SCRIPT_WRITES;
+    enum err err = read_hit(w, hit, &d, em);
+    if (err != ERR_OK) {
+        return err;
+    }
+    write_of(&w->op->spec, &d, e);
+    if (w->op->script_error != NULL) {
+        *em = *w->op->script_error;
+        return em->frame[0].code;
+    }
+    if (w->run != NULL) {
+        err = by_query_script(w, &d, e, &outcome, em);
+    }
+    if (err == ERR_OK && outcome == SCRIPT_SKIPS) {
+        w->n.noops++;
+        return ERR_OK;
+    }
+    err = err == ERR_OK ? finish_write(w, e, c, em) : err;
+    w->set.n += err == ERR_OK ? 1 : 0;
+    return err;
 }
 
 enum err batch_build(struct by_query_worker *w, uint32_t most, struct errmsg *em)
@@ -125,36 +155,16 @@ enum err batch_build(struct by_query_worker *w, uint32_t most, struct errmsg *em
     if (w->set.v == NULL) {
         return err_no_memory(em);
     }
-    for (uint32_t i = 0; i < n && !stop_now(); i++) {
-        struct write_entry *e = &w->set.v[w->set.n];
-        struct by_query_doc d;
-        enum script_outcome outcome = SCRIPT_WRITES;
-        if (c->hits[i].n == 0) {
-            continue; /* its shard failed to fetch it */
+    struct write_complaints complaints;
+    enum err err = ERR_OK;
+    write_complaints_init(&complaints);
+    for (uint32_t i = 0; i < n && err == ERR_OK && !stop_now(); i++) {
+        if (c->hits[i].n > 0) { /* else its shard failed to fetch it */
+            err = build_write(w, c->hits[i], &complaints, em);
         }
-        enum err err = read_hit(w, c->hits[i], &d, em);
-        if (err != ERR_OK) {
-            return err;
-        }
-        write_of(s, &d, e);
-        if (w->op->script_error != NULL) {
-            *em = *w->op->script_error;
-            return em->frame[0].code;
-        }
-        if (w->run != NULL) {
-            err = by_query_script(w, &d, e, &outcome, em);
-        }
-        if (err == ERR_OK && outcome == SCRIPT_SKIPS) {
-            w->n.noops++;
-            continue;
-        }
-        err = err == ERR_OK ? finish_write(w, e, em) : err;
-        if (err != ERR_OK) {
-            return err;
-        }
-        w->set.n++;
     }
-    return ERR_OK;
+    enum err refused = writes_complained(&complaints, err == ERR_OK ? em : NULL);
+    return err == ERR_OK ? refused : err;
 }
 
 /* ---- results ------------------------------------------------------------------------------------------- */

@@ -64,13 +64,16 @@ def is_other_cast(place, want, got):
 
 
 def is_tied(place, want, got):
-    """A bucket of significant_terms among others of the same score: both have the same scores, in the same order."""
+    """Another bucket of significant_terms than the one of the same score that stands there, or that `size` left out."""
     steps = place.split(".")
-    for i, step in enumerate(steps):
-        if step == "buckets":
-            lists = [at(b, ".".join(steps[:i + 1])) for b in (want, got)]
-            scores = [[b.get("score") for b in l] if isinstance(l, list) and all(isinstance(b, dict) and "bg_count" in b for b in l) else None for l in lists]
-            if scores[0] and scores[0] == scores[1]:
+    for i, step in enumerate(steps[:-1]):
+        if step != "buckets" or not steps[i + 1].isdigit():
+            continue
+        here, there = (at(b, ".".join(steps[:i + 1])) for b in (want, got))
+        n = int(steps[i + 1])
+        if all(isinstance(l, list) and len(l) > n and all(isinstance(b, dict) and "bg_count" in b for b in l) for l in (here, there)):
+            scores = [b.get("score") for b in here]
+            if scores == [b.get("score") for b in there] and here[n].get("key") != there[n].get("key") and (scores.count(scores[n]) > 1 or n == len(scores) - 1):
                 return True
     return False
 
