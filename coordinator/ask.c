@@ -4,16 +4,12 @@
 #include "coordinator/retry.h"
 #include "coordinator/shard_tasks.h"
 #include "proto/remote_shards.h"
+#include "proto/shard_ops.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #define LOOK_MS 200 /* how often calls to other nodes are looked after */
-
-enum ask_kind { ASK_GET, ASK_QUERY, ASK_EXPLAIN, ASK_FETCH, ASK_ACT, ASK_WRITE, ASK_FREE };
-static const uint16_t kinds[] = {MESSAGE_SHARD_GET,    MESSAGE_SHARD_QUERY, MESSAGE_SHARD_EXPLAIN,
-                                 MESSAGE_SHARD_FETCH,  MESSAGE_SHARD_ACT,   MESSAGE_SHARD_WRITE,
-                                 MESSAGE_FREE_CONTEXTS};
 
 uint64_t ask_turn(struct coordinator *co)
 {
@@ -69,77 +65,21 @@ void ask_look_soon(struct coordinator *co)
     (void)delays_hurry(co->delays, &co->look); /* not waiting: nothing is elsewhere, or it looks just now */
 }
 
-static void serve_here(struct coordinator *co, enum ask_kind kind, struct shard_rq *rq)
+static void serve_here(struct coordinator *co, struct shard_rq *rq)
 {
-    const struct shard_api *api = co->o.shards;
-    struct shard_free *f = (struct shard_free *)rq;
     if (rq->parent != 0) {
-        shard_task_begin(co, kinds[kind], rq, "direct");
+        shard_task_begin(co, rq, "direct");
     }
-    switch (kind) {
-    case ASK_GET:
-        api->get(api->self, (struct shard_get *)rq);
-        break;
-    case ASK_QUERY:
-        api->query(api->self, (struct shard_query *)rq);
-        break;
-    case ASK_EXPLAIN:
-        api->explain(api->self, (struct shard_explain *)rq);
-        break;
-    case ASK_FETCH:
-        api->fetch(api->self, (struct shard_fetch *)rq);
-        break;
-    case ASK_ACT:
-        api->act(api->self, (struct shard_act *)rq);
-        break;
-    case ASK_WRITE:
-        api->write(api->self, (struct shard_write *)rq);
-        break;
-    case ASK_FREE:
-        f->freed = f->all_scrolls ? api->free_all_contexts(api->self) : 0;
-        for (uint32_t i = 0; i < f->n; i++) {
-            f->freed += api->free_context(api->self, f->contexts[i]);
-        }
-        rq->done(rq);
-        break;
-    }
-}
-
-static void send_away(struct remote_shards *rs, const struct transport_peer *to, enum ask_kind kind,
-                      struct shard_rq *rq)
-{
-    switch (kind) {
-    case ASK_GET:
-        remote_get(rs, to, (struct shard_get *)rq);
-        break;
-    case ASK_QUERY:
-        remote_query(rs, to, (struct shard_query *)rq);
-        break;
-    case ASK_EXPLAIN:
-        remote_explain(rs, to, (struct shard_explain *)rq);
-        break;
-    case ASK_FETCH:
-        remote_fetch(rs, to, (struct shard_fetch *)rq);
-        break;
-    case ASK_ACT:
-        remote_act(rs, to, (struct shard_act *)rq);
-        break;
-    case ASK_WRITE:
-        remote_write(rs, to, (struct shard_write *)rq);
-        break;
-    case ASK_FREE:
-        remote_free_contexts(rs, to, (struct shard_free *)rq);
-        break;
-    }
+    co->o.shards->serve(co->o.shards->self, rq);
 }
 
 /* `node` may be the state's, or the request's own: it is copied. */
-static void ask_node(struct coordinator *co, enum ask_kind kind, struct shard_rq *rq, struct str node)
+static void ask_node(struct coordinator *co, struct shard_rq *rq, struct str node)
 {
     if (co->o.remote == NULL || node.n == 0 || str_eq(node, co->o.node_id)) {
         rq->node = co->o.node_id;
         rq->parent_node = STR_NULL;
-        serve_here(co, kind, rq);
+        serve_here(co, rq);
         return;
     }
     rq->node = arena_str(&rq->arena, node);
@@ -153,7 +93,7 @@ static void ask_node(struct coordinator *co, enum ask_kind kind, struct shard_rq
         return;
     }
     struct transport_peer to = {m->transport_address, m->ephemeral_id};
-    send_away(co->o.remote, &to, kind, rq); /* rq may be gone */
+    remote_call(co->o.remote, &to, rq); /* rq may be gone */
     cluster_state_unref(s);
     if (!atomic_exchange(&co->looking, true)) {
         look_again(co);
@@ -164,7 +104,6 @@ static void ask_node(struct coordinator *co, enum ask_kind kind, struct shard_rq
 
 struct ask { /* in the request's arena */
     struct coordinator *co;
-    enum ask_kind kind;
     void (*done)(struct shard_rq *rq);
     void *user;
     struct copies_how how;
@@ -194,27 +133,6 @@ static bool only_here(const struct coordinator *co, const struct index_routing *
     return here;
 }
 
-static void forget_answer(enum ask_kind kind, struct shard_rq *rq)
-{
-    err_clear(&rq->error);
-    if (kind == ASK_QUERY) {
-        struct shard_query *q = (struct shard_query *)rq;
-        q->result = NULL;
-        q->hits = NULL;
-        q->n_hits = 0;
-        q->context = 0;
-        q->dfs_out = (struct dfs_stats){0};
-    } else if (kind == ASK_GET) {
-        struct shard_get *g = (struct shard_get *)rq;
-        g->found = false;
-        g->fields = STR_NULL;
-        g->n_ignored = 0;
-    } else if (kind == ASK_EXPLAIN) {
-        struct shard_explain *x = (struct shard_explain *)rq;
-        x->found = x->matched = false;
-    }
-}
-
 static void end(struct ask *a, struct shard_rq *rq)
 {
     rq->done = a->done;
@@ -238,20 +156,6 @@ static void renew(struct ask *a, struct shard_rq *rq)
     cluster_state_unref(s);
 }
 
-/* No copy was there to be asked. */
-static void no_copy(enum ask_kind kind, struct shard_rq *rq)
-{
-    if (kind == ASK_QUERY) {
-        err_set(&rq->error, ERR_NO_SHARD, "%s", "");
-        err_about_index(&rq->error, rq->shard.index, rq->shard.uuid);
-        err_about_shard(&rq->error, (int)rq->shard.shard);
-        return;
-    }
-    struct str id = kind == ASK_GET ? ((struct shard_get *)rq)->id : ((struct shard_explain *)rq)->id;
-    err_set(&rq->error, ERR_NO_SHARD, "No shard available for [%s [%.*s][_doc][%.*s]]",
-            kind == ASK_GET ? "get" : "explain", STR_ARG(rq->shard.index), STR_ARG(id));
-}
-
 static void ask_next(struct ask *a, struct shard_rq *rq)
 {
     struct str node = retry_next(&a->tries);
@@ -260,13 +164,13 @@ static void ask_next(struct ask *a, struct shard_rq *rq)
         node = retry_next(&a->tries);
     }
     if (node.p != NULL) {
-        ask_node(a->co, a->kind, rq, node);
+        ask_node(a->co, rq, node);
         return;
     }
     bool nobody = a->tries.kept == NULL || retry_unavailable(a->tries.kept);
     rq->node = nobody ? STR_NULL : a->tries.kept_node;
     if (nobody) {
-        no_copy(a->kind, rq);
+        rq->op->no_copy(rq);
     } else {
         rq->error = *a->tries.kept;
     }
@@ -281,7 +185,8 @@ static void copy_answered(struct shard_rq *rq)
         return;
     }
     retry_failed(&a->tries, rq->node, &rq->error, &rq->arena);
-    forget_answer(a->kind, rq);
+    err_clear(&rq->error);
+    rq->op->reset(rq);
     ask_next(a, rq);
 }
 
@@ -299,12 +204,11 @@ static void put_first(struct copies *c, struct str node)
     }
 }
 
-static void ask_copies(struct coordinator *co, const struct ask_where *where, enum ask_kind kind,
-                       struct shard_rq *rq)
+static void ask_copies(struct coordinator *co, const struct ask_where *where, struct shard_rq *rq)
 {
     const struct index_routing *r = routing_of(where->state, &rq->shard);
     bool picky = where->preference.n > 0 && where->preference.p[0] == '_';
-    if (picky && kind != ASK_QUERY && !copies_wanted(where->preference, rq->shard.shard)) {
+    if (picky && rq->op != &shard_op_query && !copies_wanted(where->preference, rq->shard.shard)) {
         err_set(&rq->error, ERR_NULL_POINTER,
                 "Cannot invoke \"org.elasticsearch.index.shard.ShardId.getIndex()\" because \"shardId\" "
                 "is null");
@@ -312,7 +216,7 @@ static void ask_copies(struct coordinator *co, const struct ask_where *where, en
         return;
     }
     if (co->o.remote == NULL || (r != NULL && !picky && only_here(co, r, rq->shard.shard))) {
-        ask_node(co, kind, rq, co->o.node_id);
+        ask_node(co, rq, co->o.node_id);
         return;
     }
     struct ask *a = ARENA_NEW(&rq->arena, struct ask);
@@ -322,7 +226,6 @@ static void ask_copies(struct coordinator *co, const struct ask_where *where, en
         return;
     }
     *a = (struct ask){.co = co,
-                      .kind = kind,
                       .done = rq->done,
                       .user = rq->user,
                       .how = {co->o.node_id, where->preference, where->turn},
@@ -349,31 +252,31 @@ static void ask_copies(struct coordinator *co, const struct ask_where *where, en
 
 void ask_get(struct coordinator *co, const struct ask_where *where, struct shard_get *rq)
 {
-    ask_copies(co, where, ASK_GET, &rq->rq);
+    ask_copies(co, where, &rq->rq);
 }
 
 void ask_query(struct coordinator *co, const struct ask_where *where, struct shard_query *rq)
 {
     if (rq->context != 0) {
-        ask_node(co, ASK_QUERY, &rq->rq, rq->rq.node);
+        ask_node(co, &rq->rq, rq->rq.node);
     } else {
-        ask_copies(co, where, ASK_QUERY, &rq->rq);
+        ask_copies(co, where, &rq->rq);
     }
 }
 
 void ask_explain(struct coordinator *co, const struct ask_where *where, struct shard_explain *rq)
 {
-    ask_copies(co, where, ASK_EXPLAIN, &rq->rq);
+    ask_copies(co, where, &rq->rq);
 }
 
 void ask_fetch(struct coordinator *co, struct shard_fetch *rq)
 {
-    ask_node(co, ASK_FETCH, &rq->rq, rq->rq.node);
+    ask_node(co, &rq->rq, rq->rq.node);
 }
 
 void ask_act(struct coordinator *co, struct shard_act *rq)
 {
-    ask_node(co, ASK_ACT, &rq->rq, rq->rq.node);
+    ask_node(co, &rq->rq, rq->rq.node);
 }
 
 void ask_write(struct coordinator *co, struct shard_write *rq)
@@ -390,7 +293,7 @@ void ask_write(struct coordinator *co, struct shard_write *rq)
         err_about_shard(&rq->rq.error, (int)rq->rq.shard.shard);
         rq->rq.done(&rq->rq);
     } else {
-        ask_node(co, ASK_WRITE, &rq->rq, node);
+        ask_node(co, &rq->rq, node);
     }
     cluster_state_unref(s);
 }
@@ -410,24 +313,20 @@ static void forgotten(struct shard_rq *rq)
 
 void ask_forget(struct coordinator *co, struct str node, uint64_t context)
 {
-    if (co->o.remote == NULL || node.n == 0 || str_eq(node, co->o.node_id)) {
-        co->o.shards->free_context(co->o.shards->self, context);
-        return;
-    }
     struct forget *f = calloc(1, sizeof(*f));
     if (f == NULL) {
         return; /* its time will end */
     }
-    shard_rq_init(&f->rq.rq, forgotten, NULL);
+    shard_rq_init(&f->rq.rq, &shard_op_free, forgotten, NULL);
     f->context = context;
     f->rq.contexts = &f->context;
     f->rq.n = 1;
-    ask_node(co, ASK_FREE, &f->rq.rq, node);
+    ask_node(co, &f->rq.rq, node);
 }
 
 void ask_free(struct coordinator *co, struct shard_free *rq)
 {
-    ask_node(co, ASK_FREE, &rq->rq, rq->rq.node);
+    ask_node(co, &rq->rq, rq->rq.node);
 }
 
 enum err ask_possible(struct coordinator *co, const struct ask_where *where, const struct shard_ref *shard,

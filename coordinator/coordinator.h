@@ -15,7 +15,7 @@
 #include "coordinator/node_report.h"
 #include "engine/analysis/analysis.h"
 #include "master/metadata.h"
-#include "proto/shard_api.h"
+#include "proto/shard_ops.h"
 
 struct coordinator;
 struct remote_shards;

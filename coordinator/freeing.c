@@ -78,7 +78,7 @@ enum err freeing_run(struct freeing *f, struct errmsg *em)
     for (size_t i = 0; i < f->n; i++) {
         struct shard_free *rq = &f->v[i].rq;
         struct str node = rq->rq.node;
-        shard_rq_init(&rq->rq, freed, f);
+        shard_rq_init(&rq->rq, &shard_op_free, freed, f);
         rq->rq.node = node;
         rq->contexts = f->v[i].contexts;
         ask_free(f->r->co, rq);

@@ -189,7 +189,7 @@ static bool note(void *user, struct json *v)
     enum err e = get_locate(l->r, &k->g, json_get(v, "index")->s, json_text(json_get(v, "routing")), l->arena,
                             &l->error);
     struct shard_ref where = k->g.rq.rq.shard;
-    shard_rq_init(&k->g.rq.rq, read_done, l);
+    shard_rq_init(&k->g.rq.rq, &shard_op_get, read_done, l);
     k->g.rq.rq.shard = where;
     k->sent = true;
     l->first = k;

@@ -80,7 +80,7 @@ void search_run_scroll(struct search_call *c, struct str id)
     uint32_t n = c->n_shards;
     for (uint32_t i = 0; i < n; i++) {
         struct shard_query *q = &c->queries[i];
-        shard_rq_init(&q->rq, search_queried, c);
+        shard_rq_init(&q->rq, &shard_op_query, search_queried, c);
         q->rq.shard = refs[i].shard;
         q->rq.node = holder(c, refs[i].node);
         q->slot = i;

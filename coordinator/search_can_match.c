@@ -88,7 +88,8 @@ static void keep_matching(struct search_call *c)
         if (kept != i) {
             struct str node = c->queries[i].rq.node;
             *q = c->queries[i];
-            shard_rq_init(&q->rq, search_queried, c); /* an arena is not moved; this one is still empty */
+            shard_rq_init(&q->rq, &shard_op_query, search_queried,
+                          c); /* an arena is not moved; this one is still empty */
             q->rq.node = node;
         }
         q->slot = kept++;
@@ -139,7 +140,7 @@ void search_filter_shards(struct search_call *c)
     for (uint32_t i = 0; i < n; i++) {
         struct shard_query *m = &c->matchers[i];
         *m = c->queries[i];
-        shard_rq_init(&m->rq, told, c);
+        shard_rq_init(&m->rq, &shard_op_query, told, c);
         m->rq.node = c->queries[i].rq.node;
         m->can_match = true;
         m->n_shards = n;

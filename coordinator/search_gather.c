@@ -58,7 +58,7 @@ static void repeat(struct search_call *c)
         shard_rq_fini(&c->fetches[s].rq);
         struct shard_ref shard = q->rq.shard;
         shard_rq_fini(&q->rq);
-        shard_rq_init(&q->rq, search_queried, c);
+        shard_rq_init(&q->rq, &shard_op_query, search_queried, c);
         q->rq.shard = shard;
         q->context = 0;
         q->result = NULL;
@@ -131,7 +131,7 @@ static void fetch(struct search_call *c)
     }
     for (uint32_t s = 0; s < c->n_shards; s++) {
         struct shard_fetch *f = &c->fetches[s];
-        shard_rq_init(&f->rq, fetch_done, c);
+        shard_rq_init(&f->rq, &shard_op_fetch, fetch_done, c);
         f->rq.shard = c->queries[s].rq.shard;
         f->rq.node = c->queries[s].rq.node;
         search_part(c, &f->rq);

@@ -102,7 +102,7 @@ void search_gather_stats(struct search_call *c)
     struct shard_query *p = c->probes;
     for (uint32_t i = 0; i < n; i++) {
         p[i] = c->queries[i];
-        shard_rq_init(&p[i].rq, probe_done, c);
+        shard_rq_init(&p[i].rq, &shard_op_query, probe_done, c);
         p[i].rq.node = c->queries[i].rq.node;
         p[i].dfs_only = true;
     }

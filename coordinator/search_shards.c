@@ -100,7 +100,7 @@ bool search_goes_to(const struct index_target *t, uint32_t shard, struct str rou
 void search_ask(struct search_call *c, struct shard_query *q, const struct index_meta *m, uint32_t shard)
 {
     struct str costly = cluster_setting(c->r->state, "search.allow_expensive_queries", STR("true"));
-    shard_rq_init(&q->rq, search_queried, c);
+    shard_rq_init(&q->rq, &shard_op_query, search_queried, c);
     q->rq.shard = (struct shard_ref){m->name, m->uuid, shard};
     q->body = c->o.body;
     q->tree = c->o.tree_apart ? c->o.tree : NULL;

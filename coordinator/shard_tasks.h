@@ -8,9 +8,9 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/tasks.h"
 
-/* `kind` is an enum message_kind; `type` Elasticsearch's: "direct" (the request is of this node), "transport". Begins just
- * before the request is served, and ends with its done(). Without memory the request is served all the same. */
-void shard_task_begin(struct coordinator *co, uint16_t kind, struct shard_rq *rq, const char *type);
+/* `type` is Elasticsearch's: "direct" (the request is of this node), "transport". Begins just before the request is served,
+ * and ends with its done(). Without memory the request is served all the same. */
+void shard_task_begin(struct coordinator *co, struct shard_rq *rq, const char *type);
 /* Requests of other nodes are to be tasks, too; before the transport starts. */
 void shard_tasks_serve(struct coordinator *co);
 

@@ -282,7 +282,7 @@ static bool group_items(const struct write_set *w, struct groups *g)
 static void begin_shard_write(struct write_set *w, uint32_t at, const struct write_entry *e)
 {
     struct shard_write *sw = &w->shard_writes[at];
-    shard_rq_init(&sw->rq, shard_done, NULL);
+    shard_rq_init(&sw->rq, &shard_op_write, shard_done, NULL);
     sw->rq.shard = (struct shard_ref){e->meta->name, e->meta->uuid, e->shard};
     sw->refresh = w->refresh;
     sw->op_session = w->named ? w->r->co->op_names.session : 0;

@@ -128,9 +128,8 @@ void context_scroll(struct data_service *s, uint64_t id, struct scroll_state **s
     pthread_mutex_unlock(&s->lock);
 }
 
-bool data_free_context(void *self, uint64_t id)
+bool context_free(struct data_service *s, uint64_t id)
 {
-    struct data_service *s = self;
     pthread_mutex_lock(&s->lock);
     struct search_context_entry *c = find(s, id), gone = {0};
     if (c != NULL) {
@@ -147,9 +146,9 @@ bool data_free_context(void *self, uint64_t id)
     return gone.id != 0;
 }
 
-uint32_t data_free_all_contexts(void *self)
+/* Those of scrolls; how many there were. */
+static uint32_t free_scrolls(struct data_service *s)
 {
-    struct data_service *s = self;
     uint32_t n = 0;
     for (;;) {
         uint64_t id = 0;
@@ -161,8 +160,17 @@ uint32_t data_free_all_contexts(void *self)
         if (id == 0) {
             return n;
         }
-        n += data_free_context(s, id);
+        n += context_free(s, id);
     }
+}
+
+void data_free(struct data_service *s, struct shard_free *rq)
+{
+    rq->freed = rq->all_scrolls ? free_scrolls(s) : 0;
+    for (uint32_t i = 0; i < rq->n; i++) {
+        rq->freed += context_free(s, rq->contexts[i]);
+    }
+    shard_rq_answer(&rq->rq);
 }
 
 void contexts_expire(struct data_service *s, bool all)
@@ -179,7 +187,7 @@ void contexts_expire(struct data_service *s, bool all)
         if (id == 0) {
             break;
         }
-        data_free_context(s, id);
+        context_free(s, id);
     }
     if (all) {
         free(s->contexts);

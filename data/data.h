@@ -13,8 +13,8 @@
 #include "common/base/log.h"
 #include "common/cluster/state.h"
 #include "engine/analysis/component.h"
-#include "proto/shard_api.h"
 #include "proto/shard_event.h"
+#include "proto/shard_ops.h"
 #include "proto/transport.h"
 
 struct data_service;
@@ -71,8 +71,10 @@ void data_reload_analysis(struct data_service *s, const struct analysis_env *env
 enum err data_find_copy(struct data_service *s, struct str uuid, uint32_t shard, struct arena *arena,
                         struct str *allocation_id, bool *damaged, struct errmsg *em);
 
-/* The calls for coordinators; lives as long as the service. */
+/* Who serves coordinators; lives as long as the service. */
 const struct shard_api *data_api(struct data_service *s);
+/* The same as a function: `service` is a struct data_service. */
+void data_serve(void *service, struct shard_rq *rq);
 
 /* The analysis registry of an index, or the node's own (uuid empty): for _analyze. A reference is the
  * caller's; NULL: no such index here. Any thread. */

@@ -300,14 +300,16 @@ void shard_keep_filters(struct shard *sh);
 
 /* ---- calls ---- */
 
-void data_write(void *self, struct shard_write *rq);
-void data_get(void *self, struct shard_get *rq);
-void data_query(void *self, struct shard_query *rq);
-void data_fetch(void *self, struct shard_fetch *rq);
-void data_explain(void *self, struct shard_explain *rq);
-bool data_free_context(void *self, uint64_t context);
-uint32_t data_free_all_contexts(void *self);
-void data_act(void *self, struct shard_act *rq);
+/* One function an operation (shard_ops.h); serve.c calls them. Each answers once, by shard_rq_answer(). */
+void data_write(struct data_service *s, struct shard_write *rq);
+void data_get(struct data_service *s, struct shard_get *rq);
+void data_query(struct data_service *s, struct shard_query *rq);
+void data_fetch(struct data_service *s, struct shard_fetch *rq);
+void data_act(struct data_service *s, struct shard_act *rq);
+void data_explain(struct data_service *s, struct shard_explain *rq);
+void data_free(struct data_service *s, struct shard_free *rq);
+/* Lets go of a context; true if it was there. */
+bool context_free(struct data_service *s, uint64_t context);
 
 /* refused.c: tells the master that this node's copies of the shards [from, to) have failed. The applier's strand. */
 void data_refuse_copies(struct data_service *s, const struct cluster_state *state, const struct index_meta *m,

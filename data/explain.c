@@ -94,10 +94,9 @@ static void explain_task(void *arg)
     search_finish(sh, v, &rq->rq);
 }
 
-void data_explain(void *self, struct shard_explain *rq)
+void data_explain(struct data_service *s, struct shard_explain *rq)
 {
-    shard_rq_take(&rq->rq);
-    struct shard *sh = shard_acquire(self, &rq->rq);
+    struct shard *sh = shard_acquire(s, &rq->rq);
     if (sh == NULL) {
         shard_rq_answer(&rq->rq);
         return;
@@ -109,5 +108,5 @@ void data_explain(void *self, struct shard_explain *rq)
         shard_rq_answer(&rq->rq);
         return;
     }
-    search_submit(self, &rq->rq, sh, v, explain_task);
+    search_submit(s, &rq->rq, sh, v, explain_task);
 }

@@ -108,10 +108,9 @@ static void get_task(void *arg)
     shard_rq_answer(&rq->rq);
 }
 
-void data_get(void *self, struct shard_get *rq)
+void data_get(struct data_service *s, struct shard_get *rq)
 {
-    shard_rq_take(&rq->rq);
-    struct shard *sh = shard_acquire(self, &rq->rq);
+    struct shard *sh = shard_acquire(s, &rq->rq);
     struct get_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct get_run) : NULL;
     bool ok = r != NULL;
     if (ok) {

@@ -483,10 +483,9 @@ static void act(void *arg)
     shard_release(sh);
 }
 
-void data_act(void *self, struct shard_act *rq)
+void data_act(struct data_service *s, struct shard_act *rq)
 {
-    shard_rq_take(&rq->rq);
-    struct shard *sh = shard_acquire(self, &rq->rq);
+    struct shard *sh = shard_acquire(s, &rq->rq);
     struct act_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct act_run) : NULL;
     if (r == NULL || !(*r = (struct act_run){.sh = sh, .a = rq}, shard_post(sh, act, r))) {
         if (sh != NULL) {

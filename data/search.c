@@ -478,12 +478,11 @@ static bool runs_here(struct data_service *s, struct shard_query *rq, struct sha
     return executor_run_here(s->o.search_pool, query_task, r);
 }
 
-void data_query(void *self, struct shard_query *rq)
+void data_query(struct data_service *s, struct shard_query *rq)
 {
-    shard_rq_take(&rq->rq);
     struct shard *sh;
     struct view *v;
-    if (!take_view(self, &rq->rq, rq->context, rq->keep_alive_ms, &sh, &v)) {
+    if (!take_view(s, &rq->rq, rq->context, rq->keep_alive_ms, &sh, &v)) {
         shard_rq_answer(&rq->rq);
         return;
     }
@@ -492,8 +491,8 @@ void data_query(void *self, struct shard_query *rq)
         search_finish(sh, v, &rq->rq);
         return;
     }
-    if (!refreshes_first(rq, sh, v) && !runs_here(self, rq, sh, v)) {
-        search_submit(self, &rq->rq, sh, v, query_task);
+    if (!refreshes_first(rq, sh, v) && !runs_here(s, rq, sh, v)) {
+        search_submit(s, &rq->rq, sh, v, query_task);
     }
 }
 
@@ -538,19 +537,18 @@ static void fetch_task(void *arg)
     slowlog_search(sh, SLOW_FETCH, took, NULL, rq->body, rq->n_shards);
     state_part_unref(&settings->part);
     if (!rq->keep) {
-        data_free_context(s, rq->context);
+        context_free(s, rq->context);
     }
     search_finish(sh, v, &rq->rq);
 }
 
-void data_fetch(void *self, struct shard_fetch *rq)
+void data_fetch(struct data_service *s, struct shard_fetch *rq)
 {
-    shard_rq_take(&rq->rq);
     struct shard *sh;
     struct view *v;
-    if (!take_view(self, &rq->rq, rq->context, 0, &sh, &v)) {
+    if (!take_view(s, &rq->rq, rq->context, 0, &sh, &v)) {
         shard_rq_answer(&rq->rq);
         return;
     }
-    search_submit(self, &rq->rq, sh, v, fetch_task);
+    search_submit(s, &rq->rq, sh, v, fetch_task);
 }

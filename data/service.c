@@ -583,9 +583,7 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->all_closed, NULL);
     s->node_id = arena_str(&s->arena, opts->node_id);
-    s->api = (struct shard_api){
-        s,        data_write,  data_get, data_query, data_fetch, data_free_context, data_free_all_contexts,
-        data_act, data_explain};
+    s->api = (struct shard_api){.self = s, .serve = data_serve};
     /* An id of an earlier process is of none that is open here. */
     s->next_context = ((uint64_t)clock_wall_ms(opts->clock) << 20) + 1;
     struct search_limits limits = search_limits_of(NULL);

@@ -704,10 +704,8 @@ static void apply_task(void *arg)
     shard_release(sh);
 }
 
-void data_write(void *self, struct shard_write *rq)
+void data_write(struct data_service *s, struct shard_write *rq)
 {
-    shard_rq_take(&rq->rq);
-    struct data_service *s = self;
     struct shard *sh = shard_acquire(s, &rq->rq);
     struct write_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct write_run) : NULL;
     if (r == NULL) {

@@ -1,14 +1,14 @@
 #include "proto/remote_shards.h"
 
 #include "proto/shard_bytes.h"
+#include "proto/shard_ops.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define GET_MS    60000   /* a node that is there and silent for as long has lost the request */
-#define SEARCH_MS 1800000 /* the same of what may rightly take long */
+#define CANCEL_MS 60000 /* a node that is there and silent for as long has not heard */
 
 /* A call to another node, in its request's arena. */
 struct outgoing {
@@ -21,23 +21,14 @@ struct outgoing {
     struct outgoing *next, **at; /* under the lock */
 };
 
-/* A call of another node's. */
+/* A call of another node's. The request's own struct follows. */
 struct incoming {
-    union {
-        struct shard_rq rq; /* first: done() gets it */
-        struct shard_write write;
-        struct shard_get get;
-        struct shard_query query;
-        struct shard_fetch fetch;
-        struct shard_act act;
-        struct shard_explain explain;
-        struct shard_free free;
-    };
     struct remote_shards *owner;
     struct transport_call *call;
     uint64_t id;
     _Atomic bool cancelled;
     struct incoming *next, **at; /* under the lock */
+    _Alignas(max_align_t) struct shard_rq rq;
 };
 
 struct remote_shards {
@@ -47,122 +38,15 @@ struct remote_shards {
     struct outgoing *out;
     struct incoming *in;
     size_t n_out, n_in;
-    void (*begin)(void *self, uint16_t kind, struct shard_rq *rq); /* NULL: nobody listens */
+    void (*begin)(void *self, struct shard_rq *rq); /* NULL: nobody listens */
     void *listener;
     bool stopping;
     uint64_t next_id;
 };
 
-/* ---- each kind's bytes --------------------------------------------------------------------------------- */
-
-static void encode_request(uint16_t kind, const struct shard_rq *rq, struct buf *b)
+static const struct executor *pool_of(const struct remote_shards *r, const struct shard_op *op)
 {
-    switch (kind) {
-    case MESSAGE_SHARD_WRITE:
-        shard_write_encode((const struct shard_write *)rq, b);
-        break;
-    case MESSAGE_SHARD_GET:
-        shard_get_encode((const struct shard_get *)rq, b);
-        break;
-    case MESSAGE_SHARD_QUERY:
-        shard_query_encode((const struct shard_query *)rq, b);
-        break;
-    case MESSAGE_SHARD_FETCH:
-        shard_fetch_encode((const struct shard_fetch *)rq, b);
-        break;
-    case MESSAGE_SHARD_ACT:
-        shard_act_encode((const struct shard_act *)rq, b);
-        break;
-    case MESSAGE_SHARD_EXPLAIN:
-        shard_explain_encode((const struct shard_explain *)rq, b);
-        break;
-    default:
-        shard_free_encode((const struct shard_free *)rq, b);
-        break;
-    }
-}
-
-static void decode_answer(uint16_t kind, struct shard_rq *rq, struct bytes_in *in)
-{
-    switch (kind) {
-    case MESSAGE_SHARD_WRITE:
-        shard_write_answer_decode((struct shard_write *)rq, in);
-        break;
-    case MESSAGE_SHARD_GET:
-        shard_get_answer_decode((struct shard_get *)rq, in);
-        break;
-    case MESSAGE_SHARD_QUERY:
-        shard_query_answer_decode((struct shard_query *)rq, in);
-        break;
-    case MESSAGE_SHARD_FETCH:
-        shard_fetch_answer_decode((struct shard_fetch *)rq, in);
-        break;
-    case MESSAGE_SHARD_ACT:
-        shard_act_answer_decode((struct shard_act *)rq, in);
-        break;
-    case MESSAGE_SHARD_EXPLAIN:
-        shard_explain_answer_decode((struct shard_explain *)rq, in);
-        break;
-    default:
-        shard_free_answer_decode((struct shard_free *)rq, in);
-        break;
-    }
-    in->bad |= bytes_left(in) != 0;
-}
-
-static void decode_request(uint16_t kind, struct incoming *c, struct bytes_in *in)
-{
-    switch (kind) {
-    case MESSAGE_SHARD_WRITE:
-        shard_write_decode(&c->write, in);
-        break;
-    case MESSAGE_SHARD_GET:
-        shard_get_decode(&c->get, in);
-        break;
-    case MESSAGE_SHARD_QUERY:
-        shard_query_decode(&c->query, in);
-        break;
-    case MESSAGE_SHARD_FETCH:
-        shard_fetch_decode(&c->fetch, in);
-        break;
-    case MESSAGE_SHARD_ACT:
-        shard_act_decode(&c->act, in);
-        break;
-    case MESSAGE_SHARD_EXPLAIN:
-        shard_explain_decode(&c->explain, in);
-        break;
-    default:
-        shard_free_decode(&c->free, in);
-        break;
-    }
-    in->bad |= bytes_left(in) != 0;
-}
-
-static void encode_answer(const struct incoming *c, struct buf *b)
-{
-    switch (c->call->kind) {
-    case MESSAGE_SHARD_WRITE:
-        shard_write_answer_encode(&c->write, b);
-        break;
-    case MESSAGE_SHARD_GET:
-        shard_get_answer_encode(&c->get, b);
-        break;
-    case MESSAGE_SHARD_QUERY:
-        shard_query_answer_encode(&c->query, b);
-        break;
-    case MESSAGE_SHARD_FETCH:
-        shard_fetch_answer_encode(&c->fetch, b);
-        break;
-    case MESSAGE_SHARD_ACT:
-        shard_act_answer_encode(&c->act, b);
-        break;
-    case MESSAGE_SHARD_EXPLAIN:
-        shard_explain_answer_encode(&c->explain, b);
-        break;
-    default:
-        shard_free_answer_encode(&c->free, b);
-        break;
-    }
+    return op->write_pool ? r->o.writes : r->o.reads;
 }
 
 /* ---- calls to other nodes ------------------------------------------------------------------------------ */
@@ -192,7 +76,8 @@ static void answered(struct transport_rq *t)
         struct bytes_in in = bytes_in(bytes);
         in.bad |= bytes.p == NULL;
         if (!in.bad) {
-            decode_answer(t->kind, rq, &in);
+            rq->op->decode_answer(rq, &in);
+            in.bad |= bytes_left(&in) != 0;
         }
         if (in.bad) {
             err_set(&rq->error, ERR_CORRUPT, "an answer of [%.*s] cannot be read", STR_ARG(c->to.address));
@@ -221,8 +106,7 @@ static void get_parent(struct bytes_in *in, struct shard_rq *rq)
     }
 }
 
-static void send(struct remote_shards *r, const struct transport_peer *to, uint16_t kind,
-                 const struct executor *on, int64_t timeout_ms, struct shard_rq *rq)
+void remote_call(struct remote_shards *r, const struct transport_peer *to, struct shard_rq *rq)
 {
     shard_rq_take(rq);
     struct outgoing *c = ARENA_NEW(&rq->arena, struct outgoing);
@@ -232,7 +116,11 @@ static void send(struct remote_shards *r, const struct transport_peer *to, uint1
         return;
     }
     *c = (struct outgoing){
-        .t = {.cls = TRANSPORT_DATA, .kind = kind, .timeout_ms = timeout_ms, .on = on, .done = answered},
+        .t = {.cls = TRANSPORT_DATA,
+              .kind = rq->op->kind,
+              .timeout_ms = rq->op->timeout_ms(rq),
+              .on = pool_of(r, rq->op),
+              .done = answered},
         .owner = r,
         .rq = rq,
         .to = {arena_str(&rq->arena, to->address), arena_str(&rq->arena, to->ephemeral_id)}};
@@ -243,7 +131,7 @@ static void send(struct remote_shards *r, const struct transport_peer *to, uint1
     buf_init(&c->t.payload, NULL, TRANSPORT_DATA_BYTES_MAX);
     put_varint(&c->t.payload, c->id);
     put_parent(&c->t.payload, rq);
-    encode_request(kind, rq, &c->t.payload);
+    rq->op->encode(rq, &c->t.payload);
     if (c->t.payload.failed || c->to.address.p == NULL || c->to.ephemeral_id.p == NULL) {
         buf_fini(&c->t.payload);
         err_no_memory(&rq->error);
@@ -262,41 +150,6 @@ static void send(struct remote_shards *r, const struct transport_peer *to, uint1
     r->o.transport->send(r->o.transport->self, &c->to, &c->t);
 }
 
-void remote_write(struct remote_shards *r, const struct transport_peer *to, struct shard_write *rq)
-{
-    send(r, to, MESSAGE_SHARD_WRITE, r->o.writes, MAX_OF(rq->timeout_ms, (int64_t)1000), &rq->rq);
-}
-
-void remote_get(struct remote_shards *r, const struct transport_peer *to, struct shard_get *rq)
-{
-    send(r, to, MESSAGE_SHARD_GET, r->o.writes, GET_MS, &rq->rq);
-}
-
-void remote_query(struct remote_shards *r, const struct transport_peer *to, struct shard_query *rq)
-{
-    send(r, to, MESSAGE_SHARD_QUERY, r->o.reads, SEARCH_MS, &rq->rq);
-}
-
-void remote_fetch(struct remote_shards *r, const struct transport_peer *to, struct shard_fetch *rq)
-{
-    send(r, to, MESSAGE_SHARD_FETCH, r->o.reads, SEARCH_MS, &rq->rq);
-}
-
-void remote_act(struct remote_shards *r, const struct transport_peer *to, struct shard_act *rq)
-{
-    send(r, to, MESSAGE_SHARD_ACT, r->o.writes, SEARCH_MS, &rq->rq);
-}
-
-void remote_explain(struct remote_shards *r, const struct transport_peer *to, struct shard_explain *rq)
-{
-    send(r, to, MESSAGE_SHARD_EXPLAIN, r->o.reads, GET_MS, &rq->rq);
-}
-
-void remote_free_contexts(struct remote_shards *r, const struct transport_peer *to, struct shard_free *rq)
-{
-    send(r, to, MESSAGE_FREE_CONTEXTS, r->o.reads, GET_MS, &rq->rq);
-}
-
 /* ---- second thoughts ----------------------------------------------------------------------------------- */
 
 static void cancel_told(struct transport_rq *t)
@@ -313,7 +166,7 @@ static void send_cancel(struct remote_shards *r, const struct outgoing *c)
     }
     *x = (struct transport_rq){.cls = TRANSPORT_DATA,
                                .kind = MESSAGE_CANCEL_QUERY,
-                               .timeout_ms = GET_MS,
+                               .timeout_ms = CANCEL_MS,
                                .on = r->o.writes,
                                .done = cancel_told};
     err_clear(&x->error);
@@ -345,7 +198,7 @@ size_t remote_shards_look(struct remote_shards *r, bool (*gone)(void *self, stru
 
 static void served(struct shard_rq *rq)
 {
-    struct incoming *c = (struct incoming *)rq;
+    struct incoming *c = CONTAINER_OF(rq, struct incoming, rq);
     struct remote_shards *r = c->owner;
     const struct transport *t = r->o.transport;
     struct buf b;
@@ -358,7 +211,7 @@ static void served(struct shard_rq *rq)
     }
     pthread_mutex_unlock(&r->lock);
     buf_init(&b, NULL, TRANSPORT_DATA_BYTES_MAX);
-    encode_answer(c, &b);
+    rq->op->encode_answer(rq, &b);
     if (b.failed) {
         struct errmsg em;
         buf_fini(&b);
@@ -397,54 +250,20 @@ static void keep_call(struct remote_shards *r, struct incoming *c)
     pthread_mutex_unlock(&r->lock);
 }
 
-static void serve_free(struct remote_shards *r, struct shard_free *rq)
+static const struct shard_op *op_of(uint16_t kind)
 {
-    rq->freed = rq->all_scrolls ? r->o.local->free_all_contexts(r->o.local->self) : 0;
-    for (uint32_t i = 0; i < rq->n; i++) {
-        rq->freed += r->o.local->free_context(r->o.local->self, rq->contexts[i]);
+    for (size_t i = 0; i < ARRAY_LEN(shard_ops); i++) {
+        if (shard_ops[i]->kind == kind) {
+            return shard_ops[i];
+        }
     }
-    served(&rq->rq);
-}
-
-static void serve_call(struct remote_shards *r, struct incoming *c)
-{
-    const struct shard_api *api = r->o.local;
-    uint16_t kind = c->call->kind;
-    if (kind == MESSAGE_SHARD_QUERY || kind == MESSAGE_SHARD_FETCH) {
-        keep_call(r, c);
-    }
-    if (r->begin != NULL && c->rq.parent != 0) {
-        r->begin(r->listener, kind, &c->rq);
-    }
-    switch (kind) {
-    case MESSAGE_SHARD_WRITE:
-        api->write(api->self, &c->write);
-        break;
-    case MESSAGE_SHARD_GET:
-        api->get(api->self, &c->get);
-        break;
-    case MESSAGE_SHARD_QUERY:
-        api->query(api->self, &c->query);
-        break;
-    case MESSAGE_SHARD_FETCH:
-        api->fetch(api->self, &c->fetch);
-        break;
-    case MESSAGE_SHARD_ACT:
-        api->act(api->self, &c->act);
-        break;
-    case MESSAGE_SHARD_EXPLAIN:
-        api->explain(api->self, &c->explain);
-        break;
-    default:
-        serve_free(r, &c->free);
-        break;
-    }
+    return NULL; /* none was set up to be served */
 }
 
 /* NULL: *em says why not. */
-static struct incoming *admit(struct remote_shards *r, struct errmsg *em)
+static struct incoming *admit(struct remote_shards *r, const struct shard_op *op, struct errmsg *em)
 {
-    struct incoming *c = calloc(1, sizeof(*c));
+    struct incoming *c = calloc(1, offsetof(struct incoming, rq) + MAX_OF(op->size, sizeof(c->rq)));
     if (c == NULL) {
         err_no_memory(em);
         return NULL;
@@ -464,29 +283,32 @@ static struct incoming *admit(struct remote_shards *r, struct errmsg *em)
 static void serve(void *self, struct transport_call *call)
 {
     struct remote_shards *r = self;
+    const struct shard_op *op = op_of(call->kind);
     struct errmsg em;
-    struct incoming *c = admit(r, &em);
+    struct incoming *c = admit(r, op, &em);
     if (c == NULL) {
         r->o.transport->refuse(r->o.transport->self, call, &em);
         return;
     }
     struct bytes_in in = bytes_in(call->payload);
-    shard_rq_init(&c->rq, served, NULL);
-    if (call->kind
-        == MESSAGE_SHARD_ACT) { /* statistics, or what makes room: who may ask was seen to where it was asked */
-        shard_rq_exempt(&c->rq);
-    }
+    shard_rq_init(&c->rq, op, served, NULL);
     c->owner = r;
     c->call = call;
     c->id = get_varint(&in);
     get_parent(&in, &c->rq);
-    decode_request(call->kind, c, &in);
-    if (in.bad) {
+    op->decode(&c->rq, &in);
+    if (in.bad || bytes_left(&in) != 0) {
         err_set(&c->rq.error, ERR_CORRUPT, "a request to a shard cannot be read");
         served(&c->rq);
-    } else {
-        serve_call(r, c);
+        return;
     }
+    if (op->cancellable) {
+        keep_call(r, c);
+    }
+    if (r->begin != NULL && c->rq.parent != 0) {
+        r->begin(r->listener, &c->rq);
+    }
+    r->o.local->serve(r->o.local->self, &c->rq);
 }
 
 static void cancel_query(void *self, struct transport_call *call)
@@ -507,12 +329,6 @@ static void cancel_query(void *self, struct transport_call *call)
 enum err remote_shards_new(struct remote_shards **out, const struct remote_shards_opts *opts,
                            struct errmsg *em)
 {
-    static const struct {
-        uint16_t kind;
-        bool write;
-    } kinds[] = {{MESSAGE_SHARD_WRITE, true},   {MESSAGE_SHARD_GET, true}, {MESSAGE_SHARD_QUERY, false},
-                 {MESSAGE_SHARD_FETCH, false},  {MESSAGE_SHARD_ACT, true}, {MESSAGE_SHARD_EXPLAIN, false},
-                 {MESSAGE_FREE_CONTEXTS, false}};
     struct remote_shards *r = calloc(1, sizeof(*r));
     *out = r;
     if (r == NULL) {
@@ -522,16 +338,15 @@ enum err remote_shards_new(struct remote_shards **out, const struct remote_shard
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->idle, NULL);
     const struct transport *t = opts->transport;
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        t->serve(t->self, kinds[i].kind, kinds[i].write ? opts->writes : opts->reads, serve, r);
+    for (size_t i = 0; i < ARRAY_LEN(shard_ops); i++) {
+        t->serve(t->self, shard_ops[i]->kind, pool_of(r, shard_ops[i]), serve, r);
     }
     /* Not where searches run: those to be cancelled may be what fills it. */
     t->serve(t->self, MESSAGE_CANCEL_QUERY, opts->writes, cancel_query, r);
     return ERR_OK;
 }
 
-void remote_shards_listen(struct remote_shards *r,
-                          void (*begin)(void *self, uint16_t kind, struct shard_rq *rq), void *self)
+void remote_shards_listen(struct remote_shards *r, void (*begin)(void *self, struct shard_rq *rq), void *self)
 {
     r->begin = begin;
     r->listener = self;

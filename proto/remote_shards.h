@@ -1,4 +1,4 @@
-/* remote_shards.h - the calls of shard_api.h to other nodes, and the service of theirs.
+/* remote_shards.h - requests of shard_api.h to other nodes, and the service of theirs.
  *
  * A call is encoded, sent over the transport's data class, served there by the node's own shards, and ends as one that
  * was served here: done() once, on one of the executors. It knows nothing of who should be asked, nor of
@@ -20,10 +20,10 @@ struct remote_shards_opts { /* borrowed */
 /* Before the transport starts: it says there what it serves. */
 enum err remote_shards_new(struct remote_shards **out, const struct remote_shards_opts *opts,
                            struct errmsg *em);
-/* Calls of other nodes' tasks are told to begin(self, kind, rq), enum message_kind, just before they are served; it may
- * put itself before rq->done and rq->cancelled. Before the transport starts. */
-void remote_shards_listen(struct remote_shards *r,
-                          void (*begin)(void *self, uint16_t kind, struct shard_rq *rq), void *self);
+/* Calls of other nodes' tasks are told to begin(self, rq) just before they are served; it may put itself before rq->done
+ * and rq->cancelled. Before the transport starts. */
+void remote_shards_listen(struct remote_shards *r, void (*begin)(void *self, struct shard_rq *rq),
+                          void *self);
 /* The node's shards are about to go: calls of other nodes are refused from now on, and those under way waited
  * for. Not from a pool's thread. */
 /* false: some calls were not answered within so many seconds (0: waits for all). May be called again. */
@@ -31,16 +31,9 @@ bool remote_shards_stop(struct remote_shards *r, unsigned wait_s);
 /* Once the transport has stopped and every call was answered. NULL ok. */
 void remote_shards_free(struct remote_shards *r);
 
-/* As the calls of struct shard_api, to the node at `to` (copied). Errors of the way itself are the
- * transport's: ERR_NODE_NOT_CONNECTED: nothing was done there; ERR_NODE_DISCONNECTED, ERR_RECEIVE_TIMEOUT: it
- * is not known. */
-void remote_write(struct remote_shards *r, const struct transport_peer *to, struct shard_write *rq);
-void remote_get(struct remote_shards *r, const struct transport_peer *to, struct shard_get *rq);
-void remote_query(struct remote_shards *r, const struct transport_peer *to, struct shard_query *rq);
-void remote_fetch(struct remote_shards *r, const struct transport_peer *to, struct shard_fetch *rq);
-void remote_act(struct remote_shards *r, const struct transport_peer *to, struct shard_act *rq);
-void remote_explain(struct remote_shards *r, const struct transport_peer *to, struct shard_explain *rq);
-void remote_free_contexts(struct remote_shards *r, const struct transport_peer *to, struct shard_free *rq);
+/* As serving it here, at the node at `to` (copied). Errors of the way itself are the transport's: ERR_NODE_NOT_CONNECTED:
+ * nothing was done there; ERR_NODE_DISCONNECTED, ERR_RECEIVE_TIMEOUT: it is not known. */
+void remote_call(struct remote_shards *r, const struct transport_peer *to, struct shard_rq *rq);
 
 /* To be called now and then while calls are under way: those whose maker has cancelled them are
  * cancelled there, and calls to processes that are gone(self, ephemeral id) end with ERR_NODE_DISCONNECTED. How

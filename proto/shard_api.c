@@ -1,20 +1,20 @@
-#include "proto/shard_api.h"
+#include "proto/shard_ops.h"
 
 #include "common/base/memory_account.h"
 
-void shard_rq_init(struct shard_rq *rq, void (*done)(struct shard_rq *), void *user)
+void shard_rq_init(struct shard_rq *rq, const struct shard_op *op, void (*done)(struct shard_rq *),
+                   void *user)
 {
+    rq->op = op;
     memory_request_arena(&rq->arena);
+    if (op->exempt) {
+        rq->arena.alloc = memory_allocator_exempt(MEMORY_REQUEST);
+    }
     err_clear(&rq->error);
     rq->node = STR_NULL;
     rq->served = false;
     rq->done = done;
     rq->user = user;
-}
-
-void shard_rq_exempt(struct shard_rq *rq)
-{
-    rq->arena.alloc = memory_allocator_exempt(MEMORY_REQUEST);
 }
 
 void shard_rq_take(struct shard_rq *rq)

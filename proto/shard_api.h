@@ -1,10 +1,9 @@
-/* shard_api.h - what a coordinating node asks of one shard copy: the requests, their answers, and the table
- * of calls.
+/* shard_api.h - what a coordinating node asks of one shard copy: the requests and their answers.
  *
- * A request is a struct that its caller owns, with an arena of its own; whoever serves it puts the answer
- * into the same struct, allocates in its arena, and calls done() exactly once, on any thread, never inside
- * the call. On the data node the table is served by data/; for a shard elsewhere, by the transport, which
- * carries the same structs as bytes. A failed request has `error.n > 0`. */
+ * A request is a struct that its caller owns, with an arena of its own. Its operation (shard_ops.h) says which struct
+ * that is. Whoever serves it puts the answer into the same struct, allocates in its arena, and answers exactly once, on any
+ * thread. On the data node data/ serves it; for a shard elsewhere the transport does, which carries the same structs
+ * as bytes. A failed request has `error.n > 0`. */
 #ifndef PROTO_SHARD_API_H
 #define PROTO_SHARD_API_H
 
@@ -20,7 +19,10 @@ struct shard_ref {
     uint32_t shard;
 };
 
+struct shard_op;
+
 struct shard_rq { /* what every request begins with */
+    const struct shard_op *op;
     struct shard_ref shard;
     struct str node;     /* id of the node that served it, or has to (it has the context); p == NULL: any */
     struct arena arena;  /* the answer's memory; freed by the caller */
@@ -41,9 +43,9 @@ static inline bool shard_rq_cancelled(const struct shard_rq *rq)
 {
     return rq->cancelled != NULL && rq->cancelled(rq->cancel_self);
 }
-void shard_rq_init(struct shard_rq *rq, void (*done)(struct shard_rq *), void *user);
-/* Of a request that must be answered whatever memory there is: what it needs is counted, and never refused. */
-void shard_rq_exempt(struct shard_rq *rq);
+/* Sets up what every request begins with; the rest is the caller's. done() gets the request back, with its answer. */
+void shard_rq_init(struct shard_rq *rq, const struct shard_op *op, void (*done)(struct shard_rq *),
+                   void *user);
 void shard_rq_fini(struct shard_rq *rq);
 /* The server's, of every request: it is the server's from here to shard_rq_answer(), which calls done(). Either asserts that it was not
  * handed over twice. */
@@ -305,17 +307,10 @@ struct shard_free {
     uint32_t freed;   /* answer: how many were there */
 };
 
+/* Who serves requests to shards. */
 struct shard_api {
     void *self;
-    void (*write)(void *self, struct shard_write *rq);
-    void (*get)(void *self, struct shard_get *rq);
-    void (*query)(void *self, struct shard_query *rq);
-    void (*fetch)(void *self, struct shard_fetch *rq);
-    /* Lets go of a context; true if it was there. */
-    bool (*free_context)(void *self, uint64_t context);
-    uint32_t (*free_all_contexts)(void *self); /* those of scrolls; how many there were */
-    void (*act)(void *self, struct shard_act *rq);
-    void (*explain)(void *self, struct shard_explain *rq);
+    void (*serve)(void *self, struct shard_rq *rq);
 };
 
 #endif

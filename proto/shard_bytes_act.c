@@ -1,6 +1,7 @@
 /* Refreshes, flushes, statistics and the like. */
 #include "proto/err_bytes.h"
 #include "proto/shard_bytes.h"
+#include "proto/transport.h"
 
 #include <stddef.h>
 
@@ -130,16 +131,18 @@ static void get_recovery(struct bytes_in *in, struct shard_recovery *r)
     r->ops_total_on_start = get_varint(in);
 }
 
-void shard_act_encode(const struct shard_act *rq, struct buf *out)
+static void act_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_act *rq = CONST_SHARD_RQ(of, shard_act);
     put_shard_ref(out, &rq->rq.shard);
     put_u8(out, (uint8_t)rq->action);
     PUT_FLAGS(out, rq->force, rq->wait_if_ongoing, rq->only_expunge_deletes, rq->flush_after);
     put_zigzag(out, rq->max_segments);
 }
 
-void shard_act_decode(struct shard_act *rq, struct bytes_in *in)
+static void act_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_act *rq = SHARD_RQ(of, shard_act);
     get_shard_ref(in, &rq->rq.shard);
     rq->action = (enum shard_action)get_below(in, SHARD_RECOVERY + 1);
     uint32_t flags = get_flags(in, 4);
@@ -152,8 +155,9 @@ void shard_act_decode(struct shard_act *rq, struct bytes_in *in)
     rq->max_segments = in->bad ? 0 : (int32_t)most;
 }
 
-void shard_act_answer_encode(const struct shard_act *rq, struct buf *out)
+static void act_answer_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_act *rq = CONST_SHARD_RQ(of, shard_act);
     errmsg_encode(&rq->rq.error, out);
     put_bool(out, rq->stats != NULL);
     if (rq->stats != NULL) {
@@ -166,8 +170,9 @@ void shard_act_answer_encode(const struct shard_act *rq, struct buf *out)
     }
 }
 
-void shard_act_answer_decode(struct shard_act *rq, struct bytes_in *in)
+static void act_answer_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_act *rq = SHARD_RQ(of, shard_act);
     errmsg_decode(&rq->rq.error, in);
     if (get_bool(in) && !in->bad) {
         struct shard_stats *s = ARENA_NEW(&rq->rq.arena, struct shard_stats);
@@ -188,8 +193,22 @@ void shard_act_answer_decode(struct shard_act *rq, struct bytes_in *in)
     }
 }
 
-void shard_free_encode(const struct shard_free *rq, struct buf *out)
+const struct shard_op shard_op_act = {
+    .id = SHARD_OP_act,
+    .kind = MESSAGE_SHARD_ACT,
+    .size = sizeof(struct shard_act),
+    .exempt = true, /* statistics, or what makes room: who may ask was seen to where it was asked */
+    .write_pool = true,
+    .timeout_ms = shard_op_half_hour,
+    .encode = act_encode,
+    .decode = act_decode,
+    .encode_answer = act_answer_encode,
+    .decode_answer = act_answer_decode,
+};
+
+static void free_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_free *rq = CONST_SHARD_RQ(of, shard_free);
     put_bool(out, rq->all_scrolls);
     put_varint(out, rq->n);
     for (uint32_t i = 0; i < rq->n; i++) {
@@ -197,8 +216,9 @@ void shard_free_encode(const struct shard_free *rq, struct buf *out)
     }
 }
 
-void shard_free_decode(struct shard_free *rq, struct bytes_in *in)
+static void free_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_free *rq = SHARD_RQ(of, shard_free);
     rq->all_scrolls = get_bool(in);
     size_t n = get_count(in, 1);
     uint64_t *v = in->bad ? NULL : ARENA_ARRAY(&rq->rq.arena, uint64_t, n);
@@ -210,14 +230,27 @@ void shard_free_decode(struct shard_free *rq, struct bytes_in *in)
     rq->contexts = v;
 }
 
-void shard_free_answer_encode(const struct shard_free *rq, struct buf *out)
+static void free_answer_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_free *rq = CONST_SHARD_RQ(of, shard_free);
     errmsg_encode(&rq->rq.error, out);
     put_varint(out, rq->freed);
 }
 
-void shard_free_answer_decode(struct shard_free *rq, struct bytes_in *in)
+static void free_answer_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_free *rq = SHARD_RQ(of, shard_free);
     errmsg_decode(&rq->rq.error, in);
     rq->freed = get_u32_varint(in);
 }
+
+const struct shard_op shard_op_free = {
+    .id = SHARD_OP_free,
+    .kind = MESSAGE_FREE_CONTEXTS,
+    .size = sizeof(struct shard_free),
+    .timeout_ms = shard_op_minute,
+    .encode = free_encode,
+    .decode = free_decode,
+    .encode_answer = free_answer_encode,
+    .decode_answer = free_answer_decode,
+};

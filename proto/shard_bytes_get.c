@@ -2,17 +2,20 @@
 #include "proto/err_bytes.h"
 #include "proto/json_bytes.h"
 #include "proto/shard_bytes.h"
+#include "proto/transport.h"
 
-void shard_get_encode(const struct shard_get *rq, struct buf *out)
+static void get_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_get *rq = CONST_SHARD_RQ(of, shard_get);
     put_shard_ref(out, &rq->rq.shard);
     put_str(out, rq->id);
     PUT_FLAGS(out, rq->realtime, rq->refresh, rq->want_source);
     put_strs(out, rq->stored_fields, rq->n_stored_fields);
 }
 
-void shard_get_decode(struct shard_get *rq, struct bytes_in *in)
+static void get_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_get *rq = SHARD_RQ(of, shard_get);
     get_shard_ref(in, &rq->rq.shard);
     rq->id = get_str(in);
     uint32_t flags = get_flags(in, 3);
@@ -22,8 +25,9 @@ void shard_get_decode(struct shard_get *rq, struct bytes_in *in)
     rq->stored_fields = get_strs(in, &rq->n_stored_fields, &rq->rq.arena);
 }
 
-void shard_get_answer_encode(const struct shard_get *rq, struct buf *out)
+static void get_answer_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_get *rq = CONST_SHARD_RQ(of, shard_get);
     errmsg_encode(&rq->rq.error, out);
     if (rq->rq.error.n > 0) {
         return;
@@ -38,8 +42,9 @@ void shard_get_answer_encode(const struct shard_get *rq, struct buf *out)
     put_strs(out, rq->ignored, rq->n_ignored);
 }
 
-void shard_get_answer_decode(struct shard_get *rq, struct bytes_in *in)
+static void get_answer_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_get *rq = SHARD_RQ(of, shard_get);
     errmsg_decode(&rq->rq.error, in);
     if (in->bad || rq->rq.error.n > 0) {
         return;
@@ -54,8 +59,36 @@ void shard_get_answer_decode(struct shard_get *rq, struct bytes_in *in)
     rq->ignored = get_strs(in, &rq->n_ignored, &rq->rq.arena);
 }
 
-void shard_explain_encode(const struct shard_explain *rq, struct buf *out)
+static void get_reset(struct shard_rq *of)
 {
+    struct shard_get *rq = SHARD_RQ(of, shard_get);
+    rq->found = false;
+    rq->fields = STR_NULL;
+    rq->n_ignored = 0;
+}
+
+static void get_no_copy(struct shard_rq *of)
+{
+    shard_op_no_copy_of(of, "get", SHARD_RQ(of, shard_get)->id);
+}
+
+const struct shard_op shard_op_get = {
+    .id = SHARD_OP_get,
+    .kind = MESSAGE_SHARD_GET,
+    .size = sizeof(struct shard_get),
+    .write_pool = true,
+    .timeout_ms = shard_op_minute,
+    .encode = get_encode,
+    .decode = get_decode,
+    .encode_answer = get_answer_encode,
+    .decode_answer = get_answer_decode,
+    .reset = get_reset,
+    .no_copy = get_no_copy,
+};
+
+static void explain_encode(const struct shard_rq *of, struct buf *out)
+{
+    const struct shard_explain *rq = CONST_SHARD_RQ(of, shard_explain);
     put_shard_ref(out, &rq->rq.shard);
     PUT_FLAGS(out, rq->want_source, rq->rewritten, rq->query != NULL);
     put_opt_str(out, rq->id);
@@ -66,8 +99,9 @@ void shard_explain_encode(const struct shard_explain *rq, struct buf *out)
     }
 }
 
-void shard_explain_decode(struct shard_explain *rq, struct bytes_in *in)
+static void explain_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_explain *rq = SHARD_RQ(of, shard_explain);
     get_shard_ref(in, &rq->rq.shard);
     uint32_t flags = get_flags(in, 3);
     rq->want_source = (flags & 1) != 0;
@@ -85,8 +119,9 @@ void shard_explain_decode(struct shard_explain *rq, struct bytes_in *in)
     }
 }
 
-void shard_explain_answer_encode(const struct shard_explain *rq, struct buf *out)
+static void explain_answer_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_explain *rq = CONST_SHARD_RQ(of, shard_explain);
     errmsg_encode(&rq->rq.error, out);
     if (rq->rq.error.n > 0) {
         return;
@@ -99,8 +134,9 @@ void shard_explain_answer_encode(const struct shard_explain *rq, struct buf *out
     put_opt_str(out, rq->source);
 }
 
-void shard_explain_answer_decode(struct shard_explain *rq, struct bytes_in *in)
+static void explain_answer_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_explain *rq = SHARD_RQ(of, shard_explain);
     errmsg_decode(&rq->rq.error, in);
     if (in->bad || rq->rq.error.n > 0) {
         return;
@@ -114,3 +150,27 @@ void shard_explain_answer_decode(struct shard_explain *rq, struct bytes_in *in)
     rq->primary_term = get_zigzag(in);
     rq->source = get_opt_str(in);
 }
+
+static void explain_reset(struct shard_rq *of)
+{
+    struct shard_explain *rq = SHARD_RQ(of, shard_explain);
+    rq->found = rq->matched = false;
+}
+
+static void explain_no_copy(struct shard_rq *of)
+{
+    shard_op_no_copy_of(of, "explain", SHARD_RQ(of, shard_explain)->id);
+}
+
+const struct shard_op shard_op_explain = {
+    .id = SHARD_OP_explain,
+    .kind = MESSAGE_SHARD_EXPLAIN,
+    .size = sizeof(struct shard_explain),
+    .timeout_ms = shard_op_minute,
+    .encode = explain_encode,
+    .decode = explain_decode,
+    .encode_answer = explain_answer_encode,
+    .decode_answer = explain_answer_decode,
+    .reset = explain_reset,
+    .no_copy = explain_no_copy,
+};

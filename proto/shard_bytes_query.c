@@ -3,6 +3,7 @@
 #include "proto/err_bytes.h"
 #include "proto/json_bytes.h"
 #include "proto/shard_bytes.h"
+#include "proto/transport.h"
 
 /* ---- statistics of terms ------------------------------------------------------------------------------- */
 
@@ -94,8 +95,9 @@ enum {
     Q_CAN_MATCH = 256
 };
 
-void shard_query_encode(const struct shard_query *rq, struct buf *out)
+static void query_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_query *rq = CONST_SHARD_RQ(of, shard_query);
     /* The parsed form may say what the text does not: it was adapted to other parts of the request. */
     bool adapted = rq->source != NULL || rq->adapted;
     put_shard_ref(out, &rq->rq.shard);
@@ -120,8 +122,9 @@ void shard_query_encode(const struct shard_query *rq, struct buf *out)
     }
 }
 
-void shard_query_decode(struct shard_query *rq, struct bytes_in *in)
+static void query_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_query *rq = SHARD_RQ(of, shard_query);
     get_shard_ref(in, &rq->rq.shard);
     uint32_t flags = get_flags(in, 9);
     rq->scroll = (flags & Q_SCROLL) != 0;
@@ -169,8 +172,9 @@ static void put_result(struct buf *b, const struct query_result *r)
 }
 
 /* Of a failed phase only what its error is printed with. */
-void shard_query_answer_encode(const struct shard_query *rq, struct buf *out)
+static void query_answer_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_query *rq = CONST_SHARD_RQ(of, shard_query);
     errmsg_encode(&rq->rq.error, out);
     if (rq->rq.error.n > 0) {
         put_bool(out, rq->result != NULL && rq->result->first_key_refused);
@@ -188,8 +192,9 @@ void shard_query_answer_encode(const struct shard_query *rq, struct buf *out)
     }
 }
 
-void shard_query_answer_decode(struct shard_query *rq, struct bytes_in *in)
+static void query_answer_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_query *rq = SHARD_RQ(of, shard_query);
     struct arena *a = &rq->rq.arena;
     errmsg_decode(&rq->rq.error, in);
     rq->result = in->bad ? NULL : ARENA_NEW(a, struct query_result);
@@ -219,10 +224,44 @@ void shard_query_answer_decode(struct shard_query *rq, struct bytes_in *in)
     }
 }
 
+static void query_reset(struct shard_rq *of)
+{
+    struct shard_query *rq = SHARD_RQ(of, shard_query);
+    rq->result = NULL;
+    rq->hits = NULL;
+    rq->n_hits = 0;
+    rq->context = 0;
+    rq->dfs_out = (struct dfs_stats){0};
+}
+
+static void query_no_copy(struct shard_rq *of)
+{
+    err_set(&of->error, ERR_NO_SHARD, "%s", "");
+    err_about_index(&of->error, of->shard.index, of->shard.uuid);
+    err_about_shard(&of->error, (int)of->shard.shard);
+}
+
+const struct shard_op shard_op_query = {
+    .id = SHARD_OP_query,
+    .kind = MESSAGE_SHARD_QUERY,
+    .size = sizeof(struct shard_query),
+    .cancellable = true,
+    .timeout_ms = shard_op_half_hour,
+    .encode = query_encode,
+    .decode = query_decode,
+    .encode_answer = query_answer_encode,
+    .decode_answer = query_answer_decode,
+    .reset = query_reset,
+    .no_copy = query_no_copy,
+    .action = "indices:data/read/search[phase/query]",
+    .describe = shard_op_describe_search,
+};
+
 /* ---- fetch --------------------------------------------------------------------------------------------- */
 
-void shard_fetch_encode(const struct shard_fetch *rq, struct buf *out)
+static void fetch_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_fetch *rq = CONST_SHARD_RQ(of, shard_fetch);
     put_shard_ref(out, &rq->rq.shard);
     put_body(out, rq->body, rq->tree);
     put_varint(out, rq->context);
@@ -233,8 +272,9 @@ void shard_fetch_encode(const struct shard_fetch *rq, struct buf *out)
     top_docs_encode(rq->docs, rq->n, rq->n_sort, out);
 }
 
-void shard_fetch_decode(struct shard_fetch *rq, struct bytes_in *in)
+static void fetch_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_fetch *rq = SHARD_RQ(of, shard_fetch);
     struct top_doc *docs;
     get_shard_ref(in, &rq->rq.shard);
     rq->body = get_body(in, &rq->tree, &rq->rq.arena);
@@ -248,16 +288,18 @@ void shard_fetch_decode(struct shard_fetch *rq, struct bytes_in *in)
     in->bad |= rq->n_suggested > rq->n;
 }
 
-void shard_fetch_answer_encode(const struct shard_fetch *rq, struct buf *out)
+static void fetch_answer_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_fetch *rq = CONST_SHARD_RQ(of, shard_fetch);
     errmsg_encode(&rq->rq.error, out);
     if (rq->rq.error.n == 0) {
         put_strs(out, rq->hits, rq->n);
     }
 }
 
-void shard_fetch_answer_decode(struct shard_fetch *rq, struct bytes_in *in)
+static void fetch_answer_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_fetch *rq = SHARD_RQ(of, shard_fetch);
     errmsg_decode(&rq->rq.error, in);
     if (in->bad || rq->rq.error.n > 0) {
         return;
@@ -266,3 +308,23 @@ void shard_fetch_answer_decode(struct shard_fetch *rq, struct bytes_in *in)
     rq->hits = get_strs(in, &n, &rq->rq.arena);
     in->bad |= n != rq->n;
 }
+
+static void fetch_describe(const struct shard_rq *of, struct buf *out)
+{
+    const struct shard_fetch *rq = CONST_SHARD_RQ(of, shard_fetch);
+    buf_printf(out, "id[%llu], size[%u], lastEmittedDoc[null]", (unsigned long long)rq->context, rq->n);
+}
+
+const struct shard_op shard_op_fetch = {
+    .id = SHARD_OP_fetch,
+    .kind = MESSAGE_SHARD_FETCH,
+    .size = sizeof(struct shard_fetch),
+    .cancellable = true,
+    .timeout_ms = shard_op_half_hour,
+    .encode = fetch_encode,
+    .decode = fetch_decode,
+    .encode_answer = fetch_answer_encode,
+    .decode_answer = fetch_answer_decode,
+    .action = "indices:data/read/search[phase/fetch/id]",
+    .describe = fetch_describe,
+};

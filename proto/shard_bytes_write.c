@@ -1,6 +1,7 @@
 #include "proto/err_bytes.h"
 #include "proto/json_bytes.h"
 #include "proto/shard_bytes.h"
+#include "proto/transport.h"
 
 #define ITEM_BYTES_MIN 13 /* what an item takes at least */
 
@@ -54,8 +55,9 @@ static void get_item(struct bytes_in *in, struct write_item *it, struct arena *a
     }
 }
 
-void shard_write_encode(const struct shard_write *rq, struct buf *out)
+static void write_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_write *rq = CONST_SHARD_RQ(of, shard_write);
     put_shard_ref(out, &rq->rq.shard);
     put_u8(out, (uint8_t)rq->refresh);
     put_zigzag(out, rq->timeout_ms);
@@ -69,8 +71,9 @@ void shard_write_encode(const struct shard_write *rq, struct buf *out)
     }
 }
 
-void shard_write_decode(struct shard_write *rq, struct bytes_in *in)
+static void write_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_write *rq = SHARD_RQ(of, shard_write);
     get_shard_ref(in, &rq->rq.shard);
     rq->refresh = (enum refresh_policy)get_below(in, REFRESH_CHANGED + 1);
     rq->timeout_ms = get_zigzag(in);
@@ -87,8 +90,9 @@ void shard_write_decode(struct shard_write *rq, struct bytes_in *in)
     }
 }
 
-void shard_write_answer_encode(const struct shard_write *rq, struct buf *out)
+static void write_answer_encode(const struct shard_rq *of, struct buf *out)
 {
+    const struct shard_write *rq = CONST_SHARD_RQ(of, shard_write);
     errmsg_encode(&rq->rq.error, out);
     put_bool(out, rq->forced_refresh);
     if (rq->rq.error.n > 0) {
@@ -130,8 +134,9 @@ static void get_result(struct bytes_in *in, struct write_item *it, struct arena 
     }
 }
 
-void shard_write_answer_decode(struct shard_write *rq, struct bytes_in *in)
+static void write_answer_decode(struct shard_rq *of, struct bytes_in *in)
 {
+    struct shard_write *rq = SHARD_RQ(of, shard_write);
     errmsg_decode(&rq->rq.error, in);
     rq->forced_refresh = get_bool(in);
     if (in->bad || rq->rq.error.n > 0) {
@@ -145,3 +150,39 @@ void shard_write_answer_decode(struct shard_write *rq, struct bytes_in *in)
         get_result(in, &rq->items[i], &rq->rq.arena);
     }
 }
+
+static int64_t write_timeout_ms(const struct shard_rq *of)
+{
+    return MAX_OF(CONST_SHARD_RQ(of, shard_write)->timeout_ms, (int64_t)1000);
+}
+
+static void write_describe(const struct shard_rq *of, struct buf *out)
+{
+    const struct shard_write *rq = CONST_SHARD_RQ(of, shard_write);
+    buf_printf(out, "requests[%u], index[%.*s][%u]", rq->n, STR_ARG(of->shard.index), of->shard.shard);
+    if (rq->refresh != REFRESH_NONE) {
+        buf_printf(out, ", refresh[%s]", rq->refresh == REFRESH_WAIT ? "WAIT_UNTIL" : "IMMEDIATE");
+    }
+}
+
+static void write_status(struct jsonw *w)
+{
+    jw_obj(w);
+    jw_kz(w, "phase", "primary");
+    jw_obj_end(w);
+}
+
+const struct shard_op shard_op_write = {
+    .id = SHARD_OP_write,
+    .kind = MESSAGE_SHARD_WRITE,
+    .size = sizeof(struct shard_write),
+    .write_pool = true,
+    .timeout_ms = write_timeout_ms,
+    .encode = write_encode,
+    .decode = write_decode,
+    .encode_answer = write_answer_encode,
+    .decode_answer = write_answer_decode,
+    .action = "indices:data/write/bulk[s][p]",
+    .describe = write_describe,
+    .status = write_status,
+};

@@ -17,6 +17,11 @@
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
 #define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
 
+/* The object that *p is the member of. */
+#define CONTAINER_OF(p, type, member) ((type *)(void *)((char *)(p)-offsetof(type, member)))
+#define CONST_CONTAINER_OF(p, type, member) \
+    ((const type *)(const void *)((const char *)(p)-offsetof(type, member)))
+
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)

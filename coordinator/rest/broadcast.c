@@ -122,8 +122,7 @@ static void add(struct broadcast *bc, const struct index_meta *m, uint32_t shard
     struct shard_act *a = &bc->acts[bc->n];
     bc->asked[bc->n++] = *c;
     *a = bc->model;
-    shard_rq_init(&a->rq, acted, bc);
-    shard_rq_exempt(&a->rq);
+    shard_rq_init(&a->rq, &shard_op_act, acted, bc);
     a->rq.shard = (struct shard_ref){m->name, m->uuid, shard};
     a->rq.node = c->node;
 }

@@ -93,7 +93,7 @@ static enum err explain_read(struct explain_call *c, const struct json *filter)
 {
     struct rest *r = c->r;
     struct get_call *g = &c->place;
-    shard_rq_init(&g->rq.rq, fields_read, c);
+    shard_rq_init(&g->rq.rq, &shard_op_get, fields_read, c);
     g->filter = (struct source_filter){.enabled = true};
     g->rq.id = rest_param(r, "id");
     enum err e = filter != NULL ? source_filter_parse(&g->filter, filter, STR(""), r->arena, &r->em) : ERR_OK;
@@ -129,7 +129,7 @@ static void explain(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    shard_rq_init(&c->rq.rq, explained, NULL);
+    shard_rq_init(&c->rq.rq, &shard_op_explain, explained, NULL);
     c->rq.rq.cancelled = rest_gone;
     c->rq.rq.cancel_self = r->http;
     c->rq.rq.shard = c->place.rq.rq.shard;
@@ -416,7 +416,7 @@ static void ask(struct validate_call *c)
                 continue;
             }
             struct shard_explain *x = &c->shards[c->n++];
-            shard_rq_init(&x->rq, validated, c);
+            shard_rq_init(&x->rq, &shard_op_explain, validated, c);
             x->rq.cancelled = rest_gone;
             x->rq.cancel_self = c->r->http;
             x->rq.shard = (struct shard_ref){t[i].meta->name, t[i].meta->uuid, s};

@@ -297,7 +297,7 @@ static void get_any(struct rest *r, struct str type, bool source_only)
         rest_fail(r, NULL);
         return;
     }
-    shard_rq_init(&g->rq.rq, got, NULL);
+    shard_rq_init(&g->rq.rq, &shard_op_get, got, NULL);
     g->r = r;
     g->type = type;
     g->source_only = source_only;

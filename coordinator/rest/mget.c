@@ -325,7 +325,7 @@ static void locate(struct mget *m, struct mget_slot *s, const struct mget_item *
         return;
     }
     struct shard_ref shard = s->g.rq.rq.shard;
-    shard_rq_init(&s->g.rq.rq, slot_done, m);
+    shard_rq_init(&s->g.rq.rq, &shard_op_get, slot_done, m);
     s->g.rq.rq.shard = shard;
     s->g.rq.rq.cancelled = rest_gone;
     s->g.rq.rq.cancel_self = m->r->http;

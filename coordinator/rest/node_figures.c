@@ -3,7 +3,7 @@
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/nodes_stats.h"
-#include "proto/shard_bytes.h"
+#include "proto/shard_ops.h"
 
 #include <stdlib.h>
 
@@ -145,7 +145,7 @@ void node_figures_encode(const struct node_figures *f, struct buf *out)
     put_report(out, &f->report);
     put_process(out, &f->process);
     put_machine(out, &f->machine);
-    shard_act_answer_encode(&sums, out);
+    shard_op_act.encode_answer(&sums.rq, out);
 }
 
 enum err node_figures_decode(struct node_figures *f, struct str bytes, struct arena *arena, struct errmsg *em)
@@ -157,10 +157,9 @@ enum err node_figures_decode(struct node_figures *f, struct str bytes, struct ar
     get_report(&in, &f->report, arena);
     get_process(&in, &f->process);
     get_machine(&in, &f->machine);
-    shard_rq_init(&sums.rq, NULL, NULL);
-    shard_rq_exempt(&sums.rq);
+    shard_rq_init(&sums.rq, &shard_op_act, NULL, NULL);
     if (!in.bad) {
-        shard_act_answer_decode(&sums, &in);
+        shard_op_act.decode_answer(&sums.rq, &in);
     }
     if (!in.bad && sums.stats != NULL) {
         f->shards = *sums.stats;

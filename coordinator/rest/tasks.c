@@ -485,7 +485,7 @@ static void get_result(struct tasks_rq *q)
         rest_fail(r, NULL);
         return;
     }
-    shard_rq_init(&g->rq.rq, got_result, NULL);
+    shard_rq_init(&g->rq.rq, &shard_op_get, got_result, NULL);
     g->q = q;
     g->rq.id = rest_param(r, "task_id");
     g->rq.rq.shard = (struct shard_ref){meta->name, meta->uuid, shard_of(meta, g->rq.id, STR_NULL)};

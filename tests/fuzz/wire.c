@@ -13,7 +13,7 @@
 #include "proto/frame.h"
 #include "proto/json_bytes.h"
 #include "proto/recovery_bytes.h"
-#include "proto/shard_bytes.h"
+#include "proto/shard_ops.h"
 
 #include <stdlib.h>
 
@@ -37,58 +37,54 @@ static void never(struct shard_rq *rq)
     (void)rq;
 }
 
-/* A shard's request and answer; `again` writes what was read. */
-#define SHARD_MESSAGE(name, type)                   \
-    static void name(struct str in)                 \
-    {                                               \
-        struct type rq = {0};                       \
-        struct bytes_in b = bytes_in(in);           \
-        struct buf out;                             \
-        shard_rq_init(&rq.rq, never, NULL);         \
-        name##_decode(&rq, &b);                     \
-        if (!b.bad) {                               \
-            buf_init(&out, NULL, FUZZ_ARENA_BYTES); \
-            name##_encode(&rq, &out);               \
-            buf_fini(&out);                         \
-        }                                           \
-        shard_rq_fini(&rq.rq);                      \
+#define ARRAY_MAX 3 /* items, or documents, of a request whose answer is read */
+
+/* The struct of any operation on a shard. */
+union any_rq {
+    struct shard_rq rq;
+#define MEMBER(name) struct shard_##name name;
+    SHARD_OPS(MEMBER)
+#undef MEMBER
+};
+
+/* A request, or an answer into the request that asked, is read, and what was read is written. Some answers fill arrays of
+ * the one who asked. */
+static void shard_message(const struct shard_op *op, bool answer, struct str in)
+{
+    static struct write_item items[ARRAY_MAX];
+    static struct top_doc docs[ARRAY_MAX];
+    union any_rq any;
+    struct bytes_in b = bytes_in(in);
+    struct buf out;
+    memset(&any, 0, sizeof(any));
+    shard_rq_init(&any.rq, op, never, NULL);
+    if (answer && op == &shard_op_write) {
+        memset(items, 0, sizeof(items));
+        any.write.items = items;
+        any.write.n = ARRAY_MAX;
+    } else if (answer && op == &shard_op_fetch) {
+        any.fetch.docs = docs;
+        any.fetch.n = ARRAY_MAX;
     }
-SHARD_MESSAGE(shard_write, shard_write)
-SHARD_MESSAGE(shard_get, shard_get)
-SHARD_MESSAGE(shard_get_answer, shard_get)
-SHARD_MESSAGE(shard_explain, shard_explain)
-SHARD_MESSAGE(shard_explain_answer, shard_explain)
-SHARD_MESSAGE(shard_query, shard_query)
-SHARD_MESSAGE(shard_query_answer, shard_query)
-SHARD_MESSAGE(shard_fetch, shard_fetch)
-SHARD_MESSAGE(shard_act, shard_act)
-SHARD_MESSAGE(shard_act_answer, shard_act)
-SHARD_MESSAGE(shard_free, shard_free)
-
-/* Answers that fill the arrays of the one who asked. */
-static void shard_write_answer(struct str in)
-{
-    struct shard_write rq = {0};
-    struct write_item items[3] = {{0}};
-    struct bytes_in b = bytes_in(in);
-    shard_rq_init(&rq.rq, never, NULL);
-    rq.items = items;
-    rq.n = ARRAY_LEN(items);
-    shard_write_answer_decode(&rq, &b);
-    shard_rq_fini(&rq.rq);
+    (answer ? op->decode_answer : op->decode)(&any.rq, &b);
+    if (!b.bad) {
+        buf_init(&out, NULL, FUZZ_ARENA_BYTES);
+        (answer ? op->encode_answer : op->encode)(&any.rq, &out);
+        buf_fini(&out);
+    }
+    shard_rq_fini(&any.rq);
 }
 
-static void shard_fetch_answer(struct str in)
-{
-    struct shard_fetch rq = {0};
-    struct top_doc docs[3] = {{0}};
-    struct bytes_in b = bytes_in(in);
-    shard_rq_init(&rq.rq, never, NULL);
-    rq.docs = docs;
-    rq.n = ARRAY_LEN(docs);
-    shard_fetch_answer_decode(&rq, &b);
-    shard_rq_fini(&rq.rq);
-}
+#define SHARD_MESSAGE(name)                          \
+    static void shard_##name(struct str in)          \
+    {                                                \
+        shard_message(&shard_op_##name, false, in);  \
+    }                                                \
+    static void shard_##name##_answer(struct str in) \
+    {                                                \
+        shard_message(&shard_op_##name, true, in);   \
+    }
+SHARD_OPS(SHARD_MESSAGE)
 
 #define PLAIN_MESSAGE(name)                         \
     static void name(struct str in)                 \
@@ -240,20 +236,8 @@ static void result(struct str in)
 /* The first byte picks the message. */
 static void one_message(struct str in)
 {
-    static void (*const kinds[])(struct str) = {shard_write,
-                                                shard_write_answer,
-                                                shard_get,
-                                                shard_get_answer,
-                                                shard_explain,
-                                                shard_explain_answer,
-                                                shard_query,
-                                                shard_query_answer,
-                                                shard_fetch,
-                                                shard_fetch_answer,
-                                                shard_act,
-                                                shard_act_answer,
-                                                shard_free,
-                                                recovery_start,
+#define BOTH(name) shard_##name, shard_##name##_answer,
+    static void (*const kinds[])(struct str) = {SHARD_OPS(BOTH) recovery_start,
                                                 recovery_plan,
                                                 recovery_chunk,
                                                 recovery_ops_wish,

@@ -87,12 +87,12 @@ static void read_doc(struct run *run, struct sim_node *n, const struct index_met
     struct reading r = {0};
     char id[16];
     snprintf(id, sizeof(id), "d%u", doc);
-    shard_rq_init(&r.get.rq, got, NULL);
+    shard_rq_init(&r.get.rq, &shard_op_get, got, NULL);
     r.get.id = str_of(id);
     r.get.rq.shard = (struct shard_ref){m->name, m->uuid, shard_of(m, r.get.id, STR_NULL)};
     r.get.realtime = r.get.want_source = true;
     const struct shard_api *api = data_api(member_data(n->member));
-    api->get(api->self, &r.get);
+    api->serve(api->self, &r.get.rq);
     *out = (struct last_doc){0};
     if (!sim_exec_run_until(run->w.x, was_got, &r, 10 * SECOND) || r.get.rq.error.n > 0) {
         violated(run, "doc %u cannot be read at %s: %s", doc, n->name,

@@ -221,25 +221,26 @@ static void ask(struct reading *r)
     const struct index_meta *m = cluster_index(run->newest, STR("i"));
     const struct shard_api *api = data_api(member_data(run->w.nodes[r->node].member));
     r->begun_ms = world_ms(&run->w);
-    shard_rq_init(&r->q.rq, heard, NULL);
+    const struct shard_op *op = r->kind == READ_GET      ? &shard_op_get
+                                : r->kind == READ_SEARCH ? &shard_op_query
+                                                         : &shard_op_act;
+    shard_rq_init(&r->q.rq, op, heard, NULL);
     r->q.rq.shard =
         (struct shard_ref){arena_str(&r->q.rq.arena, m->name), arena_str(&r->q.rq.arena, m->uuid), r->shard};
     if (r->kind == READ_GET) {
         snprintf(r->id, sizeof(r->id), "d%u", r->doc);
         r->q.get.id = str_of(r->id);
         r->q.get.want_source = true;
-        api->get(api->self, &r->q.get);
     } else if (r->kind == READ_SEARCH) {
         r->q.query.body = str_of(body);
         r->q.query.n_shards = r->q.query.asked_shards = 1;
         r->q.query.index_boost = 1;
         r->q.query.fetch = true;
-        api->query(api->self, &r->q.query);
     } else {
         r->q.act.action = r->doc % 3 == 0 ? SHARD_FORCE_MERGE : SHARD_FLUSH;
         r->q.act.max_segments = 1;
-        api->act(api->self, &r->q.act);
     }
+    api->serve(api->self, &r->q.rq);
 }
 
 static struct reading *reading_new(struct run *run, unsigned node, unsigned shard, unsigned doc)

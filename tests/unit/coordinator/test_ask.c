@@ -233,17 +233,13 @@ static void shard_fetch(void *self, struct shard_fetch *rq)
     rq->rq.done(&rq->rq);
 }
 
-static bool shard_free(void *self, uint64_t context)
+static void shard_free(void *self, struct shard_free *rq)
 {
     struct node *n = self;
-    n->freed += context == 100 + n->at;
-    return true;
-}
-
-static uint32_t shard_free_all(void *self)
-{
-    (void)self;
-    return 1;
+    for (uint32_t i = 0; i < rq->n; i++) {
+        n->freed += rq->contexts[i] == 100 + n->at;
+    }
+    rq->rq.done(&rq->rq);
 }
 
 static void shard_act(void *self, struct shard_act *rq)
@@ -257,6 +253,19 @@ static void shard_explain(void *self, struct shard_explain *rq)
 {
     (void)self;
     rq->rq.done(&rq->rq);
+}
+
+static void serve_shard(void *self, struct shard_rq *rq)
+{
+    switch (rq->op->id) {
+#define SERVE(name)                                                    \
+    case SHARD_OP_##name:                                              \
+        shard_##name(self, CONTAINER_OF(rq, struct shard_##name, rq)); \
+        break;
+        SHARD_OPS(SERVE)
+    case SHARD_OP_COUNT:
+        break;
+    }
 }
 
 /* ---- the cluster ----------------------------------------------------------------------------------------- */
@@ -317,8 +326,7 @@ static void open_node(struct cluster *c, uint32_t at)
     n->lane = sim_lane_new(c->sim, SIM_LOOP, 0);
     n->transport = (struct transport){
         .self = n, .send = send, .cancel = cancel, .serve = serve, .reply = reply, .refuse = refuse};
-    n->shards = (struct shard_api){n,          shard_write,    shard_get, shard_query,  shard_fetch,
-                                   shard_free, shard_free_all, shard_act, shard_explain};
+    n->shards = (struct shard_api){.self = n, .serve = serve_shard};
     const struct executor *x = sim_lane_executor(n->lane);
     struct remote_shards_opts ro = {&n->transport, &n->shards, x, x};
     ck_assert_int_eq(remote_shards_new(&n->remote, &ro, NULL), ERR_OK);
@@ -382,7 +390,7 @@ static void get_from(struct cluster *c, uint32_t coordinator, const char *prefer
     unsigned done = 0;
     struct ask_where where = ask_anywhere(c->nodes[coordinator].co, c->state, str_of(preference));
     *g = (struct shard_get){.id = STR("1")};
-    shard_rq_init(&g->rq, note, &done);
+    shard_rq_init(&g->rq, &shard_op_get, note, &done);
     g->rq.shard = shard0;
     ask_get(c->nodes[coordinator].co, &where, g);
     sim_exec_run_for(c->sim, 10 * SECOND);
@@ -438,7 +446,7 @@ START_TEST(a_later_state)
     kill_node(&c->nodes[2]);
     publish(c, 0, -1, true); /* it has moved */
     struct ask_where where = ask_anywhere(c->nodes[0].co, old, STR_NULL);
-    shard_rq_init(&g.rq, note, &done);
+    shard_rq_init(&g.rq, &shard_op_get, note, &done);
     g.rq.shard = shard0;
     ask_get(c->nodes[0].co, &where, &g);
     sim_exec_run_for(c->sim, SECOND);
@@ -463,14 +471,14 @@ START_TEST(contexts_and_cancelling)
     struct ask_where where = ask_anywhere(co, c->state, STR("_prefer_nodes:n2"));
     unsigned done = 0;
     struct shard_query q = {.body = STR("{}")};
-    shard_rq_init(&q.rq, note, &done);
+    shard_rq_init(&q.rq, &shard_op_query, note, &done);
     q.rq.shard = shard0;
     ask_query(co, &where, &q);
     sim_exec_run_for(c->sim, SECOND);
     ck_assert(done == 1 && q.rq.error.n == 0 && q.context == 102 && str_is(q.rq.node, "n2"));
     struct top_doc doc = {.doc = 3};
     struct shard_fetch f = {.context = q.context, .docs = &doc, .n = 1};
-    shard_rq_init(&f.rq, note, &done);
+    shard_rq_init(&f.rq, &shard_op_fetch, note, &done);
     f.rq.shard = shard0;
     f.rq.node = q.rq.node;
     ask_fetch(co, &f);
@@ -483,7 +491,7 @@ START_TEST(contexts_and_cancelling)
     c->nodes[2].hold = true;
     cancelled = false;
     q = (struct shard_query){.body = STR("{}"), .rq.cancelled = is_cancelled};
-    shard_rq_init(&q.rq, note, &done);
+    shard_rq_init(&q.rq, &shard_op_query, note, &done);
     q.rq.shard = shard0;
     ask_query(co, &where, &q);
     sim_exec_run_for(c->sim, 2 * SECOND);
@@ -499,7 +507,7 @@ START_TEST(contexts_and_cancelling)
     shard_rq_fini(&q.rq);
     /* A node that says nothing and leaves the cluster: the search goes on elsewhere. */
     q = (struct shard_query){.body = STR("{}")};
-    shard_rq_init(&q.rq, note, &done);
+    shard_rq_init(&q.rq, &shard_op_query, note, &done);
     q.rq.shard = shard0;
     ask_query(co, &where, &q);
     sim_exec_run_for(c->sim, SECOND);

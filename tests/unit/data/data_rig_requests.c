@@ -33,7 +33,7 @@ static void write_begin(struct dr_rig *r, struct writing *w, const char *id, con
     snprintf(w->id, sizeof(w->id), "%s", id);
     snprintf(w->source, sizeof(w->source), "%s", source != NULL ? source : "");
     w->rig = r;
-    shard_rq_init(&w->rq.rq, write_done, NULL);
+    shard_rq_init(&w->rq.rq, &shard_op_write, write_done, NULL);
     w->rq.rq.shard = (struct shard_ref){STR("i"), STR(RIG_UUID), 0};
     w->rq.items = &w->item;
     w->rq.n = 1;
@@ -46,7 +46,7 @@ static void write_begin(struct dr_rig *r, struct writing *w, const char *id, con
                                   .version = VERSION_ANY,
                                   .if_seq_no = SEQ_UNASSIGNED};
     const struct shard_api *api = data_api(r->nodes[r->copies[0].node].s);
-    api->write(api->self, &w->rq);
+    api->serve(api->self, &w->rq.rq);
 }
 
 static enum err write_once(struct dr_rig *r, const char *id, const char *source)
@@ -92,10 +92,10 @@ static void set_done(struct shard_rq *rq)
 static void act(struct dr_rig *r, int node, struct shard_act *a)
 {
     bool done = false;
-    shard_rq_init(&a->rq, set_done, &done);
+    shard_rq_init(&a->rq, &shard_op_act, set_done, &done);
     a->rq.shard = (struct shard_ref){STR("i"), STR(RIG_UUID), 0};
     const struct shard_api *api = data_api(r->nodes[node].s);
-    api->act(api->self, a);
+    api->serve(api->self, &a->rq);
     while (!done) {
         dr_step(r);
     }
@@ -125,10 +125,10 @@ static void get(struct dr_rig *r, int node, const char *id, struct shard_get *g)
 {
     bool done = false;
     *g = (struct shard_get){.id = str_of(id), .realtime = true, .want_source = true};
-    shard_rq_init(&g->rq, set_done, &done);
+    shard_rq_init(&g->rq, &shard_op_get, set_done, &done);
     g->rq.shard = (struct shard_ref){STR("i"), STR(RIG_UUID), 0};
     const struct shard_api *api = data_api(r->nodes[node].s);
-    api->get(api->self, g);
+    api->serve(api->self, &g->rq);
     while (!done) {
         dr_step(r);
     }

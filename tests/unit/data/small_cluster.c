@@ -407,10 +407,10 @@ bool sc_is_answered(void *arg)
 struct shard_stats sc_stats(int node)
 {
     struct shard_act a = {.action = SHARD_STATS};
-    shard_rq_init(&a.rq, sc_look_done, NULL);
+    shard_rq_init(&a.rq, &shard_op_act, sc_look_done, NULL);
     a.rq.shard = (struct shard_ref){STR("docs"), STR("u1"), 0};
     sc.answered = false;
-    data_api(sc.nodes[node].data)->act(data_api(sc.nodes[node].data)->self, &a);
+    data_serve(sc.nodes[node].data, &a.rq);
     ck_assert(sim_exec_run_until(sc.exec, sc_is_answered, NULL, 60000 * MS));
     ck_assert_msg(a.rq.error.n == 0, "%s", a.rq.error.frame[0].reason);
     struct shard_stats s = *a.stats;
@@ -421,10 +421,10 @@ struct shard_stats sc_stats(int node)
 struct seen sc_look(int node, const char *id)
 {
     struct shard_get g = {.id = str_of(id), .realtime = true, .want_source = true};
-    shard_rq_init(&g.rq, sc_look_done, NULL);
+    shard_rq_init(&g.rq, &shard_op_get, sc_look_done, NULL);
     g.rq.shard = (struct shard_ref){STR("docs"), STR("u1"), 0};
     sc.answered = false;
-    data_api(sc.nodes[node].data)->get(data_api(sc.nodes[node].data)->self, &g);
+    data_serve(sc.nodes[node].data, &g.rq);
     ck_assert(sim_exec_run_until(sc.exec, sc_is_answered, NULL, 60000 * MS));
     ck_assert_msg(g.rq.error.n == 0, "%s", g.rq.error.frame[0].reason);
     struct seen s = {.found = g.found};

@@ -200,7 +200,7 @@ static void write_doc(unsigned id, unsigned n)
     struct writing *w = calloc(1, sizeof(*w));
     snprintf(w->id, sizeof(w->id), "%u", id);
     snprintf(w->source, sizeof(w->source), "{\"n\":%u}", n);
-    shard_rq_init(&w->rq.rq, written, NULL);
+    shard_rq_init(&w->rq.rq, &shard_op_write, written, NULL);
     w->rq.rq.shard = (struct shard_ref){STR("i"), STR(UUID), 0};
     w->rq.items = &w->item;
     w->rq.n = 1;
@@ -212,7 +212,7 @@ static void write_doc(unsigned id, unsigned n)
                                   .version = VERSION_ANY,
                                   .if_seq_no = SEQ_UNASSIGNED};
     const struct shard_api *api = data_api(ends[0].s);
-    api->write(api->self, &w->rq);
+    api->serve(api->self, &w->rq.rq);
 }
 
 static void done(struct shard_rq *rq)
@@ -226,10 +226,10 @@ static void get(unsigned end, unsigned id, struct shard_get *g)
     char name[16];
     snprintf(name, sizeof(name), "%u", id);
     *g = (struct shard_get){.id = str_of(name), .realtime = true, .want_source = true};
-    shard_rq_init(&g->rq, done, &ready);
+    shard_rq_init(&g->rq, &shard_op_get, done, &ready);
     g->rq.shard = (struct shard_ref){STR("i"), STR(UUID), 0};
     const struct shard_api *api = data_api(ends[end].s);
-    api->get(api->self, g);
+    api->serve(api->self, &g->rq);
     while (!ready) {
         usleep(20);
     }
@@ -240,10 +240,10 @@ static void flush(void)
 {
     _Atomic unsigned ready = 0;
     struct shard_act a = {.action = SHARD_FLUSH};
-    shard_rq_init(&a.rq, done, &ready);
+    shard_rq_init(&a.rq, &shard_op_act, done, &ready);
     a.rq.shard = (struct shard_ref){STR("i"), STR(UUID), 0};
     const struct shard_api *api = data_api(ends[0].s);
-    api->act(api->self, &a);
+    api->serve(api->self, &a.rq);
     ticks_until(&ready, 1);
     shard_rq_fini(&a.rq);
 }

@@ -95,13 +95,13 @@ static void client_send(void *arg)
     for (int i = 0; i < NODES && c->tries == 0; i++) {
         at = sc.nodes[i].cut && rng_below(&sc.rng, 2) == 0 ? i : at;
     }
-    shard_rq_init(&c->w.rq, write_done, c);
+    shard_rq_init(&c->w.rq, &shard_op_write, write_done, c);
     c->w.rq.shard = (struct shard_ref){STR("docs"), STR("u1"), 0};
     c->w.retry = c->tries > 0;
     for (uint32_t i = 0; i < c->n; i++) {
         c->items[i].error = NULL;
     }
-    data_api(sc.nodes[at].data)->write(data_api(sc.nodes[at].data)->self, &c->w);
+    data_serve(sc.nodes[at].data, &c->w.rq);
 }
 
 static void client_next(void *arg)
@@ -328,10 +328,10 @@ static enum err write_one(int node, const char *id, const char *source, uint64_t
                               .version = VERSION_ANY,
                               .if_seq_no = SEQ_UNASSIGNED,
                               .op_counter = counter};
-    shard_rq_init(&w.rq, sc_look_done, NULL);
+    shard_rq_init(&w.rq, &shard_op_write, sc_look_done, NULL);
     w.rq.shard = (struct shard_ref){STR("docs"), STR("u1"), 0};
     sc.answered = false;
-    data_api(sc.nodes[node].data)->write(data_api(sc.nodes[node].data)->self, &w);
+    data_serve(sc.nodes[node].data, &w.rq);
     ck_assert(sim_exec_run_until(sc.exec, sc_is_answered, NULL, 60000 * MS));
     enum err e = err_code(&w.rq.error);
     e = e == ERR_OK && it->error != NULL ? err_code(it->error) : e;
@@ -383,10 +383,10 @@ static void half_written(int deaf_node, int heir, struct write_item *it)
                               .version = VERSION_ANY,
                               .if_seq_no = SEQ_UNASSIGNED,
                               .op_counter = 2};
-    shard_rq_init(&w.rq, sc_look_done, NULL);
+    shard_rq_init(&w.rq, &shard_op_write, sc_look_done, NULL);
     w.rq.shard = (struct shard_ref){STR("docs"), STR("u1"), 0};
     sc.answered = false;
-    data_api(sc.nodes[0].data)->write(data_api(sc.nodes[0].data)->self, &w);
+    data_serve(sc.nodes[0].data, &w.rq);
     sc.nodes[0].unheard = true; /* nor does the master hear of the copy that failed */
     sc_run_ms(60);
     ck_assert(!sc.answered);

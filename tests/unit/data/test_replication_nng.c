@@ -181,9 +181,9 @@ static void write_them(void)
                                     .n = 1,
                                     .timeout_ms = 30000,
                                     .refresh = i % 50 == 0 ? REFRESH_NOW : REFRESH_NONE};
-        shard_rq_init(&o->w.rq, written, o);
+        shard_rq_init(&o->w.rq, &shard_op_write, written, o);
         o->w.rq.shard = (struct shard_ref){STR("docs"), STR("u1"), 0};
-        api->write(api->self, &o->w);
+        api->serve(api->self, &o->w.rq);
     }
     pthread_mutex_lock(&lock);
     while (answered < WRITES) {
@@ -210,10 +210,10 @@ static void looked(struct shard_rq *rq)
 static struct shard_stats stats_of(int node)
 {
     struct shard_act a = {.action = SHARD_STATS};
-    shard_rq_init(&a.rq, looked, NULL);
+    shard_rq_init(&a.rq, &shard_op_act, looked, NULL);
     a.rq.shard = (struct shard_ref){STR("docs"), STR("u1"), 0};
     told = false;
-    data_api(nodes[node].data)->act(data_api(nodes[node].data)->self, &a);
+    data_serve(nodes[node].data, &a.rq);
     pthread_mutex_lock(&lock);
     while (!told) {
         pthread_cond_wait(&cond, &lock);

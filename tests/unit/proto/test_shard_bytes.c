@@ -2,7 +2,7 @@
  * something else, and never more. */
 #include "common/base/rand.h"
 #include "engine/search/search.h"
-#include "proto/shard_bytes.h"
+#include "proto/shard_ops.h"
 
 #include <check.h>
 #include <math.h>
@@ -54,9 +54,9 @@ static struct str *texts(uint32_t *n)
     return v;
 }
 
-static void make_rq(struct shard_rq *rq)
+static void make_rq(struct shard_rq *rq, const struct shard_op *op)
 {
-    shard_rq_init(rq, NULL, NULL);
+    shard_rq_init(rq, op, NULL, NULL);
     rq->shard = (struct shard_ref){text(), text(), (uint32_t)below(9)};
 }
 
@@ -347,46 +347,13 @@ static void make_free(union any *a)
 
 /* ---- round and round ----------------------------------------------------------------------------------- */
 
-#define CODEC(name, field)                                           \
-    static void name##_rq_out(const union any *a, struct buf *b)     \
-    {                                                                \
-        shard_##name##_encode(&a->field, b);                         \
-    }                                                                \
-    static void name##_rq_in(union any *a, struct bytes_in *in)      \
-    {                                                                \
-        shard_##name##_decode(&a->field, in);                        \
-    }                                                                \
-    static void name##_answer_out(const union any *a, struct buf *b) \
-    {                                                                \
-        shard_##name##_answer_encode(&a->field, b);                  \
-    }                                                                \
-    static void name##_answer_in(union any *a, struct bytes_in *in)  \
-    {                                                                \
-        shard_##name##_answer_decode(&a->field, in);                 \
-    }
-CODEC(write, write)
-CODEC(get, get)
-CODEC(query, query)
-CODEC(fetch, fetch)
-CODEC(act, act)
-CODEC(explain, explain)
-CODEC(free, free)
-
 static const struct codec {
     void (*make)(union any *a);
-    void (*rq_out)(const union any *a, struct buf *b);
-    void (*rq_in)(union any *a, struct bytes_in *in);
-    void (*answer_out)(const union any *a, struct buf *b);
-    void (*answer_in)(union any *a, struct bytes_in *in);
-} codecs[] = {
-    {make_write, write_rq_out, write_rq_in, write_answer_out, write_answer_in},
-    {make_get, get_rq_out, get_rq_in, get_answer_out, get_answer_in},
-    {make_query, query_rq_out, query_rq_in, query_answer_out, query_answer_in},
-    {make_fetch, fetch_rq_out, fetch_rq_in, fetch_answer_out, fetch_answer_in},
-    {make_act, act_rq_out, act_rq_in, act_answer_out, act_answer_in},
-    {make_explain, explain_rq_out, explain_rq_in, explain_answer_out, explain_answer_in},
-    {make_free, free_rq_out, free_rq_in, free_answer_out, free_answer_in},
-};
+    const struct shard_op *op;
+} codecs[] = {{make_write, &shard_op_write}, {make_get, &shard_op_get}, {make_query, &shard_op_query},
+              {make_fetch, &shard_op_fetch}, {make_act, &shard_op_act}, {make_explain, &shard_op_explain},
+              {make_free, &shard_op_free}};
+_Static_assert(ARRAY_LEN(codecs) == SHARD_OP_COUNT, "an operation's bytes are not tested");
 
 /* The bytes may be anything: reading them must end well, whatever it says. */
 static void read_damaged(const struct codec *c, struct str bytes, bool answer, const union any *asked)
@@ -395,7 +362,7 @@ static void read_damaged(const struct codec *c, struct str bytes, bool answer, c
     char *copy = malloc(bytes.n > 0 ? bytes.n : 1); /* so that a read past the end is seen */
     memcpy(copy, bytes.p, bytes.n);
     struct bytes_in in = bytes_in(str_mk(copy, bytes.n));
-    shard_rq_init(&a->rq, NULL, NULL);
+    shard_rq_init(&a->rq, c->op, NULL, NULL);
     if (answer) { /* into the request that was made */
         struct shard_rq rq = a->rq;
         *a = *asked;
@@ -403,9 +370,9 @@ static void read_damaged(const struct codec *c, struct str bytes, bool answer, c
         if (c->make == make_write) {
             a->write.items = ARENA_ARRAY(&a->rq.arena, struct write_item, a->write.n);
         }
-        c->answer_in(a, &in);
+        c->op->decode_answer(&a->rq, &in);
     } else {
-        c->rq_in(a, &in);
+        c->op->decode(&a->rq, &in);
     }
     shard_rq_fini(&a->rq);
     free(copy);
@@ -434,14 +401,14 @@ START_TEST(requests)
         arena_init(&arena, NULL, ARENA_UNLIMITED);
         buf_init(&first, NULL, BUF_UNLIMITED);
         buf_init(&second, NULL, BUF_UNLIMITED);
-        make_rq(&a->rq);
+        make_rq(&a->rq, c->op);
         c->make(a);
-        c->rq_out(a, &first);
+        c->op->encode(&a->rq, &first);
         struct bytes_in in = bytes_in(buf_view(&first));
-        shard_rq_init(&b->rq, NULL, NULL);
-        c->rq_in(b, &in);
+        shard_rq_init(&b->rq, c->op, NULL, NULL);
+        c->op->decode(&b->rq, &in);
         ck_assert(!in.bad && bytes_left(&in) == 0);
-        c->rq_out(b, &second);
+        c->op->encode(&b->rq, &second);
         ck_assert(str_eq(buf_view(&first), buf_view(&second)));
         ck_assert(c->make == make_free || str_eq(a->rq.shard.uuid, b->rq.shard.uuid));
         damage(c, &first, false, NULL);
@@ -466,23 +433,23 @@ START_TEST(answers)
         arena_init(&arena, NULL, ARENA_UNLIMITED);
         buf_init(&first, NULL, BUF_UNLIMITED);
         buf_init(&second, NULL, BUF_UNLIMITED);
-        make_rq(&a->rq);
+        make_rq(&a->rq, c->op);
         c->make(a);
         make_error(&a->rq.error);
-        c->answer_out(a, &first);
+        c->op->encode_answer(&a->rq, &first);
         struct bytes_in in = bytes_in(buf_view(&first));
         *b = *a; /* the answer comes to who asked */
-        shard_rq_init(&b->rq, NULL, NULL);
+        shard_rq_init(&b->rq, c->op, NULL, NULL);
         if (c->make == make_write) {
             b->write.items = ARENA_ARRAY(&b->rq.arena, struct write_item, b->write.n);
         } else if (c->make == make_query) {
             b->query.result = NULL;
             b->query.hits = NULL;
         }
-        c->answer_in(b, &in);
+        c->op->decode_answer(&b->rq, &in);
         ck_assert(!in.bad && bytes_left(&in) == 0);
         ck_assert_uint_eq(a->rq.error.n, b->rq.error.n);
-        c->answer_out(b, &second);
+        c->op->encode_answer(&b->rq, &second);
         ck_assert(str_eq(buf_view(&first), buf_view(&second)));
         damage(c, &first, true, a);
         shard_rq_fini(&a->rq);
@@ -503,12 +470,12 @@ START_TEST(other_items)
     struct write_item items[2] = {{.seq_no = 3}, {.seq_no = 4}};
     struct buf b;
     buf_init(&b, NULL, BUF_UNLIMITED);
-    shard_rq_init(&w.rq, NULL, NULL);
-    shard_rq_init(&two.rq, NULL, NULL);
+    shard_rq_init(&w.rq, &shard_op_write, NULL, NULL);
+    shard_rq_init(&two.rq, &shard_op_write, NULL, NULL);
     w.items = two.items = items;
-    shard_write_answer_encode(&two, &b);
+    shard_op_write.encode_answer(&two.rq, &b);
     struct bytes_in in = bytes_in(buf_view(&b));
-    shard_write_answer_decode(&w, &in);
+    shard_op_write.decode_answer(&w.rq, &in);
     ck_assert(in.bad);
     buf_fini(&b);
 }

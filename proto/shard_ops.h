@@ -1,0 +1,63 @@
+/* shard_ops.h - the operations on a shard: one row each, and a list of all.
+ *
+ * A row says everything about an operation but how it is served: its struct, its bytes, where and for how long it
+ * is served, and what it is called as a task. Rows stand beside their bytes, in shard_bytes_*.c. data/ serves each
+ * by its place in the list. */
+#ifndef PROTO_SHARD_OPS_H
+#define PROTO_SHARD_OPS_H
+
+#include "common/base/bytes.h"
+#include "common/base/jsonw.h"
+#include "proto/shard_api.h"
+
+/* The only list of them: name of the row and of the struct. */
+#define SHARD_OPS(X) X(write) X(get) X(query) X(fetch) X(act) X(explain) X(free)
+
+#define SHARD_OP_ID(name) SHARD_OP_##name,
+enum shard_op_id { SHARD_OPS(SHARD_OP_ID) SHARD_OP_COUNT };
+#undef SHARD_OP_ID
+
+struct shard_op {
+    enum shard_op_id id;
+    uint16_t kind;    /* on the wire: enum message_kind */
+    size_t size;      /* of its struct, which begins with a struct shard_rq */
+    bool write_pool;  /* it is decoded, and its answer read, where writes are; else where searches are */
+    bool cancellable; /* while it is served elsewhere */
+    bool exempt;      /* it is answered whatever memory there is: what it needs is counted, and never refused */
+    /* A node that is there and silent for as long has lost the request. */
+    int64_t (*timeout_ms)(const struct shard_rq *rq);
+    /* The request's bytes, and the answer's. Decoders trust nothing: they set in->bad on whatever does not read (also
+     * without memory), and the struct is not to be used then. What they read borrows from the input; arrays are in
+     * the request's arena. What only its maker can use stays behind: callbacks, users, parsed forms of texts. */
+    void (*encode)(const struct shard_rq *rq, struct buf *out);
+    void (*decode)(struct shard_rq *rq, struct bytes_in *in);
+    void (*encode_answer)(const struct shard_rq *rq, struct buf *out);
+    void (*decode_answer)(struct shard_rq *rq, struct bytes_in *in);
+    /* Before another copy is asked: takes back what a copy that failed has answered. NULL: only one copy is ever asked. */
+    void (*reset)(struct shard_rq *rq);
+    /* No copy was there to be asked: the error, into rq->error. NULL as above. */
+    void (*no_copy)(struct shard_rq *rq);
+    /* As a task: Elasticsearch's name of the action, and what it is about. NULL: it is none. */
+    const char *action;
+    void (*describe)(const struct shard_rq *rq, struct buf *out);
+    void (*status)(struct jsonw *w); /* NULL: none */
+};
+
+#define SHARD_OP_ROW(name) extern const struct shard_op shard_op_##name;
+SHARD_OPS(SHARD_OP_ROW)
+#undef SHARD_OP_ROW
+extern const struct shard_op *const shard_ops[SHARD_OP_COUNT];
+
+/* The row whose struct *rq is. */
+#define SHARD_RQ(of, type)       CONTAINER_OF(of, struct type, rq)
+#define CONST_SHARD_RQ(of, type) CONST_CONTAINER_OF(of, struct type, rq)
+
+/* For rows: what reads one document may take a minute, what may rightly take long half an hour. */
+int64_t shard_op_minute(const struct shard_rq *rq);
+int64_t shard_op_half_hour(const struct shard_rq *rq);
+/* For rows: "[index][shard]"; "shardId[[index][shard]]". */
+void shard_op_describe_search(const struct shard_rq *rq, struct buf *out);
+/* For rows: No shard available for [get [index][_doc][id]]. */
+void shard_op_no_copy_of(struct shard_rq *rq, const char *what, struct str id);
+
+#endif
