@@ -208,7 +208,8 @@ static void ask_copies(struct coordinator *co, const struct ask_where *where, st
 {
     const struct index_routing *r = routing_of(where->state, &rq->shard);
     bool picky = where->preference.n > 0 && where->preference.p[0] == '_';
-    if (picky && rq->op != &shard_op_query && !copies_wanted(where->preference, rq->shard.shard)) {
+    if (picky && (rq->op == &shard_op_get || rq->op == &shard_op_explain)
+        && !copies_wanted(where->preference, rq->shard.shard)) {
         err_set(&rq->error, ERR_NULL_POINTER,
                 "Cannot invoke \"org.elasticsearch.index.shard.ShardId.getIndex()\" because \"shardId\" "
                 "is null");
@@ -255,12 +256,12 @@ void ask_get(struct coordinator *co, const struct ask_where *where, struct shard
     ask_copies(co, where, &rq->rq);
 }
 
-void ask_query(struct coordinator *co, const struct ask_where *where, struct shard_query *rq)
+void ask_search(struct coordinator *co, const struct ask_where *where, struct shard_rq *rq)
 {
     if (rq->context != 0) {
-        ask_node(co, &rq->rq, rq->rq.node);
+        ask_node(co, rq, rq->node);
     } else {
-        ask_copies(co, where, &rq->rq);
+        ask_copies(co, where, rq);
     }
 }
 

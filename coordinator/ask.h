@@ -20,9 +20,9 @@ struct ask_where ask_anywhere(struct coordinator *co, const struct cluster_state
                               struct str preference);
 
 void ask_get(struct coordinator *co, const struct ask_where *where, struct shard_get *rq);
-/* With a context: the node that has it, rq->rq.node, and no other. Without: rq.node, if set, is asked first.
- */
-void ask_query(struct coordinator *co, const struct ask_where *where, struct shard_query *rq);
+/* A phase of a search. With a context: the node that has it, rq->node, and no other. Without: rq->node, if set, is asked
+ * first. */
+void ask_search(struct coordinator *co, const struct ask_where *where, struct shard_rq *rq);
 void ask_explain(struct coordinator *co, const struct ask_where *where, struct shard_explain *rq);
 /* The node that has the context, rq->rq.node. */
 void ask_fetch(struct coordinator *co, struct shard_fetch *rq);

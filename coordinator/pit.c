@@ -117,10 +117,10 @@ enum err pit_choose_shards(struct search_call *c)
         struct shard_query *q = &c->queries[c->n_shards++];
         search_ask(c, q, m, ref->shard.shard);
         q->rq.node = ref->node;
-        q->context = ref->context;
-        q->alias_filters = ref->filters;
-        q->n_alias_filters = ref->n_filters;
-        q->asked_shards = 1; /* nothing is sliced */
+        q->rq.context = ref->context;
+        q->scope.alias_filters = ref->filters;
+        q->scope.n_alias_filters = ref->n_filters;
+        q->scope.asked_shards = 1; /* nothing is sliced */
     }
     return ERR_OK;
 }
@@ -135,8 +135,8 @@ void pit_answer(struct search_call *c)
         c->o.open_ms > 0 ? ARENA_ARRAY(&c->arena, struct context_ref, c->n_shards) : NULL;
     for (uint32_t i = 0; refs != NULL && i < c->n_shards; i++) {
         const struct shard_query *q = &c->queries[i];
-        refs[i] =
-            (struct context_ref){q->rq.shard, q->rq.node, q->context, q->alias_filters, q->n_alias_filters};
+        refs[i] = (struct context_ref){q->rq.shard, q->rq.node, q->rq.context, q->scope.alias_filters,
+                                       q->scope.n_alias_filters};
     }
     c->pit_id = refs != NULL ? context_id_write(CONTEXT_ID_PIT, refs, c->n_shards, &c->arena) : STR_NULL;
 }

@@ -13,8 +13,9 @@ void search_scroll_id(struct search_call *c)
     uint32_t n = 0;
     for (uint32_t i = 0; refs != NULL && i < c->n_shards; i++) {
         const struct shard_query *q = &c->queries[i];
-        if (q->context != 0) { /* a shard that failed has nothing to go on with */
-            refs[n++] = (struct context_ref){.shard = q->rq.shard, .node = q->rq.node, .context = q->context};
+        if (q->rq.context != 0) { /* a shard that failed has nothing to go on with */
+            refs[n++] =
+                (struct context_ref){.shard = q->rq.shard, .node = q->rq.node, .context = q->rq.context};
         }
     }
     c->scroll_id = refs != NULL ? context_id_write(CONTEXT_ID_SCROLL, refs, n, &c->arena) : STR_NULL;
@@ -80,14 +81,14 @@ void search_run_scroll(struct search_call *c, struct str id)
     uint32_t n = c->n_shards;
     for (uint32_t i = 0; i < n; i++) {
         struct shard_query *q = &c->queries[i];
-        shard_rq_init(&q->rq, &shard_op_query, search_queried, c);
+        shard_rq_init(&q->rq, &shard_op_scroll, search_queried, c);
         q->rq.shard = refs[i].shard;
         q->rq.node = holder(c, refs[i].node);
-        q->slot = i;
+        q->scope.slot = i;
         search_part(c, &q->rq);
-        q->n_shards = n;
-        q->context = refs[i].context;
-        q->next_page = q->keep = q->scroll = true;
+        q->scope.n_shards = n;
+        q->rq.context = refs[i].context;
+        q->keep = true;
         q->keep_alive_ms = c->o.scroll_ms;
         q->fetch = n == 1;
     }
@@ -95,5 +96,5 @@ void search_run_scroll(struct search_call *c, struct str id)
         search_done(c);
         return;
     }
-    search_send(c, c->queries);
+    search_send(c, &c->queries->rq, sizeof(*c->queries));
 }

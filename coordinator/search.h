@@ -49,8 +49,8 @@ struct search_call {
     struct shard_query *queries;
     uint32_t n_shards;
     _Atomic uint32_t pending;
-    struct shard_query *probes;   /* of the dfs phase */
-    struct shard_query *matchers; /* of the can_match phase */
+    struct shard_dfs *probes;
+    struct shard_can_match *matchers;
     uint32_t n_matchers;
     uint32_t n_skipped; /* shards where nothing can match: not among the n_shards queries */
     bool unmatched;     /* that phase failed on every shard */

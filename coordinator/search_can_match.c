@@ -24,7 +24,7 @@ static bool any_read_only(const struct search_call *c)
 static bool any_filter(const struct search_call *c)
 {
     for (uint32_t i = 0; i < c->n_shards; i++) {
-        if (c->queries[i].n_alias_filters > 0) {
+        if (c->queries[i].scope.n_alias_filters > 0) {
             return true;
         }
     }
@@ -48,7 +48,7 @@ bool search_prefilters(const struct search_call *c)
     return c->n_shards > most;
 }
 
-static bool may_match(const struct shard_query *m)
+static bool may_match(const struct shard_can_match *m)
 {
     return m->rq.error.n > 0 || m->matches;
 }
@@ -92,7 +92,7 @@ static void keep_matching(struct search_call *c)
                           c); /* an arena is not moved; this one is still empty */
             q->rq.node = node;
         }
-        q->slot = kept++;
+        q->scope.slot = kept++;
     }
     c->n_shards = kept;
 }
@@ -131,20 +131,20 @@ static void told(struct shard_rq *rq)
 void search_filter_shards(struct search_call *c)
 {
     uint32_t n = c->n_shards;
-    c->matchers = ARENA_ARRAY(&c->arena, struct shard_query, n);
+    c->matchers = ARENA_ARRAY(&c->arena, struct shard_can_match, n);
     if (c->matchers == NULL) {
         search_fail(c);
         return;
     }
     c->n_matchers = n;
     for (uint32_t i = 0; i < n; i++) {
-        struct shard_query *m = &c->matchers[i];
-        *m = c->queries[i];
-        shard_rq_init(&m->rq, &shard_op_query, told, c);
-        m->rq.node = c->queries[i].rq.node;
-        m->can_match = true;
-        m->n_shards = n;
-        m->keep = false;
+        struct shard_can_match *m = &c->matchers[i];
+        const struct shard_query *q = &c->queries[i];
+        shard_rq_init(&m->rq, &shard_op_can_match, told, c);
+        search_same_shard(c, &m->rq, &q->rq);
+        m->body = q->body;
+        m->scope = q->scope;
+        m->scope.n_shards = n;
     }
-    search_send(c, c->matchers);
+    search_send(c, &c->matchers->rq, sizeof(*c->matchers));
 }

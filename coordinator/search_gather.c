@@ -53,14 +53,14 @@ static void repeat(struct search_call *c)
     for (uint32_t s = 0; s < c->n_shards; s++) {
         struct shard_query *q = &c->queries[s];
         if (c->fetches[s].rq.error.n > 0) {
-            ask_forget(c->r->co, q->rq.node, q->context);
+            ask_forget(c->r->co, q->rq.node, q->rq.context);
         }
         shard_rq_fini(&c->fetches[s].rq);
         struct shard_ref shard = q->rq.shard;
         shard_rq_fini(&q->rq);
         shard_rq_init(&q->rq, &shard_op_query, search_queried, c);
         q->rq.shard = shard;
-        q->context = 0;
+        q->rq.context = 0;
         q->result = NULL;
         q->hits = NULL;
         q->n_hits = 0;
@@ -69,7 +69,7 @@ static void repeat(struct search_call *c)
     c->suggest = NULL;
     c->reduced = (struct reduced){.n = 0};
     c->n_ok = c->n_failed = 0;
-    search_send(c, c->queries);
+    search_send(c, &c->queries->rq, sizeof(*c->queries));
 }
 
 static void all_fetched(struct search_call *c)
@@ -110,8 +110,8 @@ static void fetch_done(struct shard_rq *rq)
 static void release_contexts(struct search_call *c)
 {
     for (uint32_t i = 0; !search_keeps(c) && i < c->n_shards; i++) {
-        if (c->queries[i].context != 0 && (c->fetches == NULL || c->fetches[i].n == 0)) {
-            ask_forget(c->r->co, c->queries[i].rq.node, c->queries[i].context);
+        if (c->queries[i].rq.context != 0 && (c->fetches == NULL || c->fetches[i].n == 0)) {
+            ask_forget(c->r->co, c->queries[i].rq.node, c->queries[i].rq.context);
         }
     }
 }
@@ -132,16 +132,10 @@ static void fetch(struct search_call *c)
     for (uint32_t s = 0; s < c->n_shards; s++) {
         struct shard_fetch *f = &c->fetches[s];
         shard_rq_init(&f->rq, &shard_op_fetch, fetch_done, c);
-        f->rq.shard = c->queries[s].rq.shard;
-        f->rq.node = c->queries[s].rq.node;
-        search_part(c, &f->rq);
-        f->body = c->o.body;
-        f->tree = c->o.tree_apart ? c->o.tree : NULL;
-        f->source = &c->source;
-        f->context = c->queries[s].context;
+        search_same_shard(c, &f->rq, &c->queries[s].rq);
+        f->body = search_body_of(c);
+        f->scope = (struct search_scope){.n_shards = c->n_shards, .now_ms = c->now_ms, .index_boost = 1};
         f->keep = search_keeps(c);
-        f->now_ms = c->now_ms;
-        f->n_shards = c->n_shards;
         f->n_sort = c->queries[s].result != NULL ? c->queries[s].result->n_sort : 0;
         f->docs = docs;
         for (uint32_t i = 0; i < n_wanted; i++) {
@@ -176,14 +170,15 @@ static enum err adopt_body(struct search_call *c)
 {
     for (uint32_t i = 0; i < c->n_shards; i++) {
         struct shard_query *q = &c->queries[i];
-        struct json *tree = q->rq.error.n == 0 && q->body.n > 0 ? ARENA_NEW(&c->arena, struct json) : NULL;
+        struct json *tree =
+            q->rq.error.n == 0 && q->body.text.n > 0 ? ARENA_NEW(&c->arena, struct json) : NULL;
         if (tree == NULL) {
             continue;
         }
-        enum err e = json_parse(tree, q->body, &c->arena, &json_limits_default, &c->error);
-        e = e == ERR_OK ? search_source_parse(&c->source, tree, q->body, &c->arena, &c->error) : e;
+        enum err e = json_parse(tree, q->body.text, &c->arena, &json_limits_default, &c->error);
+        e = e == ERR_OK ? search_source_parse(&c->source, tree, q->body.text, &c->arena, &c->error) : e;
         c->source.agg_spec = NULL;
-        c->o.body = q->body;
+        c->o.body = q->body.text;
         return e;
     }
     return ERR_OK;
@@ -209,8 +204,8 @@ static enum err reduce_suggestions(struct search_call *c)
 static void let_go(struct search_call *c)
 {
     for (uint32_t i = 0; !c->next_page && c->pit == NULL && i < c->n_shards; i++) {
-        if (c->queries[i].context != 0) {
-            ask_forget(c->r->co, c->queries[i].rq.node, c->queries[i].context);
+        if (c->queries[i].rq.context != 0) {
+            ask_forget(c->r->co, c->queries[i].rq.node, c->queries[i].rq.context);
         }
     }
 }

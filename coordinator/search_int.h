@@ -34,6 +34,8 @@ const char *search_first_phase(const struct search_call *c);
 /* One of the shards that are asked, of an index. */
 void search_ask(struct search_call *c, struct shard_query *q, const struct index_meta *m, uint32_t shard);
 
+struct search_body search_body_of(const struct search_call *c);
+
 /* ---- search_can_match.c ---- */
 /* Are the shards asked first whether they can match at all? */
 bool search_prefilters(const struct search_call *c);
@@ -43,8 +45,12 @@ void search_filter_shards(struct search_call *c);
 /* ---- search_scatter.c ---- */
 void search_gather_stats(struct search_call *c);
 void search_scatter(struct search_call *c);
-/* Sends n_shards queries; c may be gone afterwards. */
-void search_send(struct search_call *c, struct shard_query *queries);
+/* Sends n_shards requests of one phase, an array of structs of `size` bytes that begin with them; c may be gone
+ * afterwards. */
+void search_send(struct search_call *c, struct shard_rq *first, size_t size);
+
+/* The request of another phase goes to the same copy and context. */
+void search_same_shard(struct search_call *c, struct shard_rq *rq, const struct shard_rq *as);
 
 /* ---- search_gather.c ---- */
 void search_queried(struct shard_rq *rq); /* done() of the query phase */

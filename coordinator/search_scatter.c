@@ -2,16 +2,25 @@
 #include "coordinator/ask.h"
 #include "coordinator/search_int.h"
 
-void search_send(struct search_call *c, struct shard_query *queries)
+void search_send(struct search_call *c, struct shard_rq *first, size_t size)
 {
     struct coordinator *co = c->r->co;
     uint32_t n = c->n_shards; /* c, and the request's state, may be gone with the last call */
-    struct ask_where where = ask_anywhere(co, cluster_state_ref(c->r->state), c->o.preference);
+    struct cluster_state *state = cluster_state_ref(c->r->state);
+    struct ask_where where = ask_anywhere(co, state, c->o.preference);
     c->pending = n;
     for (uint32_t i = 0; i < n; i++) {
-        ask_query(co, &where, &queries[i]);
+        ask_search(co, &where, (struct shard_rq *)(void *)((char *)first + i * size));
     }
-    cluster_state_unref((struct cluster_state *)(uintptr_t)where.state);
+    cluster_state_unref(state);
+}
+
+void search_same_shard(struct search_call *c, struct shard_rq *rq, const struct shard_rq *as)
+{
+    rq->shard = as->shard;
+    rq->node = as->node;
+    rq->context = as->context;
+    search_part(c, rq);
 }
 
 void search_scatter(struct search_call *c)
@@ -19,15 +28,15 @@ void search_scatter(struct search_call *c)
     uint32_t n = c->n_shards;
     struct shard_query *q = c->queries;
     for (uint32_t i = 0; i < n; i++) {
-        q[i].n_shards = n;
+        q[i].scope.n_shards = n;
         q[i].fetch = n == 1;
         q[i].dfs = c->dfs;
         q[i].here = n == 1 && c->o.here && rest_on_loop(c->r);
-        if (c->probes != NULL && q[i].context == 0) {
+        if (c->probes != NULL && q[i].rq.context == 0) {
             q[i].rq.node = c->probes[i].rq.node; /* the copy whose statistics were summed */
         }
     }
-    search_send(c, q);
+    search_send(c, &q->rq, sizeof(*q));
 }
 
 /* Sums what the shards know of the query's terms. Terms that a shard does not have count nothing there. */
@@ -36,15 +45,15 @@ static enum err sum_stats(struct search_call *c)
     uint32_t terms = 0, fields = 0;
     struct dfs_stats *sum = ARENA_NEW(&c->arena, struct dfs_stats);
     for (uint32_t i = 0; i < c->n_shards; i++) {
-        terms += c->probes[i].dfs_out.n_terms;
-        fields += c->probes[i].dfs_out.n_fields;
+        terms += c->probes[i].stats.n_terms;
+        fields += c->probes[i].stats.n_fields;
     }
     if (sum == NULL || (sum->terms = ARENA_ARRAY(&c->arena, struct dfs_term, terms)) == NULL
         || (sum->fields = ARENA_ARRAY(&c->arena, struct dfs_field, fields)) == NULL) {
         return err_no_memory(&c->error);
     }
     for (uint32_t i = 0; i < c->n_shards; i++) {
-        const struct dfs_stats *d = &c->probes[i].dfs_out;
+        const struct dfs_stats *d = &c->probes[i].stats;
         for (uint32_t k = 0; k < d->n_terms; k++) {
             uint32_t at = 0;
             while (at < sum->n_terms
@@ -94,17 +103,18 @@ static void probe_done(struct shard_rq *rq)
 void search_gather_stats(struct search_call *c)
 {
     uint32_t n = c->n_shards;
-    c->probes = ARENA_ARRAY(&c->arena, struct shard_query, n);
+    c->probes = ARENA_ARRAY(&c->arena, struct shard_dfs, n);
     if (c->probes == NULL) {
         search_fail(c);
         return;
     }
-    struct shard_query *p = c->probes;
     for (uint32_t i = 0; i < n; i++) {
-        p[i] = c->queries[i];
-        shard_rq_init(&p[i].rq, &shard_op_query, probe_done, c);
-        p[i].rq.node = c->queries[i].rq.node;
-        p[i].dfs_only = true;
+        struct shard_dfs *p = &c->probes[i];
+        const struct shard_query *q = &c->queries[i];
+        shard_rq_init(&p->rq, &shard_op_dfs, probe_done, c);
+        search_same_shard(c, &p->rq, &q->rq);
+        p->body = q->body;
+        p->scope = q->scope;
     }
-    search_send(c, p);
+    search_send(c, &c->probes->rq, sizeof(*c->probes));
 }

@@ -97,20 +97,24 @@ bool search_goes_to(const struct index_target *t, uint32_t shard, struct str rou
     return !any; /* they have nothing in common: then the request is about all shards */
 }
 
+struct search_body search_body_of(const struct search_call *c)
+{
+    return (struct search_body){
+        .text = c->o.body, .tree = c->o.tree_apart ? c->o.tree : NULL, .source = &c->source};
+}
+
 void search_ask(struct search_call *c, struct shard_query *q, const struct index_meta *m, uint32_t shard)
 {
     struct str costly = cluster_setting(c->r->state, "search.allow_expensive_queries", STR("true"));
     shard_rq_init(&q->rq, &shard_op_query, search_queried, c);
     q->rq.shard = (struct shard_ref){m->name, m->uuid, shard};
-    q->body = c->o.body;
-    q->tree = c->o.tree_apart ? c->o.tree : NULL;
-    q->source = &c->source;
-    q->slot = (uint32_t)(q - c->queries);
+    q->body = search_body_of(c);
+    q->scope = (struct search_scope){.slot = (uint32_t)(q - c->queries),
+                                     .index_boost = index_boost(c, m),
+                                     .now_ms = c->now_ms,
+                                     .refuse_expensive = str_is(costly, "false"),
+                                     .scroll = c->o.scroll_ms > 0};
     search_part(c, &q->rq);
-    q->index_boost = index_boost(c, m);
-    q->now_ms = c->now_ms;
-    q->refuse_expensive = str_is(costly, "false");
-    q->scroll = c->o.scroll_ms > 0;
     q->keep = search_keeps(c);
     q->keep_alive_ms = search_keep_ms(c);
 }
@@ -129,8 +133,8 @@ static void choose_shard(struct search_call *c, const struct index_target *t, ui
     }
     struct shard_query *q = &c->queries[c->n_shards++];
     search_ask(c, q, t->meta, shard);
-    q->alias_filters = t->filters;
-    q->n_alias_filters = t->n_filters;
+    q->scope.alias_filters = t->filters;
+    q->scope.n_alias_filters = t->n_filters;
 }
 
 /* All shards 0 by the names of their indices, then all shards 1 ...: what is equal otherwise is told in this order. */
@@ -156,8 +160,8 @@ enum err search_choose_shards(struct search_call *c)
         }
     }
     for (uint32_t k = 0; k < c->n_shards; k++) {
-        c->queries[k].asked_shard = k;
-        c->queries[k].asked_shards = c->n_shards;
+        c->queries[k].scope.asked_shard = k;
+        c->queries[k].scope.asked_shards = c->n_shards;
     }
     return ERR_OK;
 }

@@ -303,7 +303,10 @@ void shard_keep_filters(struct shard *sh);
 /* One function an operation (shard_ops.h); serve.c calls them. Each answers once, by shard_rq_answer(). */
 void data_write(struct data_service *s, struct shard_write *rq);
 void data_get(struct data_service *s, struct shard_get *rq);
+void data_can_match(struct data_service *s, struct shard_can_match *rq);
+void data_dfs(struct data_service *s, struct shard_dfs *rq);
 void data_query(struct data_service *s, struct shard_query *rq);
+void data_scroll(struct data_service *s, struct shard_query *rq);
 void data_fetch(struct data_service *s, struct shard_fetch *rq);
 void data_act(struct data_service *s, struct shard_act *rq);
 void data_explain(struct data_service *s, struct shard_explain *rq);
@@ -324,11 +327,11 @@ struct search_run {
     const struct query *query; /* when it has been built; else NULL */
 };
 void shard_describe(struct search_shard *d, struct shard *sh, struct view *v,
-                    const struct settings_part *settings);
-/* Parses the body of a request from elsewhere into rq->source. */
-enum err search_parse_adapted(struct shard_query *rq);
+                    const struct settings_part *settings, const struct search_scope *scope);
+/* Parses the body of a request from elsewhere. Its error is in rq. */
+enum err search_body_read(struct shard_rq *rq, struct search_body *body);
 /* Answers can_match at once (can_match.c). */
-void shard_can_match(struct shard_query *rq, struct shard *sh, struct view *v);
+void shard_can_match(struct shard_can_match *rq, struct shard *sh, struct view *v);
 void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v,
                    void (*task)(void *));
 void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq);
@@ -384,11 +387,7 @@ struct scroll_state {
     _Atomic unsigned refs;
     struct arena arena; /* body, filters */
     struct str body;
-    const struct str *alias_filters;
-    uint32_t n_alias_filters;
-    float index_boost;
-    uint32_t asked_shards, asked_shard;
-    int64_t now_ms;
+    struct search_scope scope; /* slot and n_shards are each page's own */
     int64_t total;
     enum total_relation relation;
     float max_score;

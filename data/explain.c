@@ -81,11 +81,12 @@ static void explain_task(void *arg)
     struct view *v = r->view;
     struct settings_part *settings = index_settings(sh->index);
     struct search_shard d;
-    shard_describe(&d, sh, v, settings);
-    d.n_shards = 1;
-    d.now_ms = rq->now_ms;
-    d.alias_filters = rq->alias_filters;
-    d.n_alias_filters = rq->n_alias_filters;
+    const struct search_scope scope = {.n_shards = 1,
+                                       .index_boost = 1,
+                                       .now_ms = rq->now_ms,
+                                       .alias_filters = rq->alias_filters,
+                                       .n_alias_filters = rq->n_alias_filters};
+    shard_describe(&d, sh, v, settings, &scope);
     struct shard_stop st;
     shard_stop_begin(&st, sh->service, &rq->rq);
     (void)explain(rq, &d, v); /* its error is the request's */

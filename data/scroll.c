@@ -30,19 +30,15 @@ static struct scroll_state *scroll_begin(const struct shard_query *rq)
     }
     st->refs = 1;
     memory_request_arena(&st->arena);
-    struct str *filters = ARENA_ARRAY(&st->arena, struct str, rq->n_alias_filters);
-    st->body = arena_str(&st->arena, rq->body);
+    struct str *filters = ARENA_ARRAY(&st->arena, struct str, rq->scope.n_alias_filters);
+    st->body = arena_str(&st->arena, rq->body.text);
     bool ok = filters != NULL && st->body.p != NULL;
-    for (uint32_t i = 0; ok && i < rq->n_alias_filters; i++) {
-        filters[i] = arena_str(&st->arena, rq->alias_filters[i]);
+    for (uint32_t i = 0; ok && i < rq->scope.n_alias_filters; i++) {
+        filters[i] = arena_str(&st->arena, rq->scope.alias_filters[i]);
         ok = filters[i].p != NULL;
     }
-    st->alias_filters = filters;
-    st->n_alias_filters = rq->n_alias_filters;
-    st->index_boost = rq->index_boost;
-    st->asked_shards = rq->asked_shards;
-    st->asked_shard = rq->asked_shard;
-    st->now_ms = rq->now_ms;
+    st->scope = rq->scope;
+    st->scope.alias_filters = filters;
     st->total = rq->result->total;
     st->relation = rq->result->relation;
     st->max_score = rq->result->max_score;
@@ -93,13 +89,13 @@ enum err scroll_page_ended(struct data_service *s, struct scroll_state *st, cons
 
 void scroll_keep(struct data_service *s, struct shard_query *rq, struct scroll_state **st)
 {
-    if (*st == NULL && rq->context != 0) {
+    if (*st == NULL && rq->rq.context != 0) {
         *st = scroll_begin(rq);
         if (*st == NULL) {
             err_no_memory(&rq->rq.error);
             return;
         }
-        context_set_scroll(s, rq->context, *st);
+        context_set_scroll(s, rq->rq.context, *st);
     }
     if (*st == NULL) {
         return;

@@ -20,10 +20,10 @@ void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq)
 }
 
 /* The shard and view to read: those of the context, or the newest. */
-static bool take_view(struct data_service *s, struct shard_rq *rq, uint64_t context, int64_t keep_alive_ms,
-                      struct shard **sh, struct view **v)
+static bool take_view(struct data_service *s, struct shard_rq *rq, int64_t keep_alive_ms, struct shard **sh,
+                      struct view **v)
 {
-    if (context == 0) {
+    if (rq->context == 0) {
         *sh = shard_acquire(s, rq);
         *v = *sh != NULL ? shard_view(*sh) : NULL;
         if (*sh != NULL && *v == NULL) {
@@ -34,47 +34,59 @@ static bool take_view(struct data_service *s, struct shard_rq *rq, uint64_t cont
         }
         return *v != NULL;
     }
-    if (!context_use(s, context, keep_alive_ms, sh, v)) {
+    if (!context_use(s, rq->context, keep_alive_ms, sh, v)) {
         err_set(&rq->error, ERR_SEARCH_CONTEXT_MISSING, "No search context found for id [%llu]",
-                (unsigned long long)context);
+                (unsigned long long)rq->context);
         return false;
     }
     return true;
 }
 
-/* tree: NULL: what body reads as. */
-static enum err parse_body(struct shard_rq *rq, struct str body, const struct json *tree,
-                           const struct search_source **out)
+/* The parsed form of a body, for the caller to change; NULL: rq->error says why not. */
+static struct search_source *parse_body(struct shard_rq *rq, const struct search_body *body)
 {
+    const struct json *tree = body->tree;
     struct search_source *src = ARENA_NEW(&rq->arena, struct search_source);
     struct json *own = ARENA_NEW(&rq->arena, struct json);
     if (src == NULL || own == NULL) {
-        return err_no_memory(&rq->error);
+        err_no_memory(&rq->error);
+        return NULL;
     }
     search_source_init(src);
     enum err e = ERR_OK;
-    if (tree == NULL && body.n > 0) {
-        e = json_parse(own, body, &rq->arena, &json_limits_default, &rq->error);
+    if (tree == NULL && body->text.n > 0) {
+        e = json_parse(own, body->text, &rq->arena, &json_limits_default, &rq->error);
         tree = own;
     }
     if (e == ERR_OK && tree != NULL) {
-        e = search_source_parse(src, tree, body, &rq->arena, &rq->error);
+        e = search_source_parse(src, tree, body->text, &rq->arena, &rq->error);
     }
-    *out = src;
-    return e;
+    if (body->adapted) {
+        src->track_total = body->track_total;
+        src->timeout_ms = body->timeout_ms;
+    }
+    return e == ERR_OK ? src : NULL;
+}
+
+enum err search_body_read(struct shard_rq *rq, struct search_body *body)
+{
+    if (body->source == NULL) {
+        body->source = parse_body(rq, body);
+    }
+    return body->source != NULL ? ERR_OK : err_code(&rq->error);
 }
 
 void shard_describe(struct search_shard *d, struct shard *sh, struct view *v,
-                    const struct settings_part *settings)
+                    const struct settings_part *settings, const struct search_scope *scope)
 {
-    *d = (struct search_shard){.index_name = sh->index->name,
+    *d = (struct search_shard){.scope = *scope,
+                               .index_name = sh->index->name,
                                .index_uuid = sh->index->uuid,
                                .shard = (int32_t)sh->number,
                                .node_id = sh->service->node_id,
                                .view = v,
                                .index_settings = &settings->settings,
                                .filters = sh->filters,
-                               .index_boost = 1,
                                .max_buckets = sh->service->max_buckets,
                                .clock = sh->service->o.clock};
 }
@@ -84,13 +96,13 @@ static enum err fetch_now(struct shard_query *rq, const struct search_shard *d)
 {
     struct query_result *res = rq->result;
     struct arena *a = &rq->rq.arena;
-    int64_t from = rq->scroll ? 0 : rq->source->from;
+    int64_t from = rq->scope.scroll ? 0 : rq->body.source->from;
     uint32_t skip = (uint32_t)MIN_OF(from, (int64_t)res->n), n = res->n - skip, n_suggested = 0;
     const struct top_doc *suggested = NULL;
     if (res->suggest.n > 0) {
         struct suggest_reduced *r;
-        struct suggest_partial own = {res->suggest, rq->slot};
-        enum err e = suggest_reduce(&r, rq->source->suggest_spec, &own, 1, a, &rq->rq.error);
+        struct suggest_partial own = {res->suggest, rq->scope.slot};
+        enum err e = suggest_reduce(&r, rq->body.source->suggest_spec, &own, 1, a, &rq->rq.error);
         if (e != ERR_OK) {
             return e;
         }
@@ -105,7 +117,7 @@ static enum err fetch_now(struct shard_query *rq, const struct search_shard *d)
     for (uint32_t i = 0; i < rq->n_hits; i++) {
         docs[i] = i < n ? res->docs[skip + i] : suggested[i - n];
     }
-    return search_fetch_phase(rq->hits, d, rq->source, docs, rq->n_hits, a, &rq->rq.error);
+    return search_fetch_phase(rq->hits, d, rq->body.source, docs, rq->n_hits, a, &rq->rq.error);
 }
 
 /* ---- scrolls ------------------------------------------------------------------------------------------- */
@@ -113,27 +125,25 @@ static enum err fetch_now(struct shard_query *rq, const struct search_shard *d)
 /* A later page takes its request from the context. */
 static enum err scroll_resume(struct shard_query *rq, const struct scroll_state *st)
 {
-    rq->body = arena_str(&rq->rq.arena, st->body);
-    rq->alias_filters = st->alias_filters;
-    rq->n_alias_filters = st->n_alias_filters;
-    rq->index_boost = st->index_boost;
-    rq->asked_shards = st->asked_shards;
-    rq->asked_shard = st->asked_shard;
-    rq->now_ms = st->now_ms;
-    rq->scroll = true;
-    if (rq->body.p == NULL) {
+    uint32_t slot = rq->scope.slot, n_shards = rq->scope.n_shards;
+    rq->scope = st->scope;
+    rq->scope.slot = slot;
+    rq->scope.n_shards = n_shards;
+    rq->body = (struct search_body){.text = arena_str(&rq->rq.arena, st->body)};
+    if (rq->body.text.p == NULL) {
         return err_no_memory(&rq->rq.error);
     }
-    enum err e = parse_body(&rq->rq, rq->body, rq->tree, &rq->source);
-    if (e == ERR_OK) { /* aggregations and suggestions belong to the first page */
-        struct search_source *own = (struct search_source *)(uintptr_t)rq->source;
-        own->terminate_after = 0; /* and so does this */
-        own->agg_spec = NULL;
-        own->aggs = NULL;
-        own->suggest_spec = NULL;
-        own->suggest = NULL;
+    struct search_source *source = parse_body(&rq->rq, &rq->body);
+    if (source == NULL) {
+        return err_code(&rq->rq.error);
     }
-    return e;
+    source->terminate_after = 0; /* of the first page, as aggregations and suggestions are */
+    source->agg_spec = NULL;
+    source->aggs = NULL;
+    source->suggest_spec = NULL;
+    source->suggest = NULL;
+    rq->body.source = source;
+    return ERR_OK;
 }
 
 /* ---- global statistics --------------------------------------------------------------------------------- */
@@ -201,79 +211,55 @@ static void add_term(struct dfs_stats *d, const struct view *v, struct str field
     }
 }
 
-static enum err gather_dfs(struct shard_query *rq, const struct search_shard *d, struct view *v)
+static enum err gather_dfs(struct shard_dfs *rq, const struct search_shard *d, struct view *v)
 {
     struct search_context cx;
     const struct query *q;
+    const struct search_source *source = rq->body.source;
     struct str(*terms)[2];
     uint32_t n;
     struct arena *a = &rq->rq.arena;
-    enum err e = search_query_check(d, rq->source, a, &rq->rq.error);
-    if (e != ERR_OK || rq->source->query == NULL) {
+    enum err e = search_query_check(d, source, a, &rq->rq.error);
+    if (e != ERR_OK || source->query == NULL) {
         return e;
     }
-    e = search_context_init(&cx, d, rq->source, a, &rq->rq.error);
-    e = e == ERR_OK ? query_build(&q, &cx.query, rq->source->query, &rq->rq.error) : e;
+    e = search_context_init(&cx, d, source, a, &rq->rq.error);
+    e = e == ERR_OK ? query_build(&q, &cx.query, source->query, &rq->rq.error) : e;
     e = e == ERR_OK ? query_scored_terms(q, v, a, &terms, &n, &rq->rq.error) : e;
     if (e != ERR_OK) {
         return e;
     }
-    rq->dfs_out.terms = ARENA_ARRAY(a, struct dfs_term, n);
-    rq->dfs_out.fields = ARENA_ARRAY(a, struct dfs_field, n);
-    if (rq->dfs_out.terms == NULL || rq->dfs_out.fields == NULL) {
+    rq->stats.terms = ARENA_ARRAY(a, struct dfs_term, n);
+    rq->stats.fields = ARENA_ARRAY(a, struct dfs_field, n);
+    if (rq->stats.terms == NULL || rq->stats.fields == NULL) {
         return err_no_memory(&rq->rq.error);
     }
     for (uint32_t i = 0; i < n; i++) {
-        add_field(&rq->dfs_out, v, terms[i][0]);
-        add_term(&rq->dfs_out, v, terms[i][0], terms[i][1]);
+        add_field(&rq->stats, v, terms[i][0]);
+        add_term(&rq->stats, v, terms[i][0], terms[i][1]);
     }
     return ERR_OK;
 }
 
-/* The body of a request from elsewhere. */
-enum err search_parse_adapted(struct shard_query *rq)
+/* A later page of a scroll takes from its context what it asks for, and where the last page ended. */
+static enum err scroll_find(struct data_service *s, struct shard_query *rq, struct scroll_state **st,
+                            struct scroll_place **place)
 {
-    enum err e = parse_body(&rq->rq, rq->body, rq->tree, &rq->source);
-    if (e == ERR_OK && rq->adapted) {
-        struct search_source *own = (struct search_source *)(uintptr_t)rq->source;
-        own->track_total = rq->track_total;
-        own->timeout_ms = rq->source_timeout_ms;
-    }
-    return e;
-}
-
-/* What is asked for: read it, or, of a scroll's later page, take it from its context. */
-static enum err request_begin(struct data_service *s, struct shard_query *rq, struct scroll_state **st,
-                              struct scroll_place **place)
-{
-    if (!rq->next_page) {
-        return rq->source == NULL ? search_parse_adapted(rq) : ERR_OK;
-    }
-    context_scroll(s, rq->context, st, place);
+    context_scroll(s, rq->rq.context, st, place);
     if (*st == NULL) { /* freed meanwhile */
         return err_set(&rq->rq.error, ERR_SEARCH_CONTEXT_MISSING, "No search context found for id [%llu]",
-                       (unsigned long long)rq->context);
+                       (unsigned long long)rq->rq.context);
     }
     return scroll_resume(rq, *st);
 }
 
 /* The shard as this request sees it. */
-static void describe(struct search_shard *d, const struct shard_query *rq, struct shard *sh, struct view *v,
-                     const struct settings_part *settings)
+static void describe(struct search_shard *d, const struct shard_rq *rq, const struct search_scope *scope,
+                     struct shard *sh, struct view *v, const struct settings_part *settings)
 {
-    shard_describe(d, sh, v, settings);
-    d->slot = rq->slot;
-    d->n_shards = rq->n_shards;
-    d->alias_filters = rq->alias_filters;
-    d->n_alias_filters = rq->n_alias_filters;
-    d->index_boost = rq->index_boost;
-    d->asked_shards = rq->asked_shards;
-    d->asked_shard = rq->asked_shard;
-    d->now_ms = rq->now_ms;
-    d->scroll = rq->scroll;
-    d->refuse_expensive = rq->refuse_expensive;
-    d->cancelled = rq->rq.cancelled;
-    d->self = rq->rq.cancel_self;
+    shard_describe(d, sh, v, settings, scope);
+    d->cancelled = rq->cancelled;
+    d->self = rq->cancel_self;
 }
 
 /* What a search did, for the shard and the groups that it names. */
@@ -301,26 +287,28 @@ static enum err run_phases(struct shard_query *rq, struct shard *sh, const struc
     const struct clock *clock = sh->service->o.clock;
     rq->result = ARENA_NEW(&rq->rq.arena, struct query_result);
     if (e == ERR_OK) {
-        e = rq->result != NULL ? search_query_phase(rq->result, d, rq->source, &rq->rq.arena, &rq->rq.error)
-                               : err_no_memory(&rq->rq.error);
+        e = rq->result != NULL
+                ? search_query_phase(rq->result, d, rq->body.source, &rq->rq.arena, &rq->rq.error)
+                : err_no_memory(&rq->rq.error);
     }
     int64_t queried = clock->mono_ns(clock->self);
     if (e == ERR_OK) {
-        bool alone = suggests_alone(rq->source);
+        bool alone = suggests_alone(rq->body.source);
         uint64_t ns = (uint64_t)(queried - start);
-        count_search(sh, rq->source,
+        count_search(sh, rq->body.source,
                      &(struct shard_search_group){.query_total = !alone,
                                                   .query_ns = alone ? 0 : ns,
                                                   .suggest_total = alone,
                                                   .suggest_ns = alone ? ns : 0});
     }
-    slowlog_search(sh, SLOW_QUERY, queried - start, e == ERR_OK ? rq : NULL, rq->body, rq->n_shards);
+    slowlog_search(sh, SLOW_QUERY, queried - start, e == ERR_OK ? rq : NULL, rq->body.text,
+                   rq->scope.n_shards);
     if (e == ERR_OK && rq->fetch) {
         e = fetch_now(rq, d);
         int64_t took = clock->mono_ns(clock->self) - queried;
-        count_search(sh, rq->source,
+        count_search(sh, rq->body.source,
                      &(struct shard_search_group){.fetch_total = 1, .fetch_ns = (uint64_t)took});
-        slowlog_search(sh, SLOW_FETCH, took, rq, rq->body, rq->n_shards);
+        slowlog_search(sh, SLOW_FETCH, took, rq, rq->body.text, rq->scope.n_shards);
     }
     return e == ERR_OK && stop_now() ? err_set(&rq->rq.error, ERR_CANCELLED, "task cancelled") : e;
 }
@@ -332,37 +320,45 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
     struct search_shard d;
     struct scroll_state *st = NULL;
     struct scroll_place *place = NULL;
+    bool later_page = rq->rq.op == &shard_op_scroll;
     int64_t start = s->o.clock->mono_ns(s->o.clock->self);
     rq->rq.arena.bytes_max = s->request_bytes_max;
-    enum err e = request_begin(s, rq, &st, &place);
-    describe(&d, rq, sh, v, settings);
+    enum err e = later_page ? scroll_find(s, rq, &st, &place) : search_body_read(&rq->rq, &rq->body);
+    describe(&d, &rq->rq, &rq->scope, sh, v, settings);
     struct search_stats given = dfs_as_stats(rq->dfs);
     d.stats = rq->dfs != NULL ? &given : NULL;
-    d.dfs = rq->dfs != NULL || rq->dfs_only;
+    d.dfs = rq->dfs != NULL;
     d.query = q;
     d.after_doc = place != NULL ? &place->last : NULL;
-    if (rq->dfs_only) {
-        if (e == ERR_OK) {
-            gather_dfs(rq, &d, v);
-        }
-        state_part_unref(&settings->part);
-        return;
-    }
     e = run_phases(rq, sh, &d, e, start);
-    if (e == ERR_OK && rq->context == 0
+    if (e == ERR_OK && rq->rq.context == 0
         && (rq->keep || (!rq->fetch && (rq->result->n > 0 || rq->result->suggest.n > 0)))) {
-        rq->context = context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : s->context_keep_ms,
-                                   rq->scroll, &rq->rq.error);
+        rq->rq.context =
+            context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : s->context_keep_ms,
+                         rq->scope.scroll, &rq->rq.error);
     }
-    if (e == ERR_OK && rq->scroll) {
+    if (e == ERR_OK && rq->scope.scroll) {
         scroll_keep(s, rq, &st);
     }
-    if (rq->next_page) { /* they were the state's */
-        rq->alias_filters = NULL;
-        rq->n_alias_filters = 0;
+    if (later_page) { /* they were the state's */
+        rq->scope.alias_filters = NULL;
+        rq->scope.n_alias_filters = 0;
     }
     scroll_place_unref(place);
     scroll_state_unref(st);
+    state_part_unref(&settings->part);
+}
+
+static void run_dfs(struct shard_dfs *rq, struct shard *sh, struct view *v)
+{
+    struct settings_part *settings = index_settings(sh->index);
+    struct search_shard d;
+    rq->rq.arena.bytes_max = sh->service->request_bytes_max;
+    describe(&d, &rq->rq, &rq->scope, sh, v, settings);
+    d.dfs = true;
+    if (search_body_read(&rq->rq, &rq->body) == ERR_OK) {
+        gather_dfs(rq, &d, v);
+    }
     state_part_unref(&settings->part);
 }
 
@@ -394,24 +390,33 @@ bool shard_stop_end(struct shard_stop *st, struct shard_rq *rq)
     return st->stop.on;
 }
 
-static void query_task(void *arg)
+/* What takes long: as long as somebody waits for it. */
+static void search_task(struct search_run *r)
 {
-    struct search_run *r = arg;
-    struct shard_query *rq = (struct shard_query *)r->rq;
+    struct shard_rq *rq = r->rq;
     struct shard *sh = r->sh;
     struct view *v = r->view;
-    if (shard_rq_cancelled(&rq->rq)) { /* while it waited for its turn */
-        err_set(&rq->rq.error, ERR_CANCELLED, "task cancelled");
-        search_finish(sh, v, &rq->rq);
+    if (shard_rq_cancelled(rq)) { /* while it waited for its turn */
+        err_set(&rq->error, ERR_CANCELLED, "task cancelled");
+        search_finish(sh, v, rq);
         return;
     }
     struct shard_stop st;
     sh->counters.query_current++;
-    shard_stop_begin(&st, sh->service, &rq->rq);
-    run_query(rq, sh, v, r->query);
-    shard_stop_end(&st, &rq->rq);
+    shard_stop_begin(&st, sh->service, rq);
+    if (rq->op == &shard_op_dfs) {
+        run_dfs(SHARD_RQ(rq, shard_dfs), sh, v);
+    } else {
+        run_query(SHARD_RQ(rq, shard_query), sh, v, r->query);
+    }
+    shard_stop_end(&st, rq);
     sh->counters.query_current--;
-    search_finish(sh, v, &rq->rq);
+    search_finish(sh, v, rq);
+}
+
+static void query_task(void *arg)
+{
+    search_task(arg);
 }
 
 void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v,
@@ -453,15 +458,15 @@ static void refresh_first(void *arg)
 }
 
 /* true: the search goes on from the strand. */
-static bool refreshes_first(struct shard_query *rq, struct shard *sh, struct view *v)
+static bool refreshes_first(struct shard_rq *rq, struct shard *sh, struct view *v)
 {
     sh->last_search_ms = clock_mono_ms(sh->service->o.clock);
     struct search_run *r =
-        rq->context == 0 && sh->refresh_owed ? ARENA_NEW(&rq->rq.arena, struct search_run) : NULL;
+        rq->context == 0 && sh->refresh_owed ? ARENA_NEW(&rq->arena, struct search_run) : NULL;
     if (r == NULL) {
         return false;
     }
-    *r = (struct search_run){sh, v, &rq->rq, NULL};
+    *r = (struct search_run){sh, v, rq, NULL};
     return shard_post(sh, refresh_first, r);
 }
 
@@ -482,18 +487,39 @@ void data_query(struct data_service *s, struct shard_query *rq)
 {
     struct shard *sh;
     struct view *v;
-    if (!take_view(s, &rq->rq, rq->context, rq->keep_alive_ms, &sh, &v)) {
+    if (!take_view(s, &rq->rq, rq->keep_alive_ms, &sh, &v)) {
+        shard_rq_answer(&rq->rq);
+    } else if (!refreshes_first(&rq->rq, sh, v) && !runs_here(s, rq, sh, v)) {
+        search_submit(s, &rq->rq, sh, v, query_task);
+    }
+}
+
+void data_scroll(struct data_service *s, struct shard_query *rq)
+{
+    data_query(s, rq);
+}
+
+void data_dfs(struct data_service *s, struct shard_dfs *rq)
+{
+    struct shard *sh;
+    struct view *v;
+    if (!take_view(s, &rq->rq, 0, &sh, &v)) {
+        shard_rq_answer(&rq->rq);
+    } else if (!refreshes_first(&rq->rq, sh, v)) {
+        search_submit(s, &rq->rq, sh, v, query_task);
+    }
+}
+
+void data_can_match(struct data_service *s, struct shard_can_match *rq)
+{
+    struct shard *sh;
+    struct view *v;
+    if (!take_view(s, &rq->rq, 0, &sh, &v)) {
         shard_rq_answer(&rq->rq);
         return;
     }
-    if (rq->can_match) {
-        shard_can_match(rq, sh, v);
-        search_finish(sh, v, &rq->rq);
-        return;
-    }
-    if (!refreshes_first(rq, sh, v) && !runs_here(s, rq, sh, v)) {
-        search_submit(s, &rq->rq, sh, v, query_task);
-    }
+    shard_can_match(rq, sh, v);
+    search_finish(sh, v, &rq->rq);
 }
 
 static void fetch_task(void *arg)
@@ -508,36 +534,32 @@ static void fetch_task(void *arg)
     struct search_shard d;
     struct shard_stop st;
     shard_stop_begin(&st, s, &rq->rq);
-    shard_describe(&d, sh, v, settings);
-    d.now_ms = rq->now_ms;
-    d.n_shards = rq->n_shards;
-    d.cancelled = rq->rq.cancelled;
-    d.self = rq->rq.cancel_self;
-    enum err e = rq->source != NULL ? ERR_OK : parse_body(&rq->rq, rq->body, rq->tree, &rq->source);
+    describe(&d, &rq->rq, &rq->scope, sh, v, settings);
+    enum err e = search_body_read(&rq->rq, &rq->body);
     rq->hits = ARENA_ARRAY(&rq->rq.arena, struct str, rq->n);
     if (e == ERR_OK && rq->hits == NULL) {
         err_no_memory(&rq->rq.error);
     } else if (e == ERR_OK) {
         struct scroll_state *scroll;
         struct scroll_place *place;
-        context_scroll(s, rq->context, &scroll, &place);
-        e = search_fetch_phase(rq->hits, &d, rq->source, rq->docs, rq->n, &rq->rq.arena, &rq->rq.error);
+        context_scroll(s, rq->rq.context, &scroll, &place);
+        e = search_fetch_phase(rq->hits, &d, rq->body.source, rq->docs, rq->n, &rq->rq.arena, &rq->rq.error);
         if (e == ERR_OK && scroll != NULL && rq->n > rq->n_suggested && !stop_now()) {
-            scroll_page_ended(s, scroll, &rq->docs[rq->n - 1], rq->source->n_sort, &rq->rq.error);
+            scroll_page_ended(s, scroll, &rq->docs[rq->n - 1], rq->body.source->n_sort, &rq->rq.error);
         }
         scroll_place_unref(place);
         scroll_state_unref(scroll);
     }
     shard_stop_end(&st, &rq->rq);
     int64_t took = s->o.clock->mono_ns(s->o.clock->self) - start;
-    if (e == ERR_OK && rq->source != NULL) {
-        count_search(sh, rq->source,
+    if (e == ERR_OK) {
+        count_search(sh, rq->body.source,
                      &(struct shard_search_group){.fetch_total = 1, .fetch_ns = (uint64_t)took});
     }
-    slowlog_search(sh, SLOW_FETCH, took, NULL, rq->body, rq->n_shards);
+    slowlog_search(sh, SLOW_FETCH, took, NULL, rq->body.text, rq->scope.n_shards);
     state_part_unref(&settings->part);
     if (!rq->keep) {
-        context_free(s, rq->context);
+        context_free(s, rq->rq.context);
     }
     search_finish(sh, v, &rq->rq);
 }
@@ -546,7 +568,7 @@ void data_fetch(struct data_service *s, struct shard_fetch *rq)
 {
     struct shard *sh;
     struct view *v;
-    if (!take_view(s, &rq->rq, rq->context, 0, &sh, &v)) {
+    if (!take_view(s, &rq->rq, 0, &sh, &v)) {
         shard_rq_answer(&rq->rq);
         return;
     }

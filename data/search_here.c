@@ -26,21 +26,17 @@ bool search_is_small(struct shard_query *rq, struct shard *sh, struct view *v, c
 {
     struct search_context cx;
     struct search_shard d;
-    if (rq->source == NULL || rq->n_shards != 1 || !rq->fetch || rq->context != 0 || rq->scroll || rq->keep
-        || rq->dfs_only || rq->dfs != NULL || rq->n_alias_filters > 0) {
+    if (rq->body.source == NULL || rq->scope.n_shards != 1 || !rq->fetch || rq->rq.context != 0
+        || rq->scope.scroll || rq->keep || rq->dfs != NULL || rq->scope.n_alias_filters > 0) {
         return false;
     }
     struct settings_part *settings = index_settings(sh->index);
     rq->rq.arena.bytes_max = sh->service->request_bytes_max;
-    shard_describe(&d, sh, v, settings);
-    d.n_shards = rq->n_shards;
-    d.index_boost = rq->index_boost;
-    d.now_ms = rq->now_ms;
-    d.refuse_expensive = rq->refuse_expensive;
+    shard_describe(&d, sh, v, settings, &rq->scope);
     struct errmsg em;
     err_clear(&em);
     bool small = !sh->index->analyzes_long
-                 && search_context_init(&cx, &d, rq->source, &rq->rq.arena, &em) == ERR_OK
+                 && search_context_init(&cx, &d, rq->body.source, &rq->rq.arena, &em) == ERR_OK
                  && search_cost(&cx, q) <= SMALL_COST;
     state_part_unref(&settings->part);
     return small;

@@ -2,15 +2,15 @@
 #include "data/data_int.h"
 #include "proto/shard_ops.h"
 
-#define SERVE(name)                                                       \
+#define SERVE(name, type)                                                 \
     static void serve_##name(struct data_service *s, struct shard_rq *rq) \
     {                                                                     \
-        data_##name(s, CONTAINER_OF(rq, struct shard_##name, rq));        \
+        data_##name(s, CONTAINER_OF(rq, struct type, rq));                \
     }
 SHARD_OPS(SERVE)
 #undef SERVE
 
-#define ROW(name) [SHARD_OP_##name] = serve_##name,
+#define ROW(name, type) [SHARD_OP_##name] = serve_##name,
 static void (*const serves[SHARD_OP_COUNT])(struct data_service *s, struct shard_rq *rq) = {SHARD_OPS(ROW)};
 #undef ROW
 

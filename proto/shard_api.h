@@ -9,6 +9,7 @@
 
 #include "common/base/err.h"
 #include "common/base/json.h"
+#include "engine/search/scope.h"
 
 struct search_source;
 struct query_result;
@@ -25,6 +26,7 @@ struct shard_rq { /* what every request begins with */
     const struct shard_op *op;
     struct shard_ref shard;
     struct str node;     /* id of the node that served it, or has to (it has the context); p == NULL: any */
+    uint64_t context;    /* a search's, open on that node; 0: none. Of an answer: the one that was opened */
     struct arena arena;  /* the answer's memory; freed by the caller */
     struct errmsg error; /* n == 0: fine */
     void (*done)(struct shard_rq *rq);
@@ -141,54 +143,57 @@ struct dfs_stats {
     uint32_t n_terms, n_fields;
 };
 
-/* The query phase; with `fetch` also the fetch phase of the first from + size hits, when the shard is the
- * only one. The context (a pinned view) stays for a later fetch unless `fetch`, until shard_free or its
- * keep-alive. */
-struct shard_query {
-    struct shard_rq rq;
-    struct str body;                    /* the search body's text */
+/* What is searched for. */
+struct search_body {
+    struct str text;                    /* the search body's */
     const struct json *tree;            /* what it means, when that is not what it reads as; else NULL */
     const struct search_source *source; /* its parsed form, when at hand; else parsed from these */
-    bool adapted;                       /* beside what body says: the two below */
+    bool adapted;                       /* beside what the text says: the two below */
     int32_t track_total;                /* as struct search_source has them */
-    int64_t source_timeout_ms;
-    uint32_t slot, n_shards;
-    const struct str *alias_filters;
-    uint32_t n_alias_filters;
-    float index_boost;
-    uint32_t asked_shards,
-        asked_shard; /* how many shards are asked; which of these it is: slices are shared out among them */
-    int64_t now_ms;
-    uint64_t context;      /* 0: a new view; else one that is open (scroll, point in time) */
+    int64_t timeout_ms;
+};
+
+/* The query phase; with `fetch` also the fetch phase of the first from + size hits, when the shard is the
+ * only one. The context (a pinned view) stays for a later fetch unless `fetch`, until shard_free or its
+ * keep-alive.
+ * Also the next page of a scroll (shard_op_scroll): its context knows body and scope, and where the last page ended; `body` is
+ * an answer then. */
+struct shard_query {
+    struct shard_rq rq;
+    struct search_body body;
+    struct search_scope scope;
     int64_t keep_alive_ms; /* > 0: the context stays that long after each use */
-    bool scroll;
     bool fetch;
-    bool keep; /* keep the context when done */
-    /* of a scroll: the context knows the request and where the last page ended; `body` is an answer */
-    bool next_page;
-    bool can_match;              /* answer `matches` and nothing else */
-    bool dfs_only;               /* gather `dfs_out` and nothing else */
+    bool keep;                   /* keep the context when done */
     const struct dfs_stats *dfs; /* score by these; NULL: by the shard's own */
-    bool refuse_expensive;       /* search.allow_expensive_queries is false */
     bool here; /* it may run, and be answered, before the call returns, where that is little work */
     /* the answer */
-    bool
-        matches; /* of can_match: it may have documents that match; an error: rewriting the query fails there */
     struct query_result *result;
     struct str *hits; /* with `fetch`: JSON of each of result->docs[from ...] */
     uint32_t n_hits;
-    struct dfs_stats dfs_out;
+};
+
+/* May the shard have documents that match? An error: rewriting the query fails there. */
+struct shard_can_match {
+    struct shard_rq rq;
+    struct search_body body;
+    struct search_scope scope;
+    bool matches; /* answer */
+};
+
+/* What the shard knows of the query's terms. */
+struct shard_dfs {
+    struct shard_rq rq;
+    struct search_body body;
+    struct search_scope scope;
+    struct dfs_stats stats; /* answer */
 };
 
 struct shard_fetch {
     struct shard_rq rq;
-    struct str body;
-    const struct json *tree; /* as of the query */
-    const struct search_source *source;
-    uint64_t context;
+    struct search_body body;
+    struct search_scope scope; /* of it: n_shards, now_ms */
     bool keep;
-    int64_t now_ms;
-    uint32_t n_shards;
     const struct top_doc *docs;
     uint32_t n_sort;         /* sort values of each that has any */
     uint32_t n, n_suggested; /* the first ones are shown with suggestions, not on the page */

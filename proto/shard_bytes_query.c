@@ -1,4 +1,4 @@
-/* The query and fetch phases. */
+/* The phases of a search. */
 #include "engine/search/search.h"
 #include "proto/err_bytes.h"
 #include "proto/json_bytes.h"
@@ -54,69 +54,221 @@ static void get_dfs(struct bytes_in *in, struct dfs_stats *d, struct arena *a)
     }
 }
 
-/* ---- bodies -------------------------------------------------------------------------------------------- */
+/* ---- bodies and scopes --------------------------------------------------------------------------------- */
 
-static void put_body(struct buf *b, struct str body, const struct json *tree)
+static void put_body(struct buf *b, const struct search_body *body)
 {
-    put_bool(b, tree != NULL);
-    if (tree != NULL) {
-        json_value_encode(tree, body, b);
+    /* The parsed form may say what the text does not: it was adapted to other parts of the request. */
+    const struct search_source *own = body->source;
+    PUT_FLAGS(b, body->tree != NULL, own != NULL || body->adapted);
+    if (body->tree != NULL) {
+        json_value_encode(body->tree, body->text, b);
     } else {
-        put_str(b, body);
+        put_str(b, body->text);
+    }
+    if (own != NULL || body->adapted) {
+        put_zigzag(b, own != NULL ? own->track_total : body->track_total);
+        put_zigzag(b, own != NULL ? own->timeout_ms : body->timeout_ms);
     }
 }
 
-static struct str get_body(struct bytes_in *in, const struct json **tree, struct arena *a)
+static void get_body(struct bytes_in *in, struct search_body *body, struct arena *a)
 {
-    struct str body = STR_NULL;
-    if (!get_bool(in)) {
-        return get_str(in);
+    uint32_t flags = get_flags(in, 2);
+    *body = (struct search_body){.adapted = (flags & 2) != 0};
+    if ((flags & 1) == 0) {
+        body->text = get_str(in);
+    } else {
+        struct json *v = ARENA_NEW(a, struct json);
+        in->bad |= v == NULL;
+        if (v != NULL) {
+            json_value_decode(v, &body->text, in, a);
+        }
+        body->tree = v;
     }
-    struct json *v = ARENA_NEW(a, struct json);
-    in->bad |= v == NULL;
-    if (v != NULL) {
-        json_value_decode(v, &body, in, a);
+    if (body->adapted) {
+        int64_t track = get_zigzag(in);
+        in->bad |= track < INT32_MIN || track > INT32_MAX;
+        body->track_total = in->bad ? 0 : (int32_t)track;
+        body->timeout_ms = get_zigzag(in);
     }
-    *tree = v;
-    return body;
 }
+
+static void put_scope(struct buf *b, const struct search_scope *s)
+{
+    PUT_FLAGS(b, s->scroll, s->refuse_expensive);
+    put_varint(b, s->slot);
+    put_varint(b, s->n_shards);
+    put_strs(b, s->alias_filters, s->n_alias_filters);
+    put_f32(b, s->index_boost);
+    put_varint(b, s->asked_shards);
+    put_varint(b, s->asked_shard);
+    put_zigzag(b, s->now_ms);
+}
+
+static void get_scope(struct bytes_in *in, struct search_scope *s, struct arena *a)
+{
+    uint32_t flags = get_flags(in, 2);
+    s->scroll = (flags & 1) != 0;
+    s->refuse_expensive = (flags & 2) != 0;
+    s->slot = get_u32_varint(in);
+    s->n_shards = get_u32_varint(in);
+    s->alias_filters = get_strs(in, &s->n_alias_filters, a);
+    s->index_boost = get_f32(in);
+    s->asked_shards = get_u32_varint(in);
+    s->asked_shard = get_u32_varint(in);
+    s->now_ms = get_zigzag(in);
+}
+
+/* What every phase begins with. */
+static void put_phase(struct buf *b, const struct shard_rq *rq, const struct search_body *body,
+                      const struct search_scope *scope)
+{
+    put_shard_ref(b, &rq->shard);
+    put_varint(b, rq->context);
+    put_body(b, body);
+    put_scope(b, scope);
+}
+
+static void get_phase(struct bytes_in *in, struct shard_rq *rq, struct search_body *body,
+                      struct search_scope *scope)
+{
+    get_shard_ref(in, &rq->shard);
+    rq->context = get_varint(in);
+    get_body(in, body, &rq->arena);
+    get_scope(in, scope, &rq->arena);
+}
+
+static void phase_no_copy(struct shard_rq *of)
+{
+    err_set(&of->error, ERR_NO_SHARD, "%s", "");
+    err_about_index(&of->error, of->shard.index, of->shard.uuid);
+    err_about_shard(&of->error, (int)of->shard.shard);
+}
+
+static void phase_describe(const struct shard_rq *rq, struct buf *out)
+{
+    buf_printf(out, "shardId[[%.*s][%u]]", STR_ARG(rq->shard.index), rq->shard.shard);
+}
+
+/* ---- whether a shard may match ------------------------------------------------------------------------- */
+
+static void can_match_encode(const struct shard_rq *of, struct buf *out)
+{
+    const struct shard_can_match *rq = CONST_SHARD_RQ(of, shard_can_match);
+    put_phase(out, of, &rq->body, &rq->scope);
+}
+
+static void can_match_decode(struct shard_rq *of, struct bytes_in *in)
+{
+    struct shard_can_match *rq = SHARD_RQ(of, shard_can_match);
+    get_phase(in, of, &rq->body, &rq->scope);
+}
+
+static void can_match_answer_encode(const struct shard_rq *of, struct buf *out)
+{
+    errmsg_encode(&of->error, out);
+    put_bool(out, CONST_SHARD_RQ(of, shard_can_match)->matches);
+}
+
+static void can_match_answer_decode(struct shard_rq *of, struct bytes_in *in)
+{
+    errmsg_decode(&of->error, in);
+    SHARD_RQ(of, shard_can_match)->matches = get_bool(in);
+}
+
+static void can_match_reset(struct shard_rq *of)
+{
+    SHARD_RQ(of, shard_can_match)->matches = false;
+}
+
+static const char *can_match_action(const struct shard_rq *of)
+{
+    (void)of;
+    return "indices:data/read/search[can_match]";
+}
+
+const struct shard_op shard_op_can_match = {
+    .id = SHARD_OP_can_match,
+    .kind = MESSAGE_SHARD_CAN_MATCH,
+    .size = sizeof(struct shard_can_match),
+    .cancellable = true,
+    .timeout_ms = shard_op_half_hour,
+    .encode = can_match_encode,
+    .decode = can_match_decode,
+    .encode_answer = can_match_answer_encode,
+    .decode_answer = can_match_answer_decode,
+    .reset = can_match_reset,
+    .no_copy = phase_no_copy,
+    .action = can_match_action,
+    .describe = phase_describe,
+};
+
+/* ---- what a shard knows of the query's terms ----------------------------------------------------------- */
+
+static void dfs_encode(const struct shard_rq *of, struct buf *out)
+{
+    const struct shard_dfs *rq = CONST_SHARD_RQ(of, shard_dfs);
+    put_phase(out, of, &rq->body, &rq->scope);
+}
+
+static void dfs_decode(struct shard_rq *of, struct bytes_in *in)
+{
+    struct shard_dfs *rq = SHARD_RQ(of, shard_dfs);
+    get_phase(in, of, &rq->body, &rq->scope);
+}
+
+static void dfs_answer_encode(const struct shard_rq *of, struct buf *out)
+{
+    errmsg_encode(&of->error, out);
+    if (of->error.n == 0) {
+        put_dfs(out, &CONST_SHARD_RQ(of, shard_dfs)->stats);
+    }
+}
+
+static void dfs_answer_decode(struct shard_rq *of, struct bytes_in *in)
+{
+    errmsg_decode(&of->error, in);
+    if (!in->bad && of->error.n == 0) {
+        get_dfs(in, &SHARD_RQ(of, shard_dfs)->stats, &of->arena);
+    }
+}
+
+static void dfs_reset(struct shard_rq *of)
+{
+    SHARD_RQ(of, shard_dfs)->stats = (struct dfs_stats){0};
+}
+
+static const char *dfs_action(const struct shard_rq *of)
+{
+    (void)of;
+    return "indices:data/read/search[phase/dfs]";
+}
+
+const struct shard_op shard_op_dfs = {
+    .id = SHARD_OP_dfs,
+    .kind = MESSAGE_SHARD_DFS,
+    .size = sizeof(struct shard_dfs),
+    .cancellable = true,
+    .timeout_ms = shard_op_half_hour,
+    .encode = dfs_encode,
+    .decode = dfs_decode,
+    .encode_answer = dfs_answer_encode,
+    .decode_answer = dfs_answer_decode,
+    .reset = dfs_reset,
+    .no_copy = phase_no_copy,
+    .action = dfs_action,
+    .describe = phase_describe,
+};
 
 /* ---- query --------------------------------------------------------------------------------------------- */
-
-enum {
-    Q_SCROLL = 1,
-    Q_FETCH = 2,
-    Q_KEEP = 4,
-    Q_NEXT_PAGE = 8,
-    Q_DFS_ONLY = 16,
-    Q_DFS = 32,
-    Q_REFUSE = 64,
-    Q_ADAPTED = 128,
-    Q_CAN_MATCH = 256
-};
 
 static void query_encode(const struct shard_rq *of, struct buf *out)
 {
     const struct shard_query *rq = CONST_SHARD_RQ(of, shard_query);
-    /* The parsed form may say what the text does not: it was adapted to other parts of the request. */
-    bool adapted = rq->source != NULL || rq->adapted;
-    put_shard_ref(out, &rq->rq.shard);
-    PUT_FLAGS(out, rq->scroll, rq->fetch, rq->keep, rq->next_page, rq->dfs_only, rq->dfs != NULL,
-              rq->refuse_expensive, adapted, rq->can_match);
-    put_body(out, rq->body, rq->tree);
-    put_varint(out, rq->slot);
-    put_varint(out, rq->n_shards);
-    put_strs(out, rq->alias_filters, rq->n_alias_filters);
-    put_f32(out, rq->index_boost);
-    put_varint(out, rq->asked_shards);
-    put_varint(out, rq->asked_shard);
-    put_zigzag(out, rq->now_ms);
-    put_varint(out, rq->context);
+    put_phase(out, of, &rq->body, &rq->scope);
+    PUT_FLAGS(out, rq->fetch, rq->keep, rq->dfs != NULL);
     put_zigzag(out, rq->keep_alive_ms);
-    if (adapted) {
-        put_zigzag(out, rq->source != NULL ? rq->source->track_total : rq->track_total);
-        put_zigzag(out, rq->source != NULL ? rq->source->timeout_ms : rq->source_timeout_ms);
-    }
     if (rq->dfs != NULL) {
         put_dfs(out, rq->dfs);
     }
@@ -125,37 +277,16 @@ static void query_encode(const struct shard_rq *of, struct buf *out)
 static void query_decode(struct shard_rq *of, struct bytes_in *in)
 {
     struct shard_query *rq = SHARD_RQ(of, shard_query);
-    get_shard_ref(in, &rq->rq.shard);
-    uint32_t flags = get_flags(in, 9);
-    rq->scroll = (flags & Q_SCROLL) != 0;
-    rq->fetch = (flags & Q_FETCH) != 0;
-    rq->keep = (flags & Q_KEEP) != 0;
-    rq->next_page = (flags & Q_NEXT_PAGE) != 0;
-    rq->dfs_only = (flags & Q_DFS_ONLY) != 0;
-    rq->refuse_expensive = (flags & Q_REFUSE) != 0;
-    rq->adapted = (flags & Q_ADAPTED) != 0;
-    rq->can_match = (flags & Q_CAN_MATCH) != 0;
-    rq->body = get_body(in, &rq->tree, &rq->rq.arena);
-    rq->slot = get_u32_varint(in);
-    rq->n_shards = get_u32_varint(in);
-    rq->alias_filters = get_strs(in, &rq->n_alias_filters, &rq->rq.arena);
-    rq->index_boost = get_f32(in);
-    rq->asked_shards = get_u32_varint(in);
-    rq->asked_shard = get_u32_varint(in);
-    rq->now_ms = get_zigzag(in);
-    rq->context = get_varint(in);
+    get_phase(in, of, &rq->body, &rq->scope);
+    uint32_t flags = get_flags(in, 3);
+    rq->fetch = (flags & 1) != 0;
+    rq->keep = (flags & 2) != 0;
     rq->keep_alive_ms = get_zigzag(in);
-    if (rq->adapted) {
-        int64_t track = get_zigzag(in);
-        in->bad |= track < INT32_MIN || track > INT32_MAX;
-        rq->track_total = in->bad ? 0 : (int32_t)track;
-        rq->source_timeout_ms = get_zigzag(in);
-    }
-    if ((flags & Q_DFS) != 0 && !in->bad) {
-        struct dfs_stats *d = ARENA_NEW(&rq->rq.arena, struct dfs_stats);
+    if ((flags & 4) != 0 && !in->bad) {
+        struct dfs_stats *d = ARENA_NEW(&of->arena, struct dfs_stats);
         in->bad |= d == NULL;
         if (d != NULL) {
-            get_dfs(in, d, &rq->rq.arena);
+            get_dfs(in, d, &of->arena);
         }
         rq->dfs = d;
     }
@@ -175,15 +306,13 @@ static void put_result(struct buf *b, const struct query_result *r)
 static void query_answer_encode(const struct shard_rq *of, struct buf *out)
 {
     const struct shard_query *rq = CONST_SHARD_RQ(of, shard_query);
-    errmsg_encode(&rq->rq.error, out);
-    if (rq->rq.error.n > 0) {
+    errmsg_encode(&of->error, out);
+    if (of->error.n > 0) {
         put_bool(out, rq->result != NULL && rq->result->first_key_refused);
         return;
     }
-    put_varint(out, rq->context);
-    PUT_FLAGS(out, rq->result != NULL, rq->hits != NULL, rq->matches);
-    put_str(out, rq->next_page ? rq->body : STR(""));
-    put_dfs(out, &rq->dfs_out);
+    put_varint(out, of->context);
+    PUT_FLAGS(out, rq->result != NULL, rq->hits != NULL);
     if (rq->result != NULL) {
         put_result(out, rq->result);
     }
@@ -195,25 +324,19 @@ static void query_answer_encode(const struct shard_rq *of, struct buf *out)
 static void query_answer_decode(struct shard_rq *of, struct bytes_in *in)
 {
     struct shard_query *rq = SHARD_RQ(of, shard_query);
-    struct arena *a = &rq->rq.arena;
-    errmsg_decode(&rq->rq.error, in);
+    struct arena *a = &of->arena;
+    errmsg_decode(&of->error, in);
     rq->result = in->bad ? NULL : ARENA_NEW(a, struct query_result);
     in->bad |= rq->result == NULL;
-    if (in->bad || rq->rq.error.n > 0) {
+    if (in->bad || of->error.n > 0) {
         bool refused = get_bool(in);
         if (rq->result != NULL) {
             rq->result->first_key_refused = refused;
         }
         return;
     }
-    rq->context = get_varint(in);
-    uint32_t flags = get_flags(in, 3);
-    rq->matches = (flags & 4) != 0;
-    struct str body = get_str(in);
-    if (rq->next_page) {
-        rq->body = body;
-    }
-    get_dfs(in, &rq->dfs_out, a);
+    of->context = get_varint(in);
+    uint32_t flags = get_flags(in, 2);
     if ((flags & 1) == 0) {
         rq->result = NULL;
     } else if (!in->bad) {
@@ -230,15 +353,13 @@ static void query_reset(struct shard_rq *of)
     rq->result = NULL;
     rq->hits = NULL;
     rq->n_hits = 0;
-    rq->context = 0;
-    rq->dfs_out = (struct dfs_stats){0};
+    of->context = 0;
 }
 
-static void query_no_copy(struct shard_rq *of)
+static const char *query_action(const struct shard_rq *of)
 {
-    err_set(&of->error, ERR_NO_SHARD, "%s", "");
-    err_about_index(&of->error, of->shard.index, of->shard.uuid);
-    err_about_shard(&of->error, (int)of->shard.shard);
+    return CONST_SHARD_RQ(of, shard_query)->dfs != NULL ? "indices:data/read/search[phase/query/id]"
+                                                        : "indices:data/read/search[phase/query]";
 }
 
 const struct shard_op shard_op_query = {
@@ -252,9 +373,72 @@ const struct shard_op shard_op_query = {
     .encode_answer = query_answer_encode,
     .decode_answer = query_answer_decode,
     .reset = query_reset,
-    .no_copy = query_no_copy,
-    .action = "indices:data/read/search[phase/query]",
-    .describe = shard_op_describe_search,
+    .no_copy = phase_no_copy,
+    .action = query_action,
+    .describe = phase_describe,
+};
+
+/* ---- the next page of a scroll ------------------------------------------------------------------------- */
+
+static void scroll_encode(const struct shard_rq *of, struct buf *out)
+{
+    const struct shard_query *rq = CONST_SHARD_RQ(of, shard_query);
+    put_shard_ref(out, &of->shard);
+    put_varint(out, of->context);
+    PUT_FLAGS(out, rq->fetch, rq->keep);
+    put_varint(out, rq->scope.slot);
+    put_varint(out, rq->scope.n_shards);
+    put_zigzag(out, rq->keep_alive_ms);
+}
+
+static void scroll_decode(struct shard_rq *of, struct bytes_in *in)
+{
+    struct shard_query *rq = SHARD_RQ(of, shard_query);
+    get_shard_ref(in, &of->shard);
+    of->context = get_varint(in);
+    uint32_t flags = get_flags(in, 2);
+    rq->fetch = (flags & 1) != 0;
+    rq->keep = (flags & 2) != 0;
+    rq->scope.slot = get_u32_varint(in);
+    rq->scope.n_shards = get_u32_varint(in);
+    rq->keep_alive_ms = get_zigzag(in);
+}
+
+static void scroll_answer_encode(const struct shard_rq *of, struct buf *out)
+{
+    put_str(out, CONST_SHARD_RQ(of, shard_query)->body.text);
+    query_answer_encode(of, out);
+}
+
+static void scroll_answer_decode(struct shard_rq *of, struct bytes_in *in)
+{
+    SHARD_RQ(of, shard_query)->body.text = get_str(in);
+    query_answer_decode(of, in);
+}
+
+static const char *scroll_action(const struct shard_rq *of)
+{
+    (void)of;
+    return "indices:data/read/search[phase/query/scroll]";
+}
+
+static void scroll_describe(const struct shard_rq *of, struct buf *out)
+{
+    buf_printf(out, "id[%llu]", (unsigned long long)of->context);
+}
+
+const struct shard_op shard_op_scroll = {
+    .id = SHARD_OP_scroll,
+    .kind = MESSAGE_SHARD_SCROLL,
+    .size = sizeof(struct shard_query),
+    .cancellable = true,
+    .timeout_ms = shard_op_half_hour,
+    .encode = scroll_encode,
+    .decode = scroll_decode,
+    .encode_answer = scroll_answer_encode,
+    .decode_answer = scroll_answer_decode,
+    .action = scroll_action,
+    .describe = scroll_describe,
 };
 
 /* ---- fetch --------------------------------------------------------------------------------------------- */
@@ -262,12 +446,8 @@ const struct shard_op shard_op_query = {
 static void fetch_encode(const struct shard_rq *of, struct buf *out)
 {
     const struct shard_fetch *rq = CONST_SHARD_RQ(of, shard_fetch);
-    put_shard_ref(out, &rq->rq.shard);
-    put_body(out, rq->body, rq->tree);
-    put_varint(out, rq->context);
+    put_phase(out, of, &rq->body, &rq->scope);
     put_bool(out, rq->keep);
-    put_zigzag(out, rq->now_ms);
-    put_varint(out, rq->n_shards);
     put_varint(out, rq->n_suggested);
     top_docs_encode(rq->docs, rq->n, rq->n_sort, out);
 }
@@ -276,14 +456,10 @@ static void fetch_decode(struct shard_rq *of, struct bytes_in *in)
 {
     struct shard_fetch *rq = SHARD_RQ(of, shard_fetch);
     struct top_doc *docs;
-    get_shard_ref(in, &rq->rq.shard);
-    rq->body = get_body(in, &rq->tree, &rq->rq.arena);
-    rq->context = get_varint(in);
+    get_phase(in, of, &rq->body, &rq->scope);
     rq->keep = get_bool(in);
-    rq->now_ms = get_zigzag(in);
-    rq->n_shards = get_u32_varint(in);
     rq->n_suggested = get_u32_varint(in);
-    top_docs_decode(&docs, &rq->n, &rq->n_sort, in, &rq->rq.arena);
+    top_docs_decode(&docs, &rq->n, &rq->n_sort, in, &of->arena);
     rq->docs = docs;
     in->bad |= rq->n_suggested > rq->n;
 }
@@ -309,10 +485,16 @@ static void fetch_answer_decode(struct shard_rq *of, struct bytes_in *in)
     in->bad |= n != rq->n;
 }
 
+static const char *fetch_action(const struct shard_rq *of)
+{
+    (void)of;
+    return "indices:data/read/search[phase/fetch/id]";
+}
+
 static void fetch_describe(const struct shard_rq *of, struct buf *out)
 {
     const struct shard_fetch *rq = CONST_SHARD_RQ(of, shard_fetch);
-    buf_printf(out, "id[%llu], size[%u], lastEmittedDoc[null]", (unsigned long long)rq->context, rq->n);
+    buf_printf(out, "id[%llu], size[%u], lastEmittedDoc[null]", (unsigned long long)of->context, rq->n);
 }
 
 const struct shard_op shard_op_fetch = {
@@ -325,6 +507,6 @@ const struct shard_op shard_op_fetch = {
     .decode = fetch_decode,
     .encode_answer = fetch_answer_encode,
     .decode_answer = fetch_answer_decode,
-    .action = "indices:data/read/search[phase/fetch/id]",
+    .action = fetch_action,
     .describe = fetch_describe,
 };

@@ -156,6 +156,12 @@ static int64_t write_timeout_ms(const struct shard_rq *of)
     return MAX_OF(CONST_SHARD_RQ(of, shard_write)->timeout_ms, (int64_t)1000);
 }
 
+static const char *write_action(const struct shard_rq *of)
+{
+    (void)of;
+    return "indices:data/write/bulk[s][p]";
+}
+
 static void write_describe(const struct shard_rq *of, struct buf *out)
 {
     const struct shard_write *rq = CONST_SHARD_RQ(of, shard_write);
@@ -182,7 +188,7 @@ const struct shard_op shard_op_write = {
     .decode = write_decode,
     .encode_answer = write_answer_encode,
     .decode_answer = write_answer_decode,
-    .action = "indices:data/write/bulk[s][p]",
+    .action = write_action,
     .describe = write_describe,
     .status = write_status,
 };

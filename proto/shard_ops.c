@@ -4,7 +4,7 @@
 #define MINUTE_MS    60000
 #define HALF_HOUR_MS 1800000
 
-#define ROW(name) [SHARD_OP_##name] = &shard_op_##name,
+#define ROW(name, type) [SHARD_OP_##name] = &shard_op_##name,
 const struct shard_op *const shard_ops[SHARD_OP_COUNT] = {SHARD_OPS(ROW)};
 #undef ROW
 
@@ -18,11 +18,6 @@ int64_t shard_op_half_hour(const struct shard_rq *rq)
 {
     (void)rq;
     return HALF_HOUR_MS;
-}
-
-void shard_op_describe_search(const struct shard_rq *rq, struct buf *out)
-{
-    buf_printf(out, "shardId[[%.*s][%u]]", STR_ARG(rq->shard.index), rq->shard.shard);
 }
 
 void shard_op_no_copy_of(struct shard_rq *rq, const char *what, struct str id)

@@ -10,10 +10,20 @@
 #include "common/base/jsonw.h"
 #include "proto/shard_api.h"
 
-/* The only list of them: name of the row and of the struct. */
-#define SHARD_OPS(X) X(write) X(get) X(query) X(fetch) X(act) X(explain) X(free)
+/* The only list of them: name of the row, and the struct. */
+#define SHARD_OPS(X)              \
+    X(write, shard_write)         \
+    X(get, shard_get)             \
+    X(can_match, shard_can_match) \
+    X(dfs, shard_dfs)             \
+    X(query, shard_query)         \
+    X(scroll, shard_query)        \
+    X(fetch, shard_fetch)         \
+    X(act, shard_act)             \
+    X(explain, shard_explain)     \
+    X(free, shard_free)
 
-#define SHARD_OP_ID(name) SHARD_OP_##name,
+#define SHARD_OP_ID(name, type) SHARD_OP_##name,
 enum shard_op_id { SHARD_OPS(SHARD_OP_ID) SHARD_OP_COUNT };
 #undef SHARD_OP_ID
 
@@ -38,12 +48,12 @@ struct shard_op {
     /* No copy was there to be asked: the error, into rq->error. NULL as above. */
     void (*no_copy)(struct shard_rq *rq);
     /* As a task: Elasticsearch's name of the action, and what it is about. NULL: it is none. */
-    const char *action;
+    const char *(*action)(const struct shard_rq *rq);
     void (*describe)(const struct shard_rq *rq, struct buf *out);
     void (*status)(struct jsonw *w); /* NULL: none */
 };
 
-#define SHARD_OP_ROW(name) extern const struct shard_op shard_op_##name;
+#define SHARD_OP_ROW(name, type) extern const struct shard_op shard_op_##name;
 SHARD_OPS(SHARD_OP_ROW)
 #undef SHARD_OP_ROW
 extern const struct shard_op *const shard_ops[SHARD_OP_COUNT];
@@ -55,8 +65,6 @@ extern const struct shard_op *const shard_ops[SHARD_OP_COUNT];
 /* For rows: what reads one document may take a minute, what may rightly take long half an hour. */
 int64_t shard_op_minute(const struct shard_rq *rq);
 int64_t shard_op_half_hour(const struct shard_rq *rq);
-/* For rows: "[index][shard]"; "shardId[[index][shard]]". */
-void shard_op_describe_search(const struct shard_rq *rq, struct buf *out);
 /* For rows: No shard available for [get [index][_doc][id]]. */
 void shard_op_no_copy_of(struct shard_rq *rq, const char *what, struct str id);
 

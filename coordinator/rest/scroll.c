@@ -20,7 +20,7 @@ static void answer(struct search_call *c)
     jsonw_init(&w, &b, false);
     if (c->o.scroll_ms <= 0) { /* nobody can ask for more */
         for (uint32_t i = 0; i < c->n_shards; i++) {
-            ask_forget(r->co, c->queries[i].rq.node, c->queries[i].context);
+            ask_forget(r->co, c->queries[i].rq.node, c->queries[i].rq.context);
         }
     }
     search_write(c, &w, &status);

@@ -31,7 +31,7 @@ static const struct json *bare(const struct json *q)
 static bool asks_for_all(const struct agg_run *r, struct str path)
 {
     const struct json *q = r->cx->source->query;
-    if (r->cx->shard->n_alias_filters > 0) {
+    if (r->cx->shard->scope.n_alias_filters > 0) {
         return false;
     }
     if (q != NULL) {

@@ -198,14 +198,15 @@ static bool has_global(const struct run *s)
 static enum err alias_filter(struct run *s, struct filter_bits **out, uint32_t *n, struct errmsg *em)
 {
     const struct search_shard *shard = s->r.cx->shard;
-    *n = shard->n_alias_filters;
+    *n = shard->scope.n_alias_filters;
     *out = ARENA_ARRAY(s->r.arena, struct filter_bits, *n);
     struct json *trees = ARENA_ARRAY(s->r.arena, struct json, *n);
     if (*out == NULL || trees == NULL) {
         return err_no_memory(em);
     }
     for (uint32_t i = 0; i < *n; i++) {
-        enum err e = json_parse(&trees[i], shard->alias_filters[i], s->r.arena, &json_limits_default, em);
+        enum err e =
+            json_parse(&trees[i], shard->scope.alias_filters[i], s->r.arena, &json_limits_default, em);
         e = e == ERR_OK ? filter_bits_init(&(*out)[i], &s->r, &trees[i], em) : e;
         if (e != ERR_OK) {
             return e;
@@ -284,7 +285,7 @@ enum err aggs_result(struct doc_collector *c, struct buf *out, struct errmsg *em
         e = collector_finish(s->top[i], em);
     }
     put_u8(out, 1);
-    put_varint(out, s->r.cx->shard->slot);
+    put_varint(out, s->r.cx->shard->scope.slot);
     for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
         struct agg_result r = {.agg = s->top[i]->agg};
         e = s->top[i]->ops->build(s->top[i], 0, &r, em);

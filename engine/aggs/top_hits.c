@@ -93,7 +93,7 @@ static enum err fill(struct top_hits *t, struct bucket_hits *b, struct agg_resul
     struct agg_run *r = t->c.run;
     struct top_doc *docs;
     uint32_t n = 0;
-    enum err e = top_docs_take(b->top, r->cx->shard->slot, r->arena, &docs, &n, em);
+    enum err e = top_docs_take(b->top, r->cx->shard->scope.slot, r->arena, &docs, &n, em);
     struct str *json = ARENA_ARRAY(r->arena, struct str, n);
     out->hits = ARENA_ARRAY(r->arena, struct agg_hit, n);
     if (e != ERR_OK || json == NULL || out->hits == NULL) {

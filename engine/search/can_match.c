@@ -14,15 +14,15 @@ bool search_may_match_none(const struct search_source *s)
 static enum err aliases_match(bool *matches, struct search_context *cx, struct errmsg *em)
 {
     const struct search_shard *d = cx->shard;
-    *matches = d->n_alias_filters == 0;
-    for (uint32_t i = 0; i < d->n_alias_filters && !*matches; i++) {
+    *matches = d->scope.n_alias_filters == 0;
+    for (uint32_t i = 0; i < d->scope.n_alias_filters && !*matches; i++) {
         struct json *tree = ARENA_NEW(cx->arena, struct json);
         struct query_context q = cx->query;
         bool none;
         if (tree == NULL) {
             return err_no_memory(em);
         }
-        q.text = d->alias_filters[i];
+        q.text = d->scope.alias_filters[i];
         enum err e = json_parse(tree, q.text, cx->arena, &json_limits_default, em);
         e = e == ERR_OK ? query_rewrites_to_none(&none, &q, tree, em) : e;
         if (e != ERR_OK) {

@@ -272,7 +272,7 @@ static enum err find(struct inner_hits *x, const struct fetch_hit *h, struct fou
     }
     e = e == ERR_OK ? run(x, h, top, out) : e;
     e = e == ERR_OK && top != NULL
-            ? top_docs_take(top, x->f.shard->slot, h->arena, &out->docs, &out->n, x->f.em)
+            ? top_docs_take(top, x->f.shard->scope.slot, h->arena, &out->docs, &out->n, x->f.em)
             : e;
     top_docs_free(top);
     uint32_t skip = (uint32_t)MIN_OF(s->from, (int64_t)out->n);

@@ -64,11 +64,11 @@ enum err search_context_init(struct search_context *cx, const struct search_shar
                                        .index_name = shard->index_name,
                                        .index_uuid = shard->index_uuid,
                                        .shard = shard->shard,
-                                       .now_ms = shard->now_ms,
+                                       .now_ms = shard->scope.now_ms,
                                        .clauses_max = query_node_settings()->clauses_max,
                                        .depth_max = 100,
                                        .index_settings = shard->index_settings,
-                                       .allow_expensive = !shard->refuse_expensive,
+                                       .allow_expensive = !shard->scope.refuse_expensive,
                                        .lookup_terms = shard->lookup_terms,
                                        .self = shard->self};
     cx->weight = (struct weight_context){.view = shard->view,
@@ -77,7 +77,7 @@ enum err search_context_init(struct search_context *cx, const struct search_shar
                                          .cache = shard->filters,
                                          .index_name = shard->index_name,
                                          .shard = shard->shard,
-                                         .now_ms = shard->now_ms,
+                                         .now_ms = shard->scope.now_ms,
                                          .cancelled = shard->cancelled,
                                          .self = shard->self};
     return ERR_OK;
@@ -99,7 +99,7 @@ static enum err check_window(const struct run *r)
     if (e != ERR_OK) {
         return e;
     }
-    if (r->shard->scroll && s->size > max) {
+    if (r->shard->scope.scroll && s->size > max) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
                        "Batch size is too large, size must be less than or equal to: [%lld] but was [%lld]. "
                        "Scroll batch sizes cost as "
@@ -115,7 +115,7 @@ static enum err check_window(const struct run *r)
     if (s->from < 0 && s->size > 0) {
         return err_set(r->em, ERR_ARRAY_BOUNDS, "Index %lld out of bounds", (long long)s->from);
     }
-    if (!r->shard->scroll && s->from + s->size > max) {
+    if (!r->shard->scope.scroll && s->from + s->size > max) {
         return err_set(
             r->em, ERR_ILLEGAL_ARGUMENT,
             "Result window is too large, from + size must be less than or equal to: [%lld] but was [%lld]. "
@@ -151,7 +151,7 @@ static enum err check_window(const struct run *r)
 static enum err check_combinations(const struct run *r)
 {
     const struct search_source *s = r->source;
-    if (s->search_after != NULL && r->shard->scroll) {
+    if (s->search_after != NULL && r->shard->scope.scroll) {
         return err_set(r->em, ERR_SEARCH, "`search_after` cannot be used in a scroll context.");
     }
     if (s->search_after != NULL && s->from > 0) {
@@ -164,7 +164,7 @@ static enum err check_combinations(const struct run *r)
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "search_after has %u value(s) but sort has %u.",
                        s->search_after->n, s->n_sort);
     }
-    if (s->collapse.field.p != NULL && r->shard->scroll) {
+    if (s->collapse.field.p != NULL && r->shard->scope.scroll) {
         return err_set(r->em, ERR_SEARCH, "cannot use `collapse` in a scroll context");
     }
     if (s->collapse.field.p != NULL && s->search_after != NULL) {
@@ -323,7 +323,7 @@ static enum err check_first_key(struct run *r)
 {
     const struct search_source *s = r->source;
     struct sort_plan *first = NULL;
-    if (s->n_sort == 0 || s->sort[0].kind != SORT_FIELD || r->shard->n_shards <= 1 || r->shard->dfs) {
+    if (s->n_sort == 0 || s->sort[0].kind != SORT_FIELD || r->shard->scope.n_shards <= 1 || r->shard->dfs) {
         return ERR_OK;
     }
     enum err e = sort_plan_new(&first, &r->cx, s->sort, 1, r->em);
@@ -714,14 +714,14 @@ static enum err finish(struct run *r, struct query_result *out)
 {
     const struct search_source *s = r->source;
     enum err e = ERR_OK;
-    *out = (struct query_result){.slot = r->shard->slot,
+    *out = (struct query_result){.slot = r->shard->scope.slot,
                                  .max_score = NAN,
                                  .timed_out = r->timed_out,
                                  .terminated_early = r->terminated,
                                  .limited = r->paged};
     set_total(r, out);
     if (r->top != NULL) {
-        e = top_docs_take(r->top, r->shard->slot, r->arena, &out->docs, &out->n, r->em);
+        e = top_docs_take(r->top, r->shard->scope.slot, r->arena, &out->docs, &out->n, r->em);
     }
     out->n_sort = r->sort != NULL ? s->n_sort : 0;
     for (uint32_t i = 0; e == ERR_OK && i < s->n_rescore; i++) {
@@ -844,7 +844,7 @@ enum err search_query_phase(struct query_result *out, const struct search_shard 
     if (e == ERR_OK) {
         e = finish(&r, out);
     } else {
-        *out = (struct query_result){.slot = shard->slot, .first_key_refused = r.first_key_refused};
+        *out = (struct query_result){.slot = shard->scope.slot, .first_key_refused = r.first_key_refused};
     }
     aggs_collector_free(r.aggs);
     sort_plan_fini(r.sort);

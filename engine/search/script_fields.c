@@ -16,7 +16,7 @@ static enum err run_one(struct fetch *f, struct fetch_hit *h, const struct scrip
                                  .index_name = f->shard->index_name,
                                  .leaf = h->leaf,
                                  .arena = h->arena,
-                                 .now_ms = f->shard->now_ms};
+                                 .now_ms = f->shard->scope.now_ms};
     e = e == ERR_OK ? script_docs_new(&docs, &o, em) : e;
     return e == ERR_OK ? script_docs_value(docs, h->doc, h->arena, out, em) : e;
 }

@@ -10,6 +10,7 @@
 #include "common/base/bytes.h"
 #include "common/base/clock.h"
 #include "engine/query/scorer.h"
+#include "engine/search/scope.h"
 #include "engine/search/source.h"
 
 struct query;
@@ -18,28 +19,20 @@ struct top_doc;
 
 /* The shard that is searched, and what the request says beside its body. */
 struct search_shard {
+    struct search_scope scope;
     struct str index_name, index_uuid;
     int32_t shard;      /* number */
-    uint32_t slot;      /* the shard's place in the request's list of shards: ties break by it */
     struct str node_id; /* for explain's _node */
     struct view *view;
     const struct settings *index_settings; /* names without "index." */
     struct filter_cache *filters;          /* may be NULL */
     struct script_cache *scripts;          /* may be NULL: compiled per request */
-    const struct str *alias_filters;       /* JSON texts, any of which must match; 0 of them: no filter */
-    uint32_t n_alias_filters;
-    float index_boost; /* of indices_boost; 1 */
-    int64_t now_ms;
-    const struct search_stats *stats; /* dfs; NULL: the shard's own */
-    const struct query *query;        /* whole_query()'s, when it has been built already; else NULL */
-    bool dfs;                         /* statistics are gathered first: nothing is asked beforehand */
-    bool scroll;
-    const struct top_doc *after_doc;    /* scroll: only documents behind this one; NULL: from the start */
-    uint32_t asked_shards, asked_shard; /* how many shards are asked, and which of these it is: for slices */
+    const struct search_stats *stats;      /* dfs; NULL: the shard's own */
+    const struct query *query;             /* whole_query()'s, when it has been built already; else NULL */
+    bool dfs;                              /* statistics are gathered first: nothing is asked beforehand */
+    const struct top_doc *after_doc;       /* scroll: only documents behind this one; NULL: from the start */
     bool allow_partial;
     int64_t max_buckets;       /* search.max_buckets; 0: the default */
-    bool refuse_expensive;     /* search.allow_expensive_queries is false */
-    uint32_t n_shards;         /* of the whole request: 1 lets the shard skip what only a reduce needs */
     const struct clock *clock; /* for time-outs; NULL: they do not apply */
     bool (*cancelled)(void *self);
     void *self;

@@ -145,7 +145,7 @@ static bool any_of_terms(const struct query *q)
 static bool is_plain(const struct search_context *cx)
 {
     const struct search_source *s = cx->source;
-    return s->text.n <= TEXT_BYTES_MAX && cx->shard->n_alias_filters == 0 && !cx->shard->scroll
+    return s->text.n <= TEXT_BYTES_MAX && cx->shard->scope.n_alias_filters == 0 && !cx->shard->scope.scroll
            && s->agg_spec == NULL && s->suggest_spec == NULL && s->highlight_spec == NULL
            && s->post_filter == NULL && s->n_sort == 0 && s->n_rescore == 0 && s->n_script_fields == 0
            && s->n_fields == 0 && s->n_docvalue_fields == 0 && s->collapse.field.p == NULL

@@ -36,7 +36,7 @@ static enum err check_slice(const struct search_context *cx, struct slice s, str
                             const struct field *f, struct errmsg *em)
 {
     int64_t max = SLICES_MAX;
-    if (!cx->shard->scroll) {
+    if (!cx->shard->scope.scroll) {
         return err_set(em, ERR_SEARCH, "`slice` cannot be used outside of a scroll context");
     }
     enum err e = settings_i64(cx->shard->index_settings, "max_slices_per_scroll", SLICES_MAX, &max, em);
@@ -71,7 +71,8 @@ enum err search_add_slice(const struct query **q, const struct search_context *c
     if (e != ERR_OK) {
         return e;
     }
-    enum slice_scope scope = slice_of_shard(s, cx->shard->asked_shard, cx->shard->asked_shards, &within);
+    enum slice_scope scope =
+        slice_of_shard(s, cx->shard->scope.asked_shard, cx->shard->scope.asked_shards, &within);
     if (scope == SLICE_ALL) {
         return ERR_OK;
     }

@@ -644,7 +644,7 @@ void sort_cell_load(struct sort_plan *p, uint32_t i, doc_id doc, struct sort_cel
     } else if (k->spec->kind == SORT_DOC) {
         out->num = (int64_t)p->leaf->base + doc;
     } else if (k->spec->kind == SORT_SHARD_DOC) {
-        out->num = (int64_t)p->cx->shard->slot << 32 | (int64_t)(p->leaf->base + doc);
+        out->num = (int64_t)p->cx->shard->scope.slot << 32 | (int64_t)(p->leaf->base + doc);
     } else if (k->nested != NULL) {
         sort_nested_number(p, k, doc, out);
     } else if (k->is_geo) {

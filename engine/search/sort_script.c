@@ -27,7 +27,7 @@ enum err sort_script_leaf(struct sort_plan *p, struct sort_key *k, const struct 
                                  .index_name = p->cx->shard->index_name,
                                  .leaf = leaf,
                                  .arena = p->cx->arena,
-                                 .now_ms = p->cx->shard->now_ms};
+                                 .now_ms = p->cx->shard->scope.now_ms};
     return script_docs_new(&k->script_docs, &o, em);
 }
 

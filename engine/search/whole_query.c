@@ -45,23 +45,23 @@ static enum err alias_filter(const struct search_context *cx, struct str text, c
 static enum err alias_filters(const struct search_context *cx, const struct query **out, struct errmsg *em)
 {
     const struct search_shard *s = cx->shard;
-    if (s->n_alias_filters == 1) {
-        return alias_filter(cx, s->alias_filters[0], out, em);
+    if (s->scope.n_alias_filters == 1) {
+        return alias_filter(cx, s->scope.alias_filters[0], out, em);
     }
-    struct bool_clause *any = ARENA_ARRAY(cx->arena, struct bool_clause, s->n_alias_filters);
+    struct bool_clause *any = ARENA_ARRAY(cx->arena, struct bool_clause, s->scope.n_alias_filters);
     struct query *q = node(cx, Q_BOOL);
     if (any == NULL || q == NULL) {
         return err_no_memory(em);
     }
-    for (uint32_t i = 0; i < s->n_alias_filters; i++) {
+    for (uint32_t i = 0; i < s->scope.n_alias_filters; i++) {
         any[i].occur = OCCUR_SHOULD;
-        enum err e = alias_filter(cx, s->alias_filters[i], &any[i].query, em);
+        enum err e = alias_filter(cx, s->scope.alias_filters[i], &any[i].query, em);
         if (e != ERR_OK) {
             return e;
         }
     }
     q->boolean.v = any;
-    q->boolean.n = s->n_alias_filters;
+    q->boolean.n = s->scope.n_alias_filters;
     *out = q;
     return ERR_OK;
 }
@@ -73,7 +73,7 @@ static enum err filtered(const struct search_context *cx, enum query_use use, co
 {
     const struct query *aliases = NULL;
     const struct mapping *m = cx->query.mapping;
-    enum err e = cx->shard->n_alias_filters > 0 ? alias_filters(cx, &aliases, em) : ERR_OK;
+    enum err e = cx->shard->scope.n_alias_filters > 0 ? alias_filters(cx, &aliases, em) : ERR_OK;
     if (e != ERR_OK) {
         return e;
     }
@@ -109,20 +109,20 @@ enum err whole_query(const struct query **out, const struct search_context *cx, 
         *out = node(cx, Q_MATCH_ALL);
         e = *out != NULL ? ERR_OK : err_no_memory(em);
     }
-    if (e == ERR_OK && !(cx->shard->index_boost >= 0 && isfinite(cx->shard->index_boost))) {
+    if (e == ERR_OK && !(cx->shard->scope.index_boost >= 0 && isfinite(cx->shard->scope.index_boost))) {
         struct buf shown;
         buf_init(&shown, NULL, BUF_UNLIMITED);
-        num_put_float(&shown, cx->shard->index_boost);
+        num_put_float(&shown, cx->shard->scope.index_boost);
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "boost must be a positive float, got %.*s",
                     STR_ARG(buf_view(&shown)));
         buf_fini(&shown);
     }
-    if (e == ERR_OK && cx->shard->index_boost != 1) {
+    if (e == ERR_OK && cx->shard->scope.index_boost != 1) {
         struct query *boosted = node(cx, Q_BOOST);
         if (boosted == NULL) {
             return err_no_memory(em);
         }
-        boosted->boost = cx->shard->index_boost;
+        boosted->boost = cx->shard->scope.index_boost;
         boosted->one.child = *out;
         *out = boosted;
     }

@@ -36,16 +36,14 @@ static bool stop_late(void *self)
 static struct search_shard the_shard(void)
 {
     polls = 0;
-    return (struct search_shard){.index_name = STR("rig"),
-                                 .index_uuid = STR("uuid"),
-                                 .view = rig.views[0],
-                                 .index_settings = &rig.settings,
-                                 .index_boost = 1,
-                                 .now_ms = 1600000000000,
-                                 .max_buckets = 10000,
-                                 .n_shards = 1,
-                                 .asked_shards = 1,
-                                 .cancelled = stop_late};
+    return (struct search_shard){
+        .index_name = STR("rig"),
+        .index_uuid = STR("uuid"),
+        .view = rig.views[0],
+        .index_settings = &rig.settings,
+        .scope = {.index_boost = 1, .now_ms = 1600000000000, .n_shards = 1, .asked_shards = 1},
+        .max_buckets = 10000,
+        .cancelled = stop_late};
 }
 
 /* `keyed`: names may be given twice, as Elasticsearch does where a request names a percent or a range twice. */

@@ -42,7 +42,7 @@ static void never(struct shard_rq *rq)
 /* The struct of any operation on a shard. */
 union any_rq {
     struct shard_rq rq;
-#define MEMBER(name) struct shard_##name name;
+#define MEMBER(name, type) struct type name;
     SHARD_OPS(MEMBER)
 #undef MEMBER
 };
@@ -75,7 +75,7 @@ static void shard_message(const struct shard_op *op, bool answer, struct str in)
     shard_rq_fini(&any.rq);
 }
 
-#define SHARD_MESSAGE(name)                          \
+#define SHARD_MESSAGE(name, type)                    \
     static void shard_##name(struct str in)          \
     {                                                \
         shard_message(&shard_op_##name, false, in);  \
@@ -236,7 +236,7 @@ static void result(struct str in)
 /* The first byte picks the message. */
 static void one_message(struct str in)
 {
-#define BOTH(name) shard_##name, shard_##name##_answer,
+#define BOTH(name, type) shard_##name, shard_##name##_answer,
     static void (*const kinds[])(struct str) = {SHARD_OPS(BOTH) recovery_start,
                                                 recovery_plan,
                                                 recovery_chunk,

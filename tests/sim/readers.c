@@ -232,9 +232,9 @@ static void ask(struct reading *r)
         r->q.get.id = str_of(r->id);
         r->q.get.want_source = true;
     } else if (r->kind == READ_SEARCH) {
-        r->q.query.body = str_of(body);
-        r->q.query.n_shards = r->q.query.asked_shards = 1;
-        r->q.query.index_boost = 1;
+        r->q.query.body.text = str_of(body);
+        r->q.query.scope.n_shards = r->q.query.scope.asked_shards = 1;
+        r->q.query.scope.index_boost = 1;
         r->q.query.fetch = true;
     } else {
         r->q.act.action = r->doc % 3 == 0 ? SHARD_FORCE_MERGE : SHARD_FLUSH;

@@ -221,7 +221,24 @@ static void shard_query(void *self, struct shard_query *rq)
         return;
     }
     rq->result = ARENA_NEW(&rq->rq.arena, struct query_result);
-    rq->context = 100 + n->at;
+    rq->rq.context = 100 + n->at;
+    rq->rq.done(&rq->rq);
+}
+
+static void shard_scroll(void *self, struct shard_query *rq)
+{
+    shard_query(self, rq);
+}
+
+static void shard_can_match(void *self, struct shard_can_match *rq)
+{
+    (void)self;
+    rq->rq.done(&rq->rq);
+}
+
+static void shard_dfs(void *self, struct shard_dfs *rq)
+{
+    (void)self;
     rq->rq.done(&rq->rq);
 }
 
@@ -258,9 +275,9 @@ static void shard_explain(void *self, struct shard_explain *rq)
 static void serve_shard(void *self, struct shard_rq *rq)
 {
     switch (rq->op->id) {
-#define SERVE(name)                                                    \
-    case SHARD_OP_##name:                                              \
-        shard_##name(self, CONTAINER_OF(rq, struct shard_##name, rq)); \
+#define SERVE(name, type)                                      \
+    case SHARD_OP_##name:                                      \
+        shard_##name(self, CONTAINER_OF(rq, struct type, rq)); \
         break;
         SHARD_OPS(SERVE)
     case SHARD_OP_COUNT:
@@ -470,19 +487,19 @@ START_TEST(contexts_and_cancelling)
     struct coordinator *co = c->nodes[0].co;
     struct ask_where where = ask_anywhere(co, c->state, STR("_prefer_nodes:n2"));
     unsigned done = 0;
-    struct shard_query q = {.body = STR("{}")};
+    struct shard_query q = {.body = {.text = STR("{}")}};
     shard_rq_init(&q.rq, &shard_op_query, note, &done);
     q.rq.shard = shard0;
-    ask_query(co, &where, &q);
+    ask_search(co, &where, &q.rq);
     sim_exec_run_for(c->sim, SECOND);
-    ck_assert(done == 1 && q.rq.error.n == 0 && q.context == 102 && str_is(q.rq.node, "n2"));
+    ck_assert(done == 1 && q.rq.error.n == 0 && q.rq.context == 102 && str_is(q.rq.node, "n2"));
     struct top_doc doc = {.doc = 3};
-    struct shard_fetch f = {.context = q.context, .docs = &doc, .n = 1};
+    struct shard_fetch f = {.rq.context = q.rq.context, .docs = &doc, .n = 1};
     shard_rq_init(&f.rq, &shard_op_fetch, note, &done);
     f.rq.shard = shard0;
     f.rq.node = q.rq.node;
     ask_fetch(co, &f);
-    ask_forget(co, q.rq.node, q.context);
+    ask_forget(co, q.rq.node, q.rq.context);
     sim_exec_run_for(c->sim, SECOND);
     ck_assert(done == 2 && c->nodes[2].fetches == 1 && c->nodes[2].freed == 1 && c->nodes[1].freed == 0);
     shard_rq_fini(&f.rq);
@@ -490,10 +507,10 @@ START_TEST(contexts_and_cancelling)
     /* A search that does not end is told to. */
     c->nodes[2].hold = true;
     cancelled = false;
-    q = (struct shard_query){.body = STR("{}"), .rq.cancelled = is_cancelled};
+    q = (struct shard_query){.body = {.text = STR("{}")}, .rq.cancelled = is_cancelled};
     shard_rq_init(&q.rq, &shard_op_query, note, &done);
     q.rq.shard = shard0;
-    ask_query(co, &where, &q);
+    ask_search(co, &where, &q.rq);
     sim_exec_run_for(c->sim, 2 * SECOND);
     struct shard_query *held = c->nodes[2].held;
     ck_assert(held != NULL && !shard_rq_cancelled(&held->rq));
@@ -506,10 +523,10 @@ START_TEST(contexts_and_cancelling)
     ck_assert(done == 3 && err_code(&q.rq.error) == ERR_CANCELLED);
     shard_rq_fini(&q.rq);
     /* A node that says nothing and leaves the cluster: the search goes on elsewhere. */
-    q = (struct shard_query){.body = STR("{}")};
+    q = (struct shard_query){.body = {.text = STR("{}")}};
     shard_rq_init(&q.rq, &shard_op_query, note, &done);
     q.rq.shard = shard0;
-    ask_query(co, &where, &q);
+    ask_search(co, &where, &q.rq);
     sim_exec_run_for(c->sim, SECOND);
     ck_assert(done == 3);
     c->nodes[2].dead = true; /* without a word */

@@ -129,6 +129,8 @@ union any {
     struct shard_rq rq;
     struct shard_write write;
     struct shard_get get;
+    struct shard_can_match can_match;
+    struct shard_dfs dfs;
     struct shard_query query;
     struct shard_fetch fetch;
     struct shard_act act;
@@ -200,30 +202,53 @@ static void make_get(union any *a)
     g->ignored = texts(&g->n_ignored);
 }
 
+static void make_body(struct search_body *b)
+{
+    b->text = text();
+    b->tree = flip() ? tree(&b->text) : NULL;
+    b->adapted = flip();
+    b->track_total = b->adapted ? (int32_t)below(9) - 1 : 0;
+    b->timeout_ms = b->adapted ? number() : 0;
+}
+
+static void make_scope(struct search_scope *s)
+{
+    s->slot = (uint32_t)below(9);
+    s->n_shards = (uint32_t)below(9);
+    s->alias_filters = texts(&s->n_alias_filters);
+    s->index_boost = 2.5F;
+    s->asked_shards = (uint32_t)below(9);
+    s->asked_shard = (uint32_t)below(9);
+    s->now_ms = number();
+    s->scroll = flip();
+    s->refuse_expensive = flip();
+}
+
+static void make_can_match(union any *a)
+{
+    make_body(&a->can_match.body);
+    make_scope(&a->can_match.scope);
+    a->rq.context = rng_u64(&rng);
+    a->can_match.matches = flip();
+}
+
+static void make_dfs_rq(union any *a)
+{
+    make_body(&a->dfs.body);
+    make_scope(&a->dfs.scope);
+    a->rq.context = rng_u64(&rng);
+    make_dfs(&a->dfs.stats);
+}
+
 static void make_query(union any *a)
 {
     struct shard_query *q = &a->query;
-    q->body = text();
-    q->tree = flip() ? tree(&q->body) : NULL;
-    q->adapted = flip();
-    q->track_total = q->adapted ? (int32_t)below(9) - 1 : 0;
-    q->source_timeout_ms = q->adapted ? number() : 0;
-    q->slot = (uint32_t)below(9);
-    q->n_shards = (uint32_t)below(9);
-    q->alias_filters = texts(&q->n_alias_filters);
-    q->index_boost = 2.5F;
-    q->asked_shards = (uint32_t)below(9);
-    q->asked_shard = (uint32_t)below(9);
-    q->now_ms = number();
-    q->context = rng_u64(&rng);
+    make_body(&q->body);
+    make_scope(&q->scope);
+    q->rq.context = rng_u64(&rng);
     q->keep_alive_ms = number();
-    q->scroll = flip();
     q->fetch = flip();
     q->keep = flip();
-    q->next_page = flip();
-    q->dfs_only = flip();
-    q->refuse_expensive = flip();
-    make_dfs(&q->dfs_out);
     if (flip()) {
         struct dfs_stats *d = ARENA_NEW(&arena, struct dfs_stats);
         make_dfs(d);
@@ -231,7 +256,7 @@ static void make_query(union any *a)
     }
     if (flip()) {
         struct query_result *r = ARENA_NEW(&arena, struct query_result);
-        *r = (struct query_result){.slot = q->slot,
+        *r = (struct query_result){.slot = q->scope.slot,
                                    .total = number(),
                                    .relation = (enum total_relation)below(3),
                                    .max_score = NAN,
@@ -251,12 +276,10 @@ static void make_query(union any *a)
 static void make_fetch(union any *a)
 {
     struct shard_fetch *f = &a->fetch;
-    f->body = text();
-    f->tree = flip() ? tree(&f->body) : NULL;
-    f->context = rng_u64(&rng);
+    make_body(&f->body);
+    make_scope(&f->scope);
+    f->rq.context = rng_u64(&rng);
     f->keep = flip();
-    f->now_ms = number();
-    f->n_shards = (uint32_t)below(9);
     f->docs = docs(&f->n, &f->n_sort);
     f->n_suggested = (uint32_t)below(f->n + 1);
     f->hits = ARENA_ARRAY(&arena, struct str, f->n);
@@ -350,8 +373,15 @@ static void make_free(union any *a)
 static const struct codec {
     void (*make)(union any *a);
     const struct shard_op *op;
-} codecs[] = {{make_write, &shard_op_write}, {make_get, &shard_op_get}, {make_query, &shard_op_query},
-              {make_fetch, &shard_op_fetch}, {make_act, &shard_op_act}, {make_explain, &shard_op_explain},
+} codecs[] = {{make_can_match, &shard_op_can_match},
+              {make_dfs_rq, &shard_op_dfs},
+              {make_query, &shard_op_scroll},
+              {make_write, &shard_op_write},
+              {make_get, &shard_op_get},
+              {make_query, &shard_op_query},
+              {make_fetch, &shard_op_fetch},
+              {make_act, &shard_op_act},
+              {make_explain, &shard_op_explain},
               {make_free, &shard_op_free}};
 _Static_assert(ARRAY_LEN(codecs) == SHARD_OP_COUNT, "an operation's bytes are not tested");
 

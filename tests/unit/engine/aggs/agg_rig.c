@@ -226,16 +226,14 @@ void ar_fini(struct agg_rig *r)
 
 static enum err ask_shard(struct agg_rig *r, struct ar_run *run, uint32_t s)
 {
-    struct search_shard d = {.index_name = STR("rig"),
-                             .index_uuid = STR("uuid"),
-                             .shard = (int32_t)s,
-                             .slot = s,
-                             .view = r->views[s],
-                             .index_settings = &r->settings,
-                             .index_boost = 1,
-                             .now_ms = 1600000000000,
-                             .max_buckets = r->max_buckets,
-                             .n_shards = r->n_shards};
+    struct search_shard d = {
+        .index_name = STR("rig"),
+        .index_uuid = STR("uuid"),
+        .shard = (int32_t)s,
+        .view = r->views[s],
+        .index_settings = &r->settings,
+        .max_buckets = r->max_buckets,
+        .scope = {.slot = s, .index_boost = 1, .now_ms = 1600000000000, .n_shards = r->n_shards}};
     struct query_result res;
     enum err e = search_query_phase(&res, &d, &run->source, &run->arena, &run->em);
     run->partials[s] = e == ERR_OK ? res.aggs : STR_NULL;

@@ -200,8 +200,7 @@ static struct search_shard shard_of(const struct shard_rig *rig, struct view *v)
                                  .node_id = STR("n"),
                                  .view = v,
                                  .index_settings = &rig->settings,
-                                 .index_boost = 1,
-                                 .n_shards = 1};
+                                 .scope = {.index_boost = 1, .n_shards = 1}};
 }
 
 static void search(const struct shard_rig *rig, struct view *v, const char *body, struct arena *a,
