@@ -33,7 +33,7 @@ struct shard_op {
     size_t size;      /* of its struct, which begins with a struct shard_rq */
     bool write_pool;  /* it is decoded, and its answer read, where writes are; else where searches are */
     bool cancellable; /* while it is served elsewhere */
-    bool exempt;      /* it is answered whatever memory there is: what it needs is counted, and never refused */
+    bool exempt; /* it is answered whatever memory there is: what it needs is counted, and never refused */
     /* A node that is there and silent for as long has lost the request. */
     int64_t (*timeout_ms)(const struct shard_rq *rq);
     /* The request's bytes, and the answer's. Decoders trust nothing: they set in->bad on whatever does not read (also
