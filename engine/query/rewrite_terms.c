@@ -233,6 +233,7 @@ struct prefix_terms {
     struct str *v;
     size_t n, cap;
     uint32_t max;
+    bool full; /* there are enough for this beginning */
     bool failed;
 };
 
@@ -242,7 +243,8 @@ static bool take_prefix(void *self, const struct term_iter *it, unsigned edits)
     (void)edits;
     for (size_t i = 0; i < p->n; i++) {
         if (str_eq(p->v[i], it->term)) {
-            return true;
+            p->full = p->n >= p->max;
+            return !p->full;
         }
     }
     struct str *v = arena_grow(p->arena, p->v, p->n, &p->cap, sizeof(*v));
@@ -253,15 +255,17 @@ static bool take_prefix(void *self, const struct term_iter *it, unsigned edits)
     }
     p->v = v;
     p->v[p->n++] = copy;
-    return p->n < p->max;
+    p->full = p->n >= p->max;
+    return !p->full;
 }
 
-/* Those of the segments, one after the other, until there are enough. */
+/* Those of the segments, one after the other, until there are enough: at least one of each beginning. */
 static void terms_with_prefix(struct weight_shared *sh, struct str field, struct str prefix,
                               struct prefix_terms *p)
 {
     struct term_matcher m = {.kind = MATCH_TERMS_PREFIX, .lo = prefix};
-    for (uint32_t i = 0; i < sh->cx.view->n_leaves && p->n < p->max; i++) {
+    p->full = false;
+    for (uint32_t i = 0; i < sh->cx.view->n_leaves && !p->full && !p->failed; i++) {
         const struct seg_field *f = segment_field(sh->cx.view->leaves[i].segment, field);
         if (f != NULL) {
             term_matcher_walk(&m, f, take_prefix, p);
