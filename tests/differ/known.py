@@ -201,13 +201,31 @@ def is_served(want, got):
     return want[0] == 500 and got[0] == 200 and isinstance(error, dict) and any(SERVED.search(f"{c.get('type')}: {c.get('reason')}") for c in causes(error))
 
 
+def is_served_by_shards(want, got):
+    """The same, of some of the shards that were asked: those that failed there have their hits here."""
+    shards = [a[1].get("_shards") if isinstance(a[1], dict) else None for a in (want, got)]
+    if want[0] != 200 or got[0] != 200 or not all(isinstance(s, dict) for s in shards) or shards[1].get("failed"):
+        return False
+    reasons = [f.get("reason", {}) for f in shards[0].get("failures", [])]
+    return bool(reasons) and all(any(SERVED.search(f"{c.get('type')}: {c.get('reason')}") for c in causes(r)) for r in reasons)
+
+
+# A stored keyword in the plain highlighter: the bytes of a Java object.
+HEX_BYTES = re.compile(r"\[[0-9a-f]{2}( [0-9a-f]{2})*\]")
+
+
+def is_stored_keyword(place, want, got):
+    here = at(want, place)
+    return ".highlight." in place and isinstance(here, str) and bool(HEX_BYTES.fullmatch(here)) and isinstance(at(got, place), str)
+
+
 def is_null_pointer(want, got):
     """A query that cannot be built for an accident of Java that says nothing, where Serai answers."""
     error = want[1].get("error") if isinstance(want[1], dict) else None
     return want[0] == 400 and got[0] == 200 and isinstance(error, dict) and any(c == NULL_POINTER for c in causes(error))
 
 
-SERVED = re.compile(r'null_pointer_exception: (Input string is null|None|.*because "value" is null)|array_index_out_of_bounds_exception: Index \d+ out of bounds for length \d+|class_cast_exception: class java\.lang\.|illegal_state_exception: unexpected docvalues type NONE')
+SERVED = re.compile(r'null_pointer_exception: (Input string is null|None|.*because "value" is null)|array_index_out_of_bounds_exception: Index \d+ out of bounds for length \d+|class_cast_exception: class java\.lang\.|illegal_state_exception: (unexpected docvalues type NONE|Can.t merge suggest (result|entries))')
 
 # Fields that have no columns at all: which of them a pattern meets first is a matter of a map of Java's.
 NO_COLUMNS = re.compile(r"ielddata is (not supported on field \[_|unsupported on fields of type)|Text fields are not optimised")
@@ -317,9 +335,9 @@ def unnamed(want, got, diffs, body=None, path=""):
         return []
     if diffs and is_other_order(path, want[1], got[1]):
         return []
-    if diffs and (is_other_type(want, got) or is_twice_wrong(want, got, body) or is_refusal(want, got) or is_accident(want, got) or is_served(want, got) or is_verified(want, got) or is_better(want, got) or is_invalid_here(body, got) or is_null_pointer(want, got) or SHORT_PREFIX in json.dumps(want[1]).replace('\\"', '"')):
+    if diffs and (is_other_type(want, got) or is_twice_wrong(want, got, body) or is_refusal(want, got) or is_accident(want, got) or is_served(want, got) or is_verified(want, got) or is_better(want, got) or is_invalid_here(body, got) or is_null_pointer(want, got) or is_served_by_shards(want, got) or SHORT_PREFIX in json.dumps(want[1]).replace('\\"', '"')):
         return []
     if "/_search_shards" in path:
         diffs = [d for d in diffs if ".filter." not in d[0]]
-    return [d for d in diffs if not is_reordered_explanation(d[0], want[1], got[1]) and not is_other_field(d[0], want[1], got[1]) and not is_tied(d[0], want[1], got[1]) and not is_other_place(d[0], want[1], got[1]) and not is_now_query(d[0], want[1], got[1]) and not is_other_cast(d[0], want[1], got[1]) and not is_java_text(d[0], want[1], got[1]) and not is_java_frame(d[0], want[1], got[1]) and not is_other_token(d[0], body) and not is_range_column(d[0], want[1], got[1], body)
+    return [d for d in diffs if not is_stored_keyword(d[0], want[1], got[1]) and not is_reordered_explanation(d[0], want[1], got[1]) and not is_other_field(d[0], want[1], got[1]) and not is_tied(d[0], want[1], got[1]) and not is_other_place(d[0], want[1], got[1]) and not is_now_query(d[0], want[1], got[1]) and not is_other_cast(d[0], want[1], got[1]) and not is_java_text(d[0], want[1], got[1]) and not is_java_frame(d[0], want[1], got[1]) and not is_other_token(d[0], body) and not is_range_column(d[0], want[1], got[1], body)
             and not is_other_end(d[0], want[1], got[1]) and not is_regex_text(d[0], want[1], got[1]) and not SIZE_IN_MEMORY.search(d[0]) and not is_first_store(d[0], want[1], got[1]) and not is_same_set(d[0], want[1], got[1]) and not (d[0].startswith("aggregations.") and lone_mins(body))]
