@@ -249,24 +249,14 @@ static void print_point(const char *name, double lat, double lon, struct jsonw *
 
 static void print_geo_bounds(const struct agg_result *r, struct jsonw *w)
 {
-    double top = r->geo[0], bottom = r->geo[1], pos_left = r->geo[2], pos_right = r->geo[3],
-           neg_left = r->geo[4], neg_right = r->geo[5];
     if (r->count == 0) {
         return;
     }
-    double left = neg_left, right = pos_right;
-    if (isinf(pos_left)) {
-        right = neg_right;
-    } else if (isinf(neg_left)) {
-        left = pos_left;
-    } else if (r->agg->geo_bounds.wrap && pos_right - neg_left > (180 - pos_left) - (-180 - neg_right)) {
-        left = pos_left; /* the box around the date line is narrower */
-        right = neg_right;
-    }
+    struct geo_sides box = result_sides(r);
     jw_k(w, "bounds");
     jw_obj(w);
-    print_point("top_left", top, left, w);
-    print_point("bottom_right", bottom, right, w);
+    print_point("top_left", box.top, box.left, w);
+    print_point("bottom_right", box.bottom, box.right, w);
     jw_obj_end(w);
 }
 

@@ -226,6 +226,45 @@ static enum err not_a_number(const struct agg_result *r, struct errmsg *em)
                    STR_ARG(r->agg->name));
 }
 
+struct geo_sides result_sides(const struct agg_result *r)
+{
+    double pos_left = r->geo[2], pos_right = r->geo[3], neg_left = r->geo[4], neg_right = r->geo[5];
+    struct geo_sides box = {r->geo[0], r->geo[1], neg_left, pos_right};
+    if (isinf(pos_left)) {
+        box.right = neg_right;
+    } else if (isinf(neg_left)) {
+        box.left = pos_left;
+    } else if (r->agg->geo_bounds.wrap && pos_right - neg_left > (180 - pos_left) - (-180 - neg_right)) {
+        box.left = pos_left; /* the box around the date line is narrower */
+        box.right = neg_right;
+    }
+    return box;
+}
+
+/* Parts of a centroid and sides of a box by their names; those of none are no numbers. */
+static bool geo_value(const struct agg_result *r, struct str key, double *out)
+{
+    bool centroid = r->agg->type->kind == AGG_GEO_CENTROID;
+    if (centroid && str_is(key, "count")) {
+        *out = (double)r->count;
+        return true;
+    }
+    struct geo_sides box = centroid ? (struct geo_sides){0, 0, 0, 0} : result_sides(r);
+    const struct {
+        const char *name;
+        bool of_centroid;
+        double v;
+    } parts[] = {{"lat", true, r->geo[0]},      {"lon", true, r->geo[1]},  {"top", false, box.top},
+                 {"bottom", false, box.bottom}, {"left", false, box.left}, {"right", false, box.right}};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (parts[i].of_centroid == centroid && str_is(key, parts[i].name)) {
+            *out = r->count > 0 ? parts[i].v : NAN;
+            return true;
+        }
+    }
+    return false;
+}
+
 enum err result_value(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
 {
     enum agg_kind k = r->agg->type->kind;
@@ -269,7 +308,16 @@ enum err result_value(const struct agg_result *r, struct str key, double *out, s
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "path not supported for [%.*s]: [%.*s]",
                        STR_ARG(r->agg->name), STR_ARG(key));
     }
-    if (k == AGG_GEO_BOUNDS) {
+    if ((k == AGG_GEO_CENTROID || k == AGG_GEO_BOUNDS) && geo_value(r, key, out)) {
+        return ERR_OK;
+    }
+    if (k == AGG_GEO_CENTROID && str_is(key, "value")) {
+        return err_set(em, ERR_AGG_EXECUTION,
+                       "buckets_path must reference either a number value or a single value numeric metric "
+                       "aggregation, got: [GeoPoint] at aggregation [%.*s]",
+                       STR_ARG(r->agg->name));
+    }
+    if (k == AGG_GEO_BOUNDS || k == AGG_GEO_CENTROID) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Found unknown path element [%.*s] in [%.*s]", STR_ARG(key),
                        STR_ARG(r->agg->name));
     }

@@ -172,6 +172,11 @@ double significance(const struct terms_params *p, int64_t subset_df, int64_t sub
 /* The pipelines of `level`, whose result `self` is, and of everything below it; inner ones first. */
 enum err pipelines_run(struct reduce *r, const struct agg *level, struct agg_result *self);
 
+/* The sides of what geo_bounds found; the narrower box where it may lie around the date line. */
+struct geo_sides {
+    double top, bottom, left, right;
+};
+struct geo_sides result_sides(const struct agg_result *r);
 /* The value that a path names in a result: its metric's, its bucket count. false: there is none such. */
 enum err result_value(const struct agg_result *r, struct str key, double *out, struct errmsg *em);
 
