@@ -667,7 +667,9 @@ static enum err fraction_bound(const struct field *f, const struct json *v, bool
                                int64_t *out, struct errmsg *em)
 {
     struct num n;
-    enum err e = num_of_text(&n, json_text(v), f->type == FT_DOUBLE ? NUM_DOUBLE : NUM_FLOAT, true, em);
+    enum err e = f->type == FT_HALF_FLOAT ? num_of_text(&n, json_text(v), NUM_HALF_FLOAT, true, em) : ERR_OK;
+    e = e == ERR_OK ? num_of_text(&n, json_text(v), f->type == FT_DOUBLE ? NUM_DOUBLE : NUM_FLOAT, true, em)
+                    : e;
     if (e != ERR_OK) {
         return e;
     }
