@@ -237,7 +237,7 @@ enum err jr_object(struct str text, const char *parser, const struct json *v, co
         return ERR_OK;
     }
     const char *name = jr_next_token(text, &at);
-    return strcmp(name, "START_OBJECT") == 0
+    return strcmp(name, "START_OBJECT") == 0 && !json_is_broken(v) /* then nothing that follows is read */
                ? ERR_OK
                : jr_fail_xc(text, at, em, "[%s] Expected START_OBJECT but was: %s", parser, name);
 }
