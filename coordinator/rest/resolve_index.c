@@ -87,6 +87,18 @@ static bool is_listed(const struct str *list, uint32_t n, struct str name)
     return i < n;
 }
 
+/* Whether one of its indices says so: patterns do not mean it then. */
+static bool is_hidden_alias(const struct cluster_state *s, struct str name)
+{
+    for (uint32_t i = 0; i < s->n_indices; i++) {
+        const struct alias_meta *a = index_alias(s->indices[i], name);
+        if (a != NULL) {
+            return a->has_is_hidden && a->is_hidden;
+        }
+    }
+    return false;
+}
+
 static void resolve_index(struct rest *r)
 {
     struct expand_options o = {true, true, EXPAND_OPEN, false, false, 0};
@@ -99,14 +111,14 @@ static void resolve_index(struct rest *r)
     o.allow_no_indices = true; /* nothing is an answer */
     const bool expands = (o.expand & (EXPAND_OPEN | EXPAND_CLOSED)) != 0;
     e = e == ERR_OK ? rest_list(r, "name", &list, &n_list) : e;
+    if (e == ERR_OK && !rest_ready(r)) {
+        return;
+    }
     e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "name"), &o, clock_wall_ms(r->co->o.clock),
                                       r->arena, &t, &n, &r->em)
                     : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
         return;
     }
     bool exact = n_list == 1 && !is_wild(list[0]);
@@ -124,7 +136,8 @@ static void resolve_index(struct rest *r)
     jw_k(&w, "aliases");
     jw_arr(&w);
     for (struct str a = next_alias(r->state, STR_NULL); a.p != NULL; a = next_alias(r->state, a)) {
-        if (expands ? names(list, n_list, a) : is_listed(list, n_list, a)) {
+        const bool by_pattern = expands && ((o.expand & EXPAND_HIDDEN) != 0 || !is_hidden_alias(r->state, a));
+        if (by_pattern ? names(list, n_list, a) : is_listed(list, n_list, a)) {
             write_alias(&w, r->state, a);
         }
     }
