@@ -25,8 +25,8 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmis
 CFLAGS := -std=c11 -D_GNU_SOURCE -g $(OPT) $(WARN) -fno-strict-aliasing -ffp-contract=off -I. -I/usr/include/yajl $(EXTRA)
 SYSLIBS := -levent -levent_pthreads -levent_openssl -lnng -lssl -lcrypto -lhttp_parser -lyajl -licui18n -licuuc -licudata \
            -lstemmer -llz4 -lzstd -lroaring -lyaml -lz -lpthread -lm
-# The hotel services alone talk to a database and a message broker.
-SYSLIBS_hotel := -lmariadb -lrabbitmq
+# The hotel services alone talk to a database, a message broker and a search service.
+SYSLIBS_hotel := -lmariadb -lrabbitmq -lcurl
 SYSLIBS_serai-hotel := $(SYSLIBS_hotel)
 SYSLIBS_serai-hotel-admin := $(SYSLIBS_hotel)
 # Sanitizers bring an allocator of their own.

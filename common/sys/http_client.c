@@ -1,483 +1,342 @@
+/* The client of http_client.h: libcurl's multi interface on the loop's sockets and timers. */
 #include "common/sys/http_client.h"
 
-#include "common/sys/http_call.h"
+#include "common/base/buf.h"
 
-#include <event2/buffer.h>
-#include <event2/bufferevent_ssl.h>
-#include <event2/dns.h>
+#include <curl/curl.h>
 #include <event2/event.h>
-#include <event2/util.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <openssl/err.h>
-#include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct host {
-    struct http_client *client;
-    struct host *next;
-    char *name; /* without the brackets of "[::1]" */
-    uint16_t port;
-    bool tls;
-    struct client_conn conns; /* ring */
-    unsigned conns_n;
-    struct http_call waiting, running; /* rings */
+#define CALL_MS_MAX 60000
+
+struct call {
+    struct call *next, *prev; /* ring of the client's */
+    CURL *easy;
+    struct curl_slist *headers;
+    struct buf body;
+    size_t body_max;
+    enum err fail; /* why on_body() took no more */
+    void (*done)(void *arg, const struct http_reply *reply);
+    void *arg;
+    char why[CURL_ERROR_SIZE];
 };
 
 struct http_client {
     struct http_client_opts opts;
+    CURLM *multi;
     const struct timers *timers;
-    struct evdns_base *dns; /* made when a name first needs it */
-    struct host *hosts;
+    struct timer *timer;
+    struct call calls;
 };
 
-static void host_pump(struct host *h);
-
-static void call_unlink(struct http_call *c)
+static void init_once(void)
 {
-    c->prev->next = c->next;
-    c->next->prev = c->prev;
+    curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-static void call_link(struct http_call *ring, struct http_call *c)
+static void init(void)
 {
-    c->next = ring;
-    c->prev = ring->prev;
-    c->prev->next = c;
-    ring->prev = c;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_once);
 }
 
-static void call_free(struct http_call *c)
+/* ---- one call ------------------------------------------------------------------------------------------ */
+
+static size_t on_body(char *bytes, size_t one, size_t n, void *arg)
 {
-    timer_cancel(c->client->timers, c->deadline);
-    buf_fini(&c->out);
-    reply_fini(&c->in);
+    struct call *c = arg;
+    (void)one; /* libcurl: always 1 */
+    if (n > c->body_max - c->body.n) {
+        c->fail = ERR_TOO_LONG_FRAME;
+        return 0;
+    }
+    buf_add(&c->body, bytes, n);
+    c->fail = c->body.failed ? ERR_NO_MEMORY : ERR_OK;
+    return c->body.failed ? 0 : n;
+}
+
+static void call_free(struct call *c)
+{
+    curl_easy_cleanup(c->easy);
+    curl_slist_free_all(c->headers);
+    buf_fini(&c->body);
     free(c);
 }
 
-/* Ends a call that is in no ring and has no connection. */
-static void call_done(struct http_call *c, struct http_reply *reply)
+static bool add_header(struct call *c, const char *line)
 {
-    c->done(c->arg, reply);
-    call_free(c);
+    struct curl_slist *more = curl_slist_append(c->headers, line);
+    c->headers = more != NULL ? more : c->headers;
+    return more != NULL;
 }
 
-static void call_fail(struct http_call *c, enum err e, const char *reason)
+/* Ours, and none of those that libcurl adds to a body by itself. */
+static bool add_headers(struct call *c, const char *content_type)
 {
-    struct http_reply reply = {.err = e, .reason = reason};
-    call_done(c, &reply);
+    struct buf line;
+    buf_init(&line, NULL, 4 * KIB);
+    buf_printf(&line, "Content-Type:%s%s", content_type != NULL ? " " : "",
+               content_type != NULL ? content_type : "");
+    buf_char(&line, '\0');
+    bool ok = !line.failed && add_header(c, line.p) && add_header(c, "Expect:");
+    buf_fini(&line);
+    return ok;
 }
 
-static void conn_free(struct client_conn *n)
+static bool set_body(CURL *e, const struct http_client_request *req)
 {
-    timer_cancel(n->host->client->timers, n->timer);
-    n->prev->next = n->next;
-    n->next->prev = n->prev;
-    n->host->conns_n--;
-    if (n->bev != NULL) {
-        bufferevent_free(n->bev);
+    bool expects = strcmp(req->method, "POST") == 0 || strcmp(req->method, "PUT") == 0;
+    if (strcmp(req->method, "HEAD") == 0) {
+        return curl_easy_setopt(e, CURLOPT_NOBODY, 1L) == CURLE_OK;
     }
-    free(n);
+    if (req->body.p != NULL || expects) {
+        return curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)req->body.n) == CURLE_OK
+               && curl_easy_setopt(e, CURLOPT_COPYPOSTFIELDS, req->body.n > 0 ? req->body.p : "") == CURLE_OK;
+    }
+    return true;
 }
 
-/* Takes the call off its connection, which is dropped. */
-static struct http_call *conn_drop_call(struct client_conn *n)
+static enum err set_url(CURL *e, struct str url, struct errmsg *em)
 {
-    struct http_call *c = n->call;
-    call_unlink(c);
-    c->conn = NULL;
-    n->call = NULL;
-    conn_free(n);
-    return c;
+    CURLU *u = curl_url();
+    char *text = strndup(url.n > 0 ? url.p : "", url.n), *scheme = NULL;
+    enum err r = u == NULL || text == NULL ? err_no_memory(em) : ERR_OK;
+    if (r == ERR_OK
+        && (strlen(text) != url.n || curl_url_set(u, CURLUPART_URL, text, 0) != CURLUE_OK
+            || curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK
+            || strncmp(scheme, "http", 4) != 0)) {
+        r = err_set(em, ERR_ILLEGAL_ARGUMENT, "bad url [%.*s]", STR_ARG(url));
+    }
+    if (r == ERR_OK && curl_easy_setopt(e, CURLOPT_URL, text) != CURLE_OK) {
+        r = err_no_memory(em);
+    }
+    curl_free(scheme);
+    curl_url_cleanup(u);
+    free(text);
+    return r;
 }
 
-static void conn_broke(struct client_conn *n, enum err e, const char *reason)
+static enum err call_new(struct call **out, const struct http_client_request *req,
+                         const struct http_client_opts *o, struct errmsg *em)
 {
-    struct host *h = n->host;
-    if (n->call == NULL) {
-        conn_free(n);
-        return;
-    }
-    size_t unsent = n->bev != NULL ? evbuffer_get_length(bufferevent_get_output(n->bev)) : 0;
-    bool stale = n->reused && e == ERR_IO && !n->call->in.begun;
-    struct http_call *c = conn_drop_call(n);
-    if (stale && !c->retried && (c->idempotent || unsent >= c->out.n)) {
-        c->retried = true; /* the server had closed the kept connection: that is not an answer */
-        call_link(&h->waiting, c);
-        host_pump(h);
-        return;
-    }
-    host_pump(h);
-    call_fail(c, e, reason);
-}
-
-static void idle_over(void *arg)
-{
-    struct client_conn *n = arg;
-    n->timer = NULL;
-    conn_free(n);
-}
-
-static void connect_over(void *arg)
-{
-    struct client_conn *n = arg;
-    n->timer = NULL;
-    conn_broke(n, ERR_TIMEOUT, "connecting took too long");
-}
-
-/* The answer is whole: the connection goes back, or away; then the caller hears of it. */
-static void conn_answered(struct client_conn *n)
-{
-    struct http_call *c = n->call;
-    struct host *h = n->host;
-    struct http_client *client = h->client;
-    call_unlink(c);
-    c->conn = NULL;
-    n->call = NULL;
-    bool keep = c->in.keep_alive && evbuffer_get_length(bufferevent_get_output(n->bev)) == 0;
-    if (keep) {
-        n->reused = true;
-        n->timer = timer_start(client->timers, client->opts.idle_ms_max, idle_over, n);
-    }
-    if (!keep || n->timer == NULL) {
-        conn_free(n);
-    }
-    host_pump(h);
-    struct errmsg em = {0};
-    struct http_reply reply = {0};
-    reply.err = reply_finish(&c->in, &reply, client->opts.response_bytes_max, &em);
-    reply.reason = reply.err != ERR_OK ? em.frame[0].reason : NULL;
-    call_done(c, &reply);
-}
-
-static void on_read(struct bufferevent *bev, void *arg)
-{
-    struct client_conn *n = arg;
-    struct evbuffer *in = bufferevent_get_input(bev);
-    if (n->call == NULL) {
-        conn_free(n); /* nobody asked */
-        return;
-    }
-    struct reply_in *r = &n->call->in;
-    struct evbuffer_iovec piece;
-    while (!r->whole && evbuffer_peek(in, -1, NULL, &piece, 1) > 0 && piece.iov_len > 0) {
-        if (!reply_feed(r, piece.iov_base, piece.iov_len)) {
-            conn_broke(n, r->fail, r->reason);
-            return;
-        }
-        evbuffer_drain(in, piece.iov_len);
-    }
-    if (r->whole) {
-        r->keep_alive = r->keep_alive && evbuffer_get_length(in) == 0;
-        conn_answered(n);
-    }
-}
-
-static void on_closed(struct client_conn *n, short what)
-{
-    if (n->call != NULL && n->call->in.begun && reply_feed(&n->call->in, NULL, 0)) {
-        n->call->in.keep_alive = false; /* an answer that lasts until the close */
-        conn_answered(n);
-        return;
-    }
-    char reason[160];
-    int dns = bufferevent_socket_get_dns_error(n->bev);
-    unsigned long tls = bufferevent_get_openssl_error(n->bev);
-    if (dns != 0) {
-        snprintf(reason, sizeof(reason), "cannot resolve: %s", evutil_gai_strerror(dns));
-    } else if (tls != 0) {
-        ERR_error_string_n(tls, reason, sizeof(reason));
-    } else {
-        snprintf(reason, sizeof(reason), "%s",
-                 (what & BEV_EVENT_EOF) != 0 ? "the server closed the connection"
-                                             : evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
-    }
-    conn_broke(n, ERR_IO, reason);
-}
-
-static void on_event(struct bufferevent *bev, short what, void *arg)
-{
-    struct client_conn *n = arg;
-    if ((what & BEV_EVENT_CONNECTED) != 0) {
-        int on = 1;
-        setsockopt(bufferevent_getfd(bev), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        n->connected = true;
-        timer_cancel(n->host->client->timers, n->timer);
-        n->timer = NULL;
-    } else if ((what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)) != 0) {
-        on_closed(n, what);
-    }
-}
-
-/* Callbacks are deferred: names that resolve at once must not end a call inside http_client_send(). */
-static struct bufferevent *new_socket(const struct host *h)
-{
-    const struct http_client_opts *o = &h->client->opts;
-    if (!h->tls) {
-        return bufferevent_socket_new(loop_base(o->loop), -1,
-                                      BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
-    }
-    struct ssl_st *session = o->tls != NULL ? tls_session(o->tls, h->name) : NULL;
-    if (session == NULL) {
-        return NULL;
-    }
-    struct bufferevent *bev =
-        bufferevent_openssl_socket_new(loop_base(o->loop), -1, session, BUFFEREVENT_SSL_CONNECTING,
-                                       BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
-    if (bev == NULL) {
-        tls_session_free(session);
-    } else {
-        bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
-    }
-    return bev;
-}
-
-/* Errors of connecting come as events, also those found at once. */
-static bool connect_to(struct host *h, struct bufferevent *bev)
-{
-    struct sockaddr_storage a = {0};
-    struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)&a;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)&a;
-    if (evutil_inet_pton(AF_INET, h->name, &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons(h->port);
-        return bufferevent_socket_connect(bev, (struct sockaddr *)&a, sizeof(*v4)) == 0;
-    }
-    if (evutil_inet_pton(AF_INET6, h->name, &v6->sin6_addr) == 1) {
-        v6->sin6_family = AF_INET6;
-        v6->sin6_port = htons(h->port);
-        return bufferevent_socket_connect(bev, (struct sockaddr *)&a, sizeof(*v6)) == 0;
-    }
-    struct http_client *c = h->client;
-    if (c->dns == NULL) {
-        c->dns = evdns_base_new(loop_base(c->opts.loop),
-                                EVDNS_BASE_INITIALIZE_NAMESERVERS | EVDNS_BASE_DISABLE_WHEN_INACTIVE);
-    }
-    return c->dns != NULL
-           && bufferevent_socket_connect_hostname(bev, c->dns, AF_UNSPEC, h->name, h->port) == 0;
-}
-
-static void give_up(void *arg)
-{
-    struct client_conn *n = arg;
-    n->timer = NULL;
-    conn_broke(n, ERR_IO, n->host->tls && n->bev == NULL ? "no TLS settings for https" : "cannot connect");
-}
-
-static struct client_conn *conn_new(struct host *h)
-{
-    struct client_conn *n = calloc(1, sizeof(*n));
-    if (n == NULL) {
-        return NULL;
-    }
-    n->host = h;
-    n->next = &h->conns;
-    n->prev = h->conns.prev;
-    n->prev->next = n;
-    h->conns.prev = n;
-    h->conns_n++;
-    return n;
-}
-
-/* Connects for the call that n has been given. Called inside http_client_send(): whatever fails, fails later.
- */
-static void conn_start(struct client_conn *n)
-{
-    struct host *h = n->host;
-    const struct timers *timers = h->client->timers;
-    n->bev = new_socket(h);
-    bool ok = n->bev != NULL;
-    if (ok) {
-        bufferevent_setcb(n->bev, on_read, NULL, on_event, n);
-        bufferevent_set_max_single_read(n->bev, 64 * KIB);
-        n->timer = timer_start(timers, h->client->opts.connect_ms_max, connect_over, n);
-        /* The first callback comes from the loop, not from here: EV_READ is on, but there is no socket yet.
-         */
-        ok = n->timer != NULL && bufferevent_write(n->bev, n->call->out.p, n->call->out.n) == 0
-             && bufferevent_enable(n->bev, EV_READ | EV_WRITE) == 0 && connect_to(h, n->bev);
-    }
-    if (!ok) {
-        timer_cancel(timers, n->timer);
-        n->timer = timer_start(timers, 0, give_up, n);
-    }
-}
-
-static struct client_conn *idle_conn(struct host *h)
-{
-    for (struct client_conn *n = h->conns.prev; n != &h->conns; n = n->prev) {
-        if (n->call == NULL) {
-            return n;
-        }
-    }
-    return NULL;
-}
-
-/* Gives connections to calls that wait, the oldest first. */
-static void host_pump(struct host *h)
-{
-    while (h->waiting.next != &h->waiting) {
-        struct http_call *c = h->waiting.next;
-        struct client_conn *n = c->retried ? NULL : idle_conn(h);
-        bool fresh = n == NULL;
-        if (fresh && h->conns_n >= h->client->opts.per_host_max) {
-            n = idle_conn(h); /* a retry wants a new one: make room by closing an idle one */
-            if (n == NULL) {
-                return;
-            }
-            conn_free(n);
-        }
-        n = fresh ? conn_new(h) : n;
-        if (n == NULL) {
-            return; /* no memory: the call waits for its deadline, or for another's end */
-        }
-        call_unlink(c);
-        call_link(&h->running, c);
-        c->conn = n;
-        n->call = c;
-        reply_fini(&c->in);
-        reply_init(&c->in, c->is_head, h->client->opts.response_bytes_max);
-        if (fresh) {
-            conn_start(n);
-            continue;
-        }
-        timer_cancel(h->client->timers, n->timer);
-        n->timer = NULL;
-        bufferevent_write(n->bev, c->out.p, c->out.n);
-    }
-}
-
-static void call_too_late(void *arg)
-{
-    struct http_call *c = arg;
-    struct host *h = c->host;
-    c->deadline = NULL;
-    if (c->conn != NULL) {
-        conn_drop_call(c->conn);
-        host_pump(h);
-    } else {
-        call_unlink(c);
-    }
-    call_fail(c, ERR_TIMEOUT, "the call took too long");
-}
-
-void http_call_cancel(struct http_call *c)
-{
-    struct host *h = c->host;
-    if (c->conn != NULL) {
-        conn_drop_call(c->conn);
-        host_pump(h);
-    } else {
-        call_unlink(c);
-    }
-    call_free(c);
-}
-
-static struct host *find_host(struct http_client *client, const struct url *u)
-{
-    for (struct host *h = client->hosts; h != NULL; h = h->next) {
-        if (h->port == u->port && h->tls == u->tls && str_is(u->host, h->name)) {
-            return h;
-        }
-    }
-    struct host *h = calloc(1, sizeof(*h));
-    char *name = strndup(u->host.p, u->host.n);
-    if (h == NULL || name == NULL) {
-        free(h);
-        free(name);
-        return NULL;
-    }
-    h->client = client;
-    h->name = name;
-    h->port = u->port;
-    h->tls = u->tls;
-    h->conns.next = h->conns.prev = &h->conns;
-    h->waiting.next = h->waiting.prev = &h->waiting;
-    h->running.next = h->running.prev = &h->running;
-    h->next = client->hosts;
-    client->hosts = h;
-    return h;
-}
-
-enum err http_client_send(struct http_client *client, const struct http_client_request *req,
-                          void (*done)(void *arg, const struct http_reply *reply), void *arg,
-                          struct http_call **out, struct errmsg *em)
-{
-    struct url u;
-    enum err e = request_check(req, &u, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    struct host *h = find_host(client, &u);
-    struct http_call *c = h != NULL ? calloc(1, sizeof(*c)) : NULL;
-    if (c == NULL) {
-        return err_no_memory(em);
-    }
-    c->client = client;
-    c->host = h;
-    c->done = done;
-    c->arg = arg;
-    c->is_head = strcmp(req->method, "HEAD") == 0;
-    c->idempotent =
-        req->idempotent || (strcmp(req->method, "POST") != 0 && strcmp(req->method, "PATCH") != 0);
-    buf_init(&c->out, NULL, BUF_UNLIMITED);
-    reply_init(&c->in, c->is_head, client->opts.response_bytes_max);
-    request_write(&c->out, req, &u);
-    c->deadline = timer_start(client->timers, req->ms_max > 0 ? req->ms_max : 60000, call_too_late, c);
-    if (c->out.failed || c->deadline == NULL) {
-        call_free(c);
-        return err_no_memory(em);
-    }
-    call_link(&h->waiting, c);
-    host_pump(h);
-    if (out != NULL) {
-        *out = c;
-    }
-    return ERR_OK;
-}
-
-enum err http_client_new(struct http_client **out, const struct http_client_opts *opts, struct errmsg *em)
-{
+    struct call *c = calloc(1, sizeof(*c));
+    CURL *e = c != NULL ? curl_easy_init() : NULL;
     *out = NULL;
-    struct http_client *c = calloc(1, sizeof(*c));
-    if (c == NULL) {
+    if (e == NULL) {
+        free(c);
         return err_no_memory(em);
     }
-    c->opts = *opts;
-    c->opts.per_host_max = opts->per_host_max > 0 ? opts->per_host_max : 32;
-    c->opts.connect_ms_max = opts->connect_ms_max > 0 ? opts->connect_ms_max : 5000;
-    c->opts.idle_ms_max = opts->idle_ms_max > 0 ? opts->idle_ms_max : 30000;
-    c->opts.response_bytes_max = opts->response_bytes_max > 0 ? opts->response_bytes_max : 100 * MIB;
-    c->timers = loop_timers(opts->loop);
+    c->easy = e;
+    c->body_max = o->response_bytes_max;
+    buf_init(&c->body, NULL, BUF_UNLIMITED);
+    enum err r = set_url(e, req->url, em);
+    if (r == ERR_OK
+        && !(add_headers(c, req->content_type) && set_body(e, req)
+             && curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, req->method) == CURLE_OK
+             && curl_easy_setopt(e, CURLOPT_HTTPHEADER, c->headers) == CURLE_OK
+             && curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK
+             && curl_easy_setopt(e, CURLOPT_PROXY, "") == CURLE_OK /* whatever the environment says */)) {
+        r = err_no_memory(em);
+    }
+    if (r != ERR_OK) {
+        call_free(c);
+        return r;
+    }
+    curl_easy_setopt(e, CURLOPT_PRIVATE, c);
+    curl_easy_setopt(e, CURLOPT_ERRORBUFFER, c->why);
+    curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(e, CURLOPT_WRITEDATA, c);
+    curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)(req->ms_max > 0 ? req->ms_max : CALL_MS_MAX));
+    curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_ms_max);
+    curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, (long)((o->idle_ms_max + 999) / 1000));
     *out = c;
     return ERR_OK;
 }
 
-void http_client_free(struct http_client *c)
+static struct http_reply reply_of(struct call *c, CURLcode code)
 {
-    if (c == NULL) {
+    long status = 0;
+    if (code != CURLE_OK) {
+        enum err e = c->fail != ERR_OK                    ? c->fail
+                     : code == CURLE_OPERATION_TIMEDOUT   ? ERR_TIMEOUT
+                     : code == CURLE_WEIRD_SERVER_REPLY   ? ERR_PARSE
+                     : code == CURLE_UNSUPPORTED_PROTOCOL ? ERR_PARSE /* no status line */
+                     : code == CURLE_OUT_OF_MEMORY        ? ERR_NO_MEMORY
+                                                          : ERR_IO;
+        return (struct http_reply){.err = e, .reason = c->why[0] != '\0' ? c->why : curl_easy_strerror(code)};
+    }
+    curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+    return (struct http_reply){.status = (int)status, .body = buf_view(&c->body)};
+}
+
+static struct http_client_opts with_defaults(const struct http_client_opts *o)
+{
+    struct http_client_opts all = *o;
+    all.per_host_max = o->per_host_max > 0 ? o->per_host_max : 32;
+    all.connect_ms_max = o->connect_ms_max > 0 ? o->connect_ms_max : 5000;
+    all.idle_ms_max = o->idle_ms_max > 0 ? o->idle_ms_max : 30000;
+    all.response_bytes_max = o->response_bytes_max > 0 ? o->response_bytes_max : 100 * MIB;
+    return all;
+}
+
+/* ---- many on a loop ------------------------------------------------------------------------------------ */
+
+static void unlink_call(struct call *c)
+{
+    c->next->prev = c->prev;
+    c->prev->next = c->next;
+}
+
+/* Calls that have ended. done() may send another. */
+static void end_calls(struct http_client *client)
+{
+    CURLMsg *m;
+    int left;
+    while ((m = curl_multi_info_read(client->multi, &left)) != NULL) {
+        CURLcode code = m->data.result; /* m goes with its handle */
+        struct call *c = NULL;
+        curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &c);
+        curl_multi_remove_handle(client->multi, c->easy);
+        unlink_call(c);
+        struct http_reply reply = reply_of(c, code);
+        c->done(c->arg, &reply);
+        call_free(c);
+    }
+}
+
+static void on_socket(evutil_socket_t fd, short what, void *arg)
+{
+    struct http_client *client = arg;
+    int running, ready = ((what & EV_READ) != 0 ? CURL_CSELECT_IN : 0)
+                         | ((what & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0);
+    curl_multi_socket_action(client->multi, fd, ready, &running);
+    end_calls(client);
+}
+
+static void on_timer(void *arg)
+{
+    struct http_client *client = arg;
+    int running;
+    client->timer = NULL;
+    curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    end_calls(client);
+}
+
+static int set_timer(CURLM *multi, long ms, void *arg)
+{
+    struct http_client *client = arg;
+    (void)multi;
+    timer_cancel(client->timers, client->timer);
+    client->timer = ms >= 0 ? timer_start(client->timers, ms, on_timer, client) : NULL;
+    return ms >= 0 && client->timer == NULL ? -1 : 0;
+}
+
+static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *of_socket)
+{
+    struct http_client *client = arg;
+    struct event *e = of_socket;
+    (void)easy;
+    if (e != NULL) {
+        event_free(e);
+        curl_multi_assign(client->multi, fd, NULL);
+    }
+    if (what == CURL_POLL_REMOVE) {
+        return 0;
+    }
+    short wanted = (short)((what != CURL_POLL_OUT ? EV_READ : 0) | (what != CURL_POLL_IN ? EV_WRITE : 0));
+    e = event_new(loop_base(client->opts.loop), fd, (short)(wanted | EV_PERSIST), on_socket, client);
+    if (e == NULL || event_add(e, NULL) != 0) {
+        return -1;
+    }
+    curl_multi_assign(client->multi, fd, e);
+    return 0;
+}
+
+enum err http_client_new(struct http_client **out, const struct http_client_opts *opts, struct errmsg *em)
+{
+    init();
+    struct http_client *c = calloc(1, sizeof(*c));
+    *out = NULL;
+    if (c == NULL || (c->multi = curl_multi_init()) == NULL) {
+        free(c);
+        return err_no_memory(em);
+    }
+    c->opts = with_defaults(opts);
+    c->timers = loop_timers(opts->loop);
+    c->calls.next = c->calls.prev = &c->calls;
+    curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
+    curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
+    curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+    curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
+    curl_multi_setopt(c->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)c->opts.per_host_max);
+    curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, (long)c->opts.per_host_max);
+    *out = c;
+    return ERR_OK;
+}
+
+void http_client_free(struct http_client *client)
+{
+    if (client == NULL) {
         return;
     }
-    while (c->hosts != NULL) {
-        struct host *h = c->hosts;
-        while (h->waiting.next != &h->waiting) {
-            struct http_call *call = h->waiting.next;
-            call_unlink(call);
-            call_free(call);
-        }
-        while (h->conns.next != &h->conns) {
-            struct client_conn *n = h->conns.next;
-            if (n->call != NULL) {
-                call_free(conn_drop_call(n));
-            } else {
-                conn_free(n);
-            }
-        }
-        c->hosts = h->next;
-        free(h->name);
-        free(h);
+    while (client->calls.next != &client->calls) {
+        struct call *c = client->calls.next;
+        curl_multi_remove_handle(client->multi, c->easy);
+        unlink_call(c);
+        call_free(c);
     }
-    if (c->dns != NULL) {
-        evdns_base_free(c->dns, 0);
+    curl_multi_cleanup(client->multi);
+    timer_cancel(client->timers, client->timer);
+    free(client);
+}
+
+enum err http_client_send(struct http_client *client, const struct http_client_request *req,
+                          void (*done)(void *arg, const struct http_reply *reply), void *arg,
+                          struct errmsg *em)
+{
+    struct call *c;
+    enum err e = call_new(&c, req, &client->opts, em);
+    if (e != ERR_OK) {
+        return e;
     }
-    free(c);
+    c->done = done;
+    c->arg = arg;
+    if (curl_multi_add_handle(client->multi, c->easy) != CURLM_OK) {
+        call_free(c);
+        return err_no_memory(em);
+    }
+    c->next = client->calls.next;
+    c->prev = &client->calls;
+    c->next->prev = c;
+    client->calls.next = c;
+    return ERR_OK;
+}
+
+/* ---- one, and its answer ------------------------------------------------------------------------------- */
+
+enum err http_fetch(const struct http_client_request *req, struct arena *arena, struct http_reply *out,
+                    struct errmsg *em)
+{
+    struct call *c;
+    *out = (struct http_reply){0};
+    init();
+    struct http_client_opts opts = with_defaults(&(struct http_client_opts){0});
+    enum err e = call_new(&c, req, &opts, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    *out = reply_of(c, curl_easy_perform(c->easy));
+    if (out->err != ERR_OK) {
+        e = err_set(em, out->err, "%s", out->reason);
+    } else {
+        out->body = arena_str(arena, out->body);
+        e = out->body.p != NULL ? ERR_OK : err_no_memory(em);
+    }
+    out->reason = NULL;
+    call_free(c);
+    return e;
 }

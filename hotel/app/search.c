@@ -62,9 +62,8 @@ enum err search_call(struct search *s, const char *action, struct str body,
                                         .url = buf_view(&url),
                                         .body = body,
                                         .content_type = body.n > 0 ? "application/json" : NULL,
-                                        .ms_max = s->config->search_ms_max,
-                                        .idempotent = true};
-        e = http_client_send(s->client, &r, done, arg, NULL, em);
+                                        .ms_max = s->config->search_ms_max};
+        e = http_client_send(s->client, &r, done, arg, em);
     }
     buf_fini(&url);
     return e;

@@ -24,7 +24,7 @@ static enum err call_once(const struct http_client_request *req, struct arena *a
 {
     struct http_reply reply;
     *out = (struct remote_answer){0};
-    enum err e = http_fetch(req, NULL, arena, &reply, em);
+    enum err e = http_fetch(req, arena, &reply, em);
     if (e != ERR_OK) {
         return err_prefix(em, e, "the search service does not answer (%.*s)", STR_ARG(req->url));
     }

@@ -21,7 +21,6 @@ struct world { /* server and client on one loop, in the test's thread */
     enum err err;
     int status;
     size_t body_n;
-    const struct tls *tls;
 };
 
 static void respond_held(void *arg)
@@ -56,17 +55,12 @@ static void handle(void *self, struct http_request *req)
     http_respond(req, str_is(req->path, "/404") ? 404 : 200, "text/plain", NULL, 0, &b);
 }
 
-static void world_open_with(struct world *w, struct http_client_opts co, const struct tls *server_tls)
+static void world_open_with(struct world *w, struct http_client_opts co)
 {
     memset(w, 0, sizeof(*w));
     ck_assert_int_eq(loop_new(&w->loop, "test", NULL), ERR_OK);
-    struct http_server_opts so = {.loops = &w->loop,
-                                  .loops_n = 1,
-                                  .ports = "0",
-                                  .compression = true,
-                                  .handle = handle,
-                                  .self = w,
-                                  .tls = server_tls};
+    struct http_server_opts so = {
+        .loops = &w->loop, .loops_n = 1, .ports = "0", .compression = true, .handle = handle, .self = w};
     ck_assert_int_eq(http_server_new(&w->server, &so, NULL), ERR_OK);
     co.loop = w->loop;
     ck_assert_int_eq(http_client_new(&w->client, &co, NULL), ERR_OK);
@@ -74,7 +68,7 @@ static void world_open_with(struct world *w, struct http_client_opts co, const s
 
 static void world_open(struct world *w)
 {
-    world_open_with(w, (struct http_client_opts){0}, NULL);
+    world_open_with(w, (struct http_client_opts){0});
 }
 
 static void world_close(struct world *w)
@@ -98,22 +92,20 @@ static void done(void *arg, const struct http_reply *r)
     }
 }
 
-static char *url(const struct world *w, const char *scheme, const char *path)
+static char *url(const struct world *w, const char *path)
 {
     static char text[200];
-    snprintf(text, sizeof(text), "%s://127.0.0.1:%u%s", scheme, http_server_port(w->server), path);
+    snprintf(text, sizeof(text), "http://127.0.0.1:%u%s", http_server_port(w->server), path);
     return text;
 }
 
-static struct http_call *send_to(struct world *w, const char *u, struct http_client_request req)
+static void send_to(struct world *w, const char *u, struct http_client_request req)
 {
-    struct http_call *call;
     struct errmsg em = {0};
     req.url = str_of(u);
     req.method = req.method != NULL ? req.method : "GET";
-    enum err e = http_client_send(w->client, &req, done, w, &call, &em);
+    enum err e = http_client_send(w->client, &req, done, w, &em);
     ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
-    return call;
 }
 
 /* loop_run() ends for good: later runs go in a loop of their own, so a test runs the loop once in steps. */
@@ -123,7 +115,7 @@ static void once(const char *method, const char *path, const char *body, const c
     world_open(&w);
     struct http_client_request r = {
         .method = method, .content_type = body != NULL ? "application/json" : NULL, .body = str_of(body)};
-    send_to(&w, url(&w, "http", path), r);
+    send_to(&w, url(&w, path), r);
     loop_run(w.loop);
     ck_assert_msg(w.err == ERR_OK, "%s", w.last);
     ck_assert_int_eq(w.status, status);
@@ -156,16 +148,11 @@ START_TEST(bad_urls_are_refused)
                                       "http://h:70000/",
                                       "http://h/a b",
                                       "http://[::1",
-                                      "http://h\r\n/",
-                                      "http://h:0/"};
+                                      "http://h\r\n/"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct http_client_request r = {.method = "GET", .url = str_of(bad[i])};
-        ck_assert_msg(http_client_send(w.client, &r, done, &w, NULL, NULL) == ERR_ILLEGAL_ARGUMENT, "%s",
-                      bad[i]);
+        ck_assert_msg(http_client_send(w.client, &r, done, &w, NULL) == ERR_ILLEGAL_ARGUMENT, "%s", bad[i]);
     }
-    struct http_header h = {STR("X"), STR("a\r\nb")};
-    struct http_client_request r = {.method = "GET", .url = STR("http://h/"), .headers = &h, .headers_n = 1};
-    ck_assert_int_eq(http_client_send(w.client, &r, done, &w, NULL, NULL), ERR_ILLEGAL_ARGUMENT);
     world_close(&w);
 }
 END_TEST
@@ -173,10 +160,10 @@ END_TEST
 START_TEST(connections_are_kept_and_bounded)
 {
     struct world w;
-    world_open_with(&w, (struct http_client_opts){.per_host_max = 3}, NULL);
+    world_open_with(&w, (struct http_client_opts){.per_host_max = 3});
     w.left = 200;
     for (int i = 0; i < 200; i++) {
-        send_to(&w, url(&w, "http", "/x"), (struct http_client_request){0});
+        send_to(&w, url(&w, "/x"), (struct http_client_request){0});
     }
     loop_run(w.loop);
     struct http_server_stats st;
@@ -190,50 +177,39 @@ END_TEST
 START_TEST(timeouts_and_ceilings)
 {
     struct world w;
-    world_open_with(&w, (struct http_client_opts){.response_bytes_max = 1000, .per_host_max = 1}, NULL);
+    world_open_with(&w, (struct http_client_opts){.response_bytes_max = 1000, .per_host_max = 1});
     w.left = 2; /* the second waits behind the first and times out as well */
-    send_to(&w, url(&w, "http", "/hold"), (struct http_client_request){.ms_max = 50});
-    send_to(&w, url(&w, "http", "/x"), (struct http_client_request){.ms_max = 20});
+    send_to(&w, url(&w, "/hold"), (struct http_client_request){.ms_max = 50});
+    send_to(&w, url(&w, "/x"), (struct http_client_request){.ms_max = 20});
     loop_run(w.loop);
     ck_assert_int_eq(w.err, ERR_TIMEOUT);
     ck_assert(loop_post(w.loop, respond_held, &w));
     world_close(&w);
 
-    world_open_with(&w, (struct http_client_opts){.response_bytes_max = 1000}, NULL);
-    send_to(&w, url(&w, "http", "/big?1001"), (struct http_client_request){0});
-    loop_run(w.loop);
-    ck_assert_int_eq(w.err, ERR_TOO_LONG_FRAME);
-    world_close(&w);
-
-    world_open_with(&w, (struct http_client_opts){.response_bytes_max = 1000}, NULL);
-    struct http_header gzip = {STR("Accept-Encoding"), STR("gzip")}; /* small when packed, too large after */
-    send_to(&w, url(&w, "http", "/big?5000"), (struct http_client_request){.headers = &gzip, .headers_n = 1});
+    world_open_with(&w, (struct http_client_opts){.response_bytes_max = 1000});
+    send_to(&w, url(&w, "/big?1001"), (struct http_client_request){0});
     loop_run(w.loop);
     ck_assert_int_eq(w.err, ERR_TOO_LONG_FRAME);
     world_close(&w);
 
     world_open(&w);
-    send_to(&w, url(&w, "http", "/big?5000000"),
-            (struct http_client_request){.headers = &gzip, .headers_n = 1});
+    send_to(&w, url(&w, "/big?5000000"), (struct http_client_request){0});
     loop_run(w.loop);
     ck_assert(w.err == ERR_OK && w.body_n == 5000000);
     world_close(&w);
 }
 END_TEST
 
-START_TEST(cancelled_calls_stay_silent)
+START_TEST(calls_under_way_are_dropped)
 {
     struct world w;
-    world_open_with(&w, (struct http_client_opts){.per_host_max = 1}, NULL);
+    world_open_with(&w, (struct http_client_opts){.per_host_max = 1});
     w.left = 1;
-    struct http_call *running = send_to(&w, url(&w, "http", "/hold"), (struct http_client_request){0});
-    struct http_call *waiting = send_to(&w, url(&w, "http", "/hold"), (struct http_client_request){0});
-    send_to(&w, url(&w, "http", "/last"), (struct http_client_request){0});
-    http_call_cancel(running);
-    http_call_cancel(waiting);
+    send_to(&w, url(&w, "/first"), (struct http_client_request){0});
     loop_run(w.loop);
-    ck_assert_str_eq(w.last, "GET|/last|||");
-    send_to(&w, url(&w, "http", "/never"), (struct http_client_request){0}); /* freed under way */
+    ck_assert_str_eq(w.last, "GET|/first|||");
+    send_to(&w, url(&w, "/never"), (struct http_client_request){0});
+    send_to(&w, url(&w, "/waits"), (struct http_client_request){0});
     world_close(&w);
 }
 END_TEST
@@ -252,7 +228,7 @@ START_TEST(nobody_listens)
     snprintf(free_port, sizeof(free_port), "http://localhost:%u/", ntohs(a.sin_port));
     w.left = 2;
     send_to(&w, free_port, (struct http_client_request){0});
-    send_to(&w, "https://127.0.0.1:1/", (struct http_client_request){0}); /* no TLS settings */
+    send_to(&w, "https://127.0.0.1:1/", (struct http_client_request){0});
     ck_assert_int_eq(w.left, 2);
     loop_run(w.loop);
     ck_assert_int_eq(w.err, ERR_IO);
@@ -321,7 +297,7 @@ static void against(const char *answer, enum err want, const char *body)
     struct http_client_request r = {.method = "POST", .url = str_of(u), .body = STR("x")};
     struct http_reply reply;
     struct errmsg em = {0};
-    enum err e = http_fetch(&r, NULL, &a, &reply, &em);
+    enum err e = http_fetch(&r, &a, &reply, &em);
     ck_assert_msg(e == want, "[%s] gave %d %s", answer, (int)e, em.frame[0].reason);
     ck_assert(e != ERR_OK || str_is(reply.body, body));
     arena_fini(&a);
@@ -341,8 +317,6 @@ START_TEST(answers_of_every_shape)
     against("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhi", ERR_IO, NULL);
     against("nonsense", ERR_PARSE, NULL);
     against("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", ERR_PARSE, NULL);
-    against("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nhi", ERR_ILLEGAL_ARGUMENT,
-            NULL);
     against("", ERR_IO, NULL);
 }
 END_TEST
@@ -363,112 +337,30 @@ static void then_again(void *arg, const struct http_reply *r)
     c->second = true;
     ck_assert(r->err == ERR_OK && str_is(r->body, "one"));
     struct http_client_request req = {.method = c->method, .url = str_of(c->url)};
-    ck_assert_int_eq(http_client_send(c->w.client, &req, then_again, c, NULL, NULL), ERR_OK);
+    ck_assert_int_eq(http_client_send(c->w.client, &req, then_again, c, NULL), ERR_OK);
 }
 
-/* The server closes a kept connection as the second request comes: sent again on a new one if that is safe.
- */
-START_TEST(stale_connections_are_tried_again_once)
+/* The server closes a kept connection as the second request comes: it is sent again on a new one. */
+START_TEST(stale_connections_are_tried_again)
 {
     static const char *const lines[] = {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none\f\f",
                                         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\ntwo"};
-    for (int post = 0; post < 2; post++) {
-        struct script s;
-        script_open(&s, lines, 2);
-        char u[64];
-        snprintf(u, sizeof(u), "http://127.0.0.1:%u/", s.port);
-        struct chain c = {.url = u, .method = post == 1 ? "POST" : "GET"};
-        ck_assert_int_eq(loop_new(&c.w.loop, "x", NULL), ERR_OK);
-        struct http_client_opts o = {.loop = c.w.loop};
-        ck_assert_int_eq(http_client_new(&c.w.client, &o, NULL), ERR_OK);
-        struct http_client_request req = {.method = "GET", .url = str_of(u)};
-        ck_assert_int_eq(http_client_send(c.w.client, &req, then_again, &c, NULL, NULL), ERR_OK);
-        loop_run(c.w.loop);
-        if (post == 0) {
-            ck_assert_str_eq(c.w.last, "two");
-        } else {
-            ck_assert_int_eq(c.w.err, ERR_IO);
-            int fd = socket(AF_INET, SOCK_STREAM, 0); /* the connection that the script still waits for */
-            struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)s.port)};
-            a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-            ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
-            close(fd);
-        }
-        script_close(&s);
-        ck_assert_int_eq(s.requests, post == 0 ? 3 : 2);
-        http_client_free(c.w.client);
-        loop_free(c.w.loop);
-    }
-}
-END_TEST
-
-static bool make_certificate(const char *dir)
-{
-    char command[500];
-    snprintf(command, sizeof(command),
-             "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 -keyout %s/key.pem -out "
-             "%s/cert.pem"
-             " -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null",
-             dir, dir);
-    return system(command) == 0;
-}
-
-/* A throw-away certificate for "localhost" and 127.0.0.1, for both sides. */
-START_TEST(tls_both_sides)
-{
-    char dir[] = "/tmp/serai-tls-XXXXXX", cert[64], key[64];
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    if (!make_certificate(dir)) {
-        return; /* no openssl program here */
-    }
-    snprintf(cert, sizeof(cert), "%s/cert.pem", dir);
-    snprintf(key, sizeof(key), "%s/key.pem", dir);
-    struct tls *server, *client, *stranger, *named;
-    struct tls_opts so = {
-        .certificate = cert, .key = key, .authorities = cert, .verify = TLS_VERIFY_OPTIONAL};
-    struct errmsg em = {0};
-    ck_assert_msg(tls_server_new(&server, &so, &em) == ERR_OK, "%s", em.frame[0].reason);
-    struct tls_opts co = {.authorities = cert, .verify = TLS_VERIFY_REQUIRED, .version_min = "TLSv1.3"};
-    ck_assert_int_eq(tls_client_new(&client, &co, NULL), ERR_OK);
-    ck_assert_int_eq(tls_client_new(&stranger, &(struct tls_opts){.verify = TLS_VERIFY_REQUIRED}, NULL),
-                     ERR_OK);
-    ck_assert_int_eq(tls_client_new(&named, &so, NULL), ERR_OK);
-    struct tls *bad;
-    ck_assert_int_eq(tls_server_new(&bad, &(struct tls_opts){.certificate = "/none", .key = key}, &em),
-                     ERR_ILLEGAL_ARGUMENT);
-    ck_assert_ptr_nonnull(strstr(em.frame[0].reason, "/none"));
-    ck_assert_int_eq(tls_client_new(&bad, &(struct tls_opts){.version_min = "SSLv3"}, NULL),
-                     ERR_ILLEGAL_ARGUMENT);
-
-    const struct tls *clients[] = {client, named, stranger};
-    for (size_t i = 0; i < ARRAY_LEN(clients); i++) {
-        struct world w;
-        world_open_with(&w, (struct http_client_opts){.tls = clients[i]}, server);
-        w.left = 3;
-        send_to(&w, url(&w, "https", "/a"), (struct http_client_request){0});
-        send_to(&w, url(&w, "https", "/big?3000000"), (struct http_client_request){0});
-        static char big[200001];
-        memset(big, 'y', sizeof(big) - 1);
-        send_to(&w, url(&w, "https", "/big?2000000"),
-                (struct http_client_request){.method = "POST", .body = str_of(big)});
-        loop_run(w.loop);
-        ck_assert_int_eq(w.err, i < 2 ? ERR_OK : ERR_IO);
-        world_close(&w);
-    }
-    struct world w; /* plain talk to a TLS port */
-    world_open_with(&w, (struct http_client_opts){0}, server);
-    send_to(&w, url(&w, "http", "/a"), (struct http_client_request){0});
-    loop_run(w.loop);
-    ck_assert_int_ne(w.err, ERR_OK);
-    world_close(&w);
-    tls_free(server);
-    tls_free(client);
-    tls_free(stranger);
-    tls_free(named);
-    tls_free(NULL);
-    unlink(cert);
-    unlink(key);
-    rmdir(dir);
+    struct script s;
+    script_open(&s, lines, 2);
+    char u[64];
+    snprintf(u, sizeof(u), "http://127.0.0.1:%u/", s.port);
+    struct chain c = {.url = u, .method = "POST"};
+    ck_assert_int_eq(loop_new(&c.w.loop, "x", NULL), ERR_OK);
+    struct http_client_opts o = {.loop = c.w.loop};
+    ck_assert_int_eq(http_client_new(&c.w.client, &o, NULL), ERR_OK);
+    struct http_client_request req = {.method = "GET", .url = str_of(u)};
+    ck_assert_int_eq(http_client_send(c.w.client, &req, then_again, &c, NULL), ERR_OK);
+    loop_run(c.w.loop);
+    ck_assert_str_eq(c.w.last, "two");
+    script_close(&s);
+    ck_assert_int_eq(s.requests, 3);
+    http_client_free(c.w.client);
+    loop_free(c.w.loop);
 }
 END_TEST
 
@@ -481,11 +373,10 @@ int main(void)
     tcase_add_test(t, bad_urls_are_refused);
     tcase_add_test(t, connections_are_kept_and_bounded);
     tcase_add_test(t, timeouts_and_ceilings);
-    tcase_add_test(t, cancelled_calls_stay_silent);
+    tcase_add_test(t, calls_under_way_are_dropped);
     tcase_add_test(t, nobody_listens);
     tcase_add_test(t, answers_of_every_shape);
-    tcase_add_test(t, stale_connections_are_tried_again_once);
-    tcase_add_test(t, tls_both_sides);
+    tcase_add_test(t, stale_connections_are_tried_again);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
