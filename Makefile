@@ -23,7 +23,7 @@ LIBS_serai-hotel-admin := hotel common/sys common/base
 # EXTRA carries sanitizers and the like to compiler and linker.
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Werror
 CFLAGS := -std=c11 -D_GNU_SOURCE -g $(OPT) $(WARN) -fno-strict-aliasing -ffp-contract=off -I. -I/usr/include/yajl $(EXTRA)
-SYSLIBS := -levent -levent_pthreads -levent_openssl -lnng -lssl -lcrypto -lhttp_parser -lyajl -licui18n -licuuc -licudata \
+SYSLIBS := -levent -levent_pthreads -lnng -lhttp_parser -lyajl -licui18n -licuuc -licudata \
            -lstemmer -llz4 -lzstd -lroaring -lyaml -lz -lpthread -lm
 # The hotel services alone talk to a database, a message broker and a search service.
 SYSLIBS_hotel := -lmariadb -lrabbitmq -lcurl

@@ -2,7 +2,6 @@
 #include "common/sys/http_conn.h"
 
 #include <arpa/inet.h>
-#include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -117,7 +116,7 @@ static void send_out(struct http_conn *c)
     }
     struct evbuffer *queued = bufferevent_get_output(c->bev);
     c->written += n;
-    if (c->worker->server->opts.tls == NULL && evbuffer_get_length(queued) == 0) {
+    if (evbuffer_get_length(queued) == 0) {
         evbuffer_write(out, c->fd); /* an error shows again when the rest is written, or read */
     }
     if (evbuffer_get_length(out) > 0) {
@@ -271,25 +270,6 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
     }
 }
 
-static struct bufferevent *wrap_socket(struct http_worker *w, evutil_socket_t fd)
-{
-    struct event_base *base = loop_base(w->loop);
-    const struct tls *tls = w->server->opts.tls;
-    if (tls == NULL) {
-        return bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
-    }
-    struct ssl_st *session = tls_session(tls, NULL);
-    if (session == NULL) {
-        return NULL;
-    }
-    struct bufferevent *bev =
-        bufferevent_openssl_socket_new(base, fd, session, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
-    if (bev == NULL) {
-        tls_session_free(session);
-    }
-    return bev;
-}
-
 /* The connection of a worker that another may have the place of; NULL: all wait for answers. */
 static struct http_conn *least_wanted(struct http_worker *w)
 {
@@ -332,7 +312,8 @@ static bool make_room(struct http_worker *w)
 void conn_open(struct http_worker *w, evutil_socket_t fd, const struct sockaddr *peer)
 {
     struct http_conn *c = w->stopping || !make_room(w) ? NULL : calloc(1, sizeof(*c));
-    struct bufferevent *bev = c != NULL ? wrap_socket(w, fd) : NULL;
+    struct bufferevent *bev =
+        c != NULL ? bufferevent_socket_new(loop_base(w->loop), fd, BEV_OPT_CLOSE_ON_FREE) : NULL;
     if (bev == NULL) {
         free(c);
         evutil_closesocket(fd);

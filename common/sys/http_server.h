@@ -24,7 +24,6 @@
 #include "common/sys/http.h"
 #include "common/sys/http_site.h"
 #include "common/sys/loop.h"
-#include "common/sys/tls.h"
 
 struct http_server;
 
@@ -75,7 +74,6 @@ struct http_server_opts {
     size_t arena_bytes_max; /* [what memory_account.h gives] a request's arena */
     const struct executor *
         unpacking; /* borrowed: where packed bodies are unpacked, and large answers packed; NULL: on the loops */
-    const struct tls *tls;        /* borrowed; NULL: plain */
     const struct http_site *site; /* borrowed; NULL: it is not looked at from which page a request comes */
     const struct log *log;        /* borrowed; may be NULL */
     const struct clock *clock;    /* borrowed; NULL: the real one */
