@@ -243,9 +243,6 @@ void shard_doubt_disk(struct shard *sh, const struct errmsg *why);
 void shard_mark_damaged(struct shard *sh, const struct errmsg *why);
 bool damage_marked(const struct fs *fs, const char *dir); /* a copy's folder */
 void shard_remove_marks(const struct shard *sh);
-/* Strand: opens the engine that is on disk for the present copy, off the strand; then it is told as started.
- * The end of a recovery, too. */
-void shard_open_existing(struct shard *sh);
 /* Opens an engine in the place's folder. Any thread, while nothing is open there. */
 enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct str user_data,
                            struct engine **out, struct errmsg *em);

@@ -511,11 +511,6 @@ static void start_opening(struct shard *sh, enum engine_open_mode mode)
     }
 }
 
-void shard_open_existing(struct shard *sh)
-{
-    start_opening(sh, ENGINE_EXISTING);
-}
-
 /* ---- what the routing says ----------------------------------------------------------------------------- */
 
 void shard_step(struct shard *sh)

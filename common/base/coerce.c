@@ -12,17 +12,6 @@ const char *num_type_name(enum num_type t)
     return (size_t)t < ARRAY_LEN(names) ? names[t] : NULL;
 }
 
-bool num_type_of(struct str name, enum num_type *out)
-{
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (str_is(name, names[i])) {
-            *out = (enum num_type)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 void num_range(enum num_type type, int64_t *min, int64_t *max)
 {
     static const int64_t top[] = {INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX};

@@ -11,7 +11,6 @@ enum num_type { NUM_BYTE, NUM_SHORT, NUM_INTEGER, NUM_LONG, NUM_FLOAT, NUM_DOUBL
 
 /* "byte", "half_float" ...; NULL for none. */
 const char *num_type_name(enum num_type t);
-bool num_type_of(struct str name, enum num_type *out);
 static inline bool num_type_is_whole(enum num_type t)
 {
     return t <= NUM_LONG;

@@ -32,16 +32,6 @@ enum err_family err_family(enum err e)
     return table[e].family;
 }
 
-enum err err_of_type(struct str type)
-{
-    for (unsigned i = 1; i < ERR_COUNT; i++) {
-        if (str_is(type, table[i].type)) {
-            return (enum err)i;
-        }
-    }
-    return ERR_INTERNAL;
-}
-
 void err_clear(struct errmsg *em)
 {
     if (em != NULL) {

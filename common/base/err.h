@@ -132,8 +132,6 @@ enum err {
 int err_status(enum err e);       /* HTTP status */
 const char *err_type(enum err e); /* REST type */
 enum err_family err_family(enum err e);
-/* The code with this REST type, or ERR_INTERNAL. */
-enum err err_of_type(struct str type);
 
 #define ERR_REASON_BYTES   512
 #define ERR_FRAMES_MAX     4

@@ -265,12 +265,6 @@ enum err json_pull_i32(const struct json_pull *p, int32_t *out, struct errmsg *e
     return e;
 }
 
-enum err json_pull_i64(const struct json_pull *p, int64_t *out, struct errmsg *em)
-{
-    return p->token == TOK_STRING ? jr_long(p->value, out, em)
-                                  : whole(p, -9223372036854775808.0, 9223372036854775807.0, "long", out, em);
-}
-
 enum err json_pull_double(const struct json_pull *p, double *out, struct errmsg *em)
 {
     *out = 0;

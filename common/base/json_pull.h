@@ -75,7 +75,6 @@ enum err json_pull_text(const struct json_pull *p, struct str *out, struct errms
 /* null gives STR_NULL. */
 enum err json_pull_text_or_null(const struct json_pull *p, struct str *out, struct errmsg *em);
 enum err json_pull_i32(const struct json_pull *p, int32_t *out, struct errmsg *em);
-enum err json_pull_i64(const struct json_pull *p, int64_t *out, struct errmsg *em);
 enum err json_pull_float(const struct json_pull *p, float *out, struct errmsg *em);
 enum err json_pull_double(const struct json_pull *p, double *out, struct errmsg *em);
 enum err json_pull_bool(const struct json_pull *p, bool *out, struct errmsg *em);

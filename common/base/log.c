@@ -35,11 +35,6 @@ static int level_of(const struct log *l, const char *component)
     return level;
 }
 
-bool log_wants(const struct log *l, enum log_level level)
-{
-    return l != NULL && level != LOG_OFF && (int)level >= level_of(l, NULL);
-}
-
 void log_set_levels(struct log *l, struct log_levels *next)
 {
     struct log_levels *old = atomic_load_explicit(&l->levels, memory_order_relaxed);
@@ -132,14 +127,6 @@ static void log_v(const struct log *l, enum log_level level, const char *compone
         l->sink->write(l->sink->self, buf_view(&line));
     }
     buf_fini(&line);
-}
-
-void log_at(const struct log *l, enum log_level level, const char *component, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    log_v(l, level, component, NULL, 0, fmt, args);
-    va_end(args);
 }
 
 void log_with(const struct log *l, enum log_level level, const char *component,

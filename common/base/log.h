@@ -49,16 +49,12 @@ struct log_field { /* one more member of a line */
 
 /* Fills in all but cluster and node, which may be set after. */
 void log_init(struct log *l, const struct log_sink *sink, const struct clock *clock, enum log_level level);
-bool log_wants(const struct log *l, enum log_level level); /* of some component */
 void log_set_level(struct log *l, enum log_level level);
 /* Replaces the levels of single components; `next` (malloc, `older` unset; NULL: none) is taken. One thread
  * at a time. */
 void log_set_levels(struct log *l, struct log_levels *next);
 void log_fini(struct log *l); /* nobody logs any more */
 
-/* `component` names the module, dotted. */
-void log_at(const struct log *l, enum log_level level, const char *component, const char *fmt, ...)
-    PRINTF_LIKE(4, 5);
 /* With further members before the message. */
 void log_with(const struct log *l, enum log_level level, const char *component,
               const struct log_field *fields, size_t n, const char *fmt, ...) PRINTF_LIKE(6, 7);

@@ -316,25 +316,6 @@ int64_t zone_to_local(const struct zone *z, int64_t utc)
     return utc + zone_offset(z, utc);
 }
 
-bool zone_next_change(const struct zone *z, int64_t utc, struct zone_change *out)
-{
-    if (z->n == 0) {
-        return false;
-    }
-    int64_t moved = 0;
-    if (utc >= z->cycle_at - 366 * DAY_MS && z->cycle_at != INT64_MAX) {
-        /* the year ahead must lie inside the table */
-        moved = back_into_table(MAX_OF(utc, TABLE_TO) + 366 * DAY_MS);
-        utc -= moved;
-    }
-    uint32_t i = change_after(z, utc);
-    if (i == z->n) {
-        return false;
-    }
-    *out = (struct zone_change){z->change[i].at + moved, z->change[i].offset};
-    return true;
-}
-
 bool zone_last_change(const struct zone *z, int64_t utc, struct zone_change *out)
 {
     int64_t moved = z->n > 0 && utc >= z->cycle_at ? back_into_table(utc) : 0;

@@ -37,8 +37,6 @@ int64_t zone_to_utc(const struct zone *z, int64_t local);
 /* The valid offsets at a local time: 0 in a gap, 1, or 2 in an overlap (earlier moment first). In a gap *gap
  * gets the change that jumps over it. */
 int zone_offsets_at_local(const struct zone *z, int64_t local, int32_t offsets[2], struct zone_change *gap);
-/* The first change after utc; false: there is none. */
-bool zone_next_change(const struct zone *z, int64_t utc, struct zone_change *out);
 
 /* The last change at or before utc; false: there is none. */
 bool zone_last_change(const struct zone *z, int64_t utc, struct zone_change *out);

@@ -77,11 +77,6 @@ bool fs_mem_fired(const struct fs_mem *m)
     return fired;
 }
 
-uint64_t fs_mem_calls(const struct fs_mem *m)
-{
-    return peek(m, &m->calls);
-}
-
 uint64_t fs_mem_syncs(const struct fs_mem *m)
 {
     return peek(m, &m->syncs);

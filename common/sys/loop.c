@@ -330,11 +330,6 @@ void loop_stop(struct loop *l)
     }
 }
 
-const char *loop_name(const struct loop *l)
-{
-    return l->name;
-}
-
 const struct executor *loop_executor(struct loop *l)
 {
     return &l->executor;

@@ -25,7 +25,6 @@ void loop_join(struct loop *l);
 void loop_stop(
     struct loop *l); /* any thread, also in a signal's callback; before loop_run() it ends that at once */
 bool loop_inside(const struct loop *l); /* in the loop's thread? */
-const char *loop_name(const struct loop *l);
 
 /* Runs run(arg) on the loop, in order of posting, from any thread. false: no memory. */
 bool loop_post(struct loop *l, void (*run)(void *arg), void *arg);

@@ -206,11 +206,6 @@ void pool_stats(struct pool *p, struct pool_stats *out)
     pthread_mutex_unlock(&p->mutex);
 }
 
-const char *pool_name(const struct pool *p)
-{
-    return p->name;
-}
-
 unsigned pool_threads_max(const struct pool *p)
 {
     return p->threads_max;

@@ -29,7 +29,6 @@ void pool_guard_memory(struct pool *p);
 void pool_free(struct pool *p);
 const struct executor *pool_executor(struct pool *p); /* borrowed */
 void pool_stats(struct pool *p, struct pool_stats *out);
-const char *pool_name(const struct pool *p);
 unsigned pool_threads_max(const struct pool *p);
 size_t pool_queue_max(const struct pool *p);
 /* Waits until nothing waits or runs; for tests and shutdown. */

@@ -25,26 +25,6 @@ const struct node_meta *nodes_own(const struct rest *r)
     return cluster_node(r->state, r->co->o.node_id);
 }
 
-bool nodes_is_master(const struct rest *r)
-{
-    return r->state->nodes != NULL && str_eq(r->state->nodes->master, r->co->o.node_id);
-}
-
-bool rest_node_wanted(const struct rest *r, struct str list)
-{
-    bool *chosen = ARENA_ARRAY(r->arena, bool, r->state->nodes->n);
-    if (chosen == NULL) {
-        return false;
-    }
-    nodes_choose(r->state, list, r->co->o.node_id, chosen);
-    for (uint32_t i = 0; i < r->state->nodes->n; i++) {
-        if (str_eq(r->state->nodes->v[i].id, r->co->o.node_id)) {
-            return chosen[i];
-        }
-    }
-    return list.n == 0;
-}
-
 enum err nodes_metrics(struct rest *r, struct str list, const char *const *names, size_t n, bool strict,
                        unsigned *out)
 {

@@ -200,9 +200,6 @@ enum err rest_shape(struct rest *r, struct buf *b, const char **content_type);
 /* Does that take so little that a loop may do it? */
 bool rest_shape_is_quick(struct rest *r, const struct buf *b);
 
-/* Does a list of nodes (ids, names, addresses, patterns, roles) name this one? Empty: yes. (nodes.c) */
-bool rest_node_wanted(const struct rest *r, struct str list);
-
 /* Counts the documents that the request's query (body or q) matches in the path's indices; then(), once, or r is answered with
  * the error. (search.c) */
 void rest_count(struct rest *r, void (*then)(struct rest *r, int64_t n));

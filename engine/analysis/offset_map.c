@@ -41,11 +41,6 @@ static void mark(struct remap *r, size_t out_at, size_t in_at)
     push_step(r->arena, &r->steps, &r->n, &r->cap, s, &r->failed);
 }
 
-void remap_mark(struct remap *r, size_t in_at)
-{
-    mark(r, r->out.n, in_at);
-}
-
 /* After that nothing more is added: remap_end() says so. */
 static bool is_over(const struct remap *r)
 {

@@ -23,8 +23,6 @@ void remap_init(struct remap *r, struct str in, struct arena *arena);
 void remap_copy(struct remap *r, size_t to);
 /* Puts `with` in place of the input from here up to byte `to`. */
 void remap_replace(struct remap *r, size_t to, struct str with);
-/* From the output's present end on, offsets lie at input byte `in_at`. */
-void remap_mark(struct remap *r, size_t in_at);
 /* Copies the rest and makes the output the filtered text, its map composed with the one that was there. Frees
  * r. */
 enum err remap_end(struct remap *r, struct filtered_text *t, struct errmsg *em);

@@ -360,7 +360,6 @@ struct engine_merge_wish {
  * policy's. */
 enum err engine_merge_plan(struct engine *e, const struct engine_merge_wish *wish, struct engine_merge **out,
                            struct errmsg *em);
-uint64_t engine_merge_bytes(const struct engine_merge *m); /* of its sources */
 void engine_merge_cancel(struct engine_merge *m);          /* [any] */
 void engine_merge_run(struct engine_merge *m);             /* [job] */
 /* Puts the outcome in the place of its sources, with what was deleted meanwhile; searchable at the next
@@ -391,8 +390,6 @@ struct engine_stats {
     int64_t max_auto_id_ms; /* newest generated id that may have been sent twice */
 };
 void engine_stats(const struct engine *e, struct engine_stats *out);
-/* Memory that goes with the engine, for the breakers. */
-size_t engine_memory(const struct engine *e);
 
 struct engine_segment_info { /* a line of _cat/segments */
     char name[24];           /* _0, _a ... */

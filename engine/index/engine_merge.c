@@ -50,11 +50,6 @@ bool engine_merge_names(const struct engine *e, uint64_t number)
     return false;
 }
 
-uint64_t engine_merge_bytes(const struct engine_merge *m)
-{
-    return m->bytes;
-}
-
 void engine_merge_cancel(struct engine_merge *m)
 {
     m->cancelled = true;

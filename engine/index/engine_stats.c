@@ -50,15 +50,6 @@ void engine_stats(const struct engine *e, struct engine_stats *out)
     out->max_auto_id_ms = e->max_auto_id_ms;
 }
 
-size_t engine_memory(const struct engine *e)
-{
-    struct engine_stats s;
-    engine_stats(e, &s);
-    return sizeof(*e) + s.buffer_bytes + s.version_map_bytes + s.op_ids_bytes + s.translog_tail_bytes
-           + s.memory_segment_bytes + s.live_bytes + e->buffer_dead_words * 8 + e->processed.n_words * 8
-           + e->persisted.n_words * 8;
-}
-
 /* Lucene's names: _ and the number in base 36. */
 static void segment_name(uint64_t number, char out[24])
 {

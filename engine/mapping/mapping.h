@@ -174,8 +174,6 @@ void mapping_source_filter(const struct mapping *m, const struct str **includes,
                            const struct str **excludes, uint32_t *n_excludes);
 /* The mapping as the API prints it: {"properties":{...}} (an empty object for none). */
 void mapping_write(const struct mapping *m, struct jsonw *w);
-/* {"<name>":{<its definition>}} as _mapping/field prints it. */
-void mapping_write_field(const struct field *f, struct jsonw *w);
 
 /* Sortable numbers: every numeric field type, dates and booleans are columns of int64 whose order is the
  * values' order. Whole numbers, dates (ms or ns) and booleans (0, 1) are themselves; double and float (and

@@ -222,33 +222,3 @@ void mapping_write(const struct mapping *m, struct jsonw *w)
 {
     jw_value(w, &m->source);
 }
-
-static void write_whole(const struct field *f, struct jsonw *w)
-{
-    bool is_object = f->type == FT_OBJECT || f->type == FT_NESTED;
-    uint32_t n = is_object ? f->n_children : f->n_multi_fields;
-    const struct field *const *kids = is_object ? f->children : f->multi_fields;
-    jw_obj(w);
-    for (uint32_t i = 0; f->def != NULL && i < f->def->n; i++) {
-        jw_key(w, f->def->members[i].key);
-        jw_value(w, &f->def->members[i].value);
-    }
-    if (n > 0) {
-        jw_k(w, is_object ? "properties" : "fields");
-        jw_obj(w);
-        for (uint32_t i = 0; i < n; i++) {
-            jw_key(w, kids[i]->name);
-            write_whole(kids[i], w);
-        }
-        jw_obj_end(w);
-    }
-    jw_obj_end(w);
-}
-
-void mapping_write_field(const struct field *f, struct jsonw *w)
-{
-    jw_obj(w);
-    jw_key(w, f->name);
-    write_whole(f, w);
-    jw_obj_end(w);
-}

@@ -91,11 +91,6 @@ enum err bits_scorer_new(struct arena *a, const uint64_t *bits, uint32_t n_docs,
     return ERR_OK;
 }
 
-const uint64_t *scorer_bits(const struct scorer *s)
-{
-    return s->ops == &bits_ops ? ((const struct bits_scorer *)(const void *)s)->bits : NULL;
-}
-
 /* ---- lists ---- */
 
 struct docs_scorer {

@@ -97,8 +97,6 @@ enum err verify_scorer_new(struct arena *a, const uint64_t *bits, uint32_t n_doc
 /* A scorer's documents with one score. */
 enum err constant_scorer_new(struct arena *a, struct scorer *child, float score, struct scorer **out,
                              struct errmsg *em);
-/* Bits of a scorer that they were made from, NULL when it has none. */
-const uint64_t *scorer_bits(const struct scorer *s);
 
 /* ---- combinations ---- */
 

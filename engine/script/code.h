@@ -124,9 +124,6 @@ struct script {
 #define STACK_MAX 1000 /* values a function's expressions may pile up */
 #define SLOTS_MAX 250
 
-/* Have texts such a method? (methods_text.c) */
-bool methods_str_has(struct str name, uint32_t argc);
-
 /* Bytecode for a parsed program. */
 enum err script_generate(struct script *s, const struct program *program, struct errmsg *em) NODISCARD;
 /* A Lucene expression becomes a program like any other. */

@@ -409,13 +409,3 @@ enum err methods_str(struct script_run *m, struct sv self, struct str name, stru
 {
     return vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
 }
-
-bool methods_str_has(struct str name, uint32_t argc)
-{
-    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-        if (str_is(name, table[i].name) && table[i].argc == (int)argc) {
-            return true;
-        }
-    }
-    return str_is(name, "equals") || str_is(name, "hashCode") || str_is(name, "toString");
-}
