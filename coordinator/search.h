@@ -138,8 +138,6 @@ enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *
  * r->em. */
 enum err rest_query(struct rest *r, const struct json **query);
 
-/* A routing list picks shards; without one, all are asked. */
-bool search_routed_here(const struct index_meta *m, uint32_t shard, struct str routing);
 /* Is the shard of this target asked, by the routing of the aliases that named it and by the request's (n == 0: it has
  * none)? */
 bool search_goes_to(const struct index_target *t, uint32_t shard, struct str routing);

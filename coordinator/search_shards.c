@@ -47,7 +47,8 @@ enum err search_check_boosts(struct search_call *c)
     return ERR_OK;
 }
 
-bool search_routed_here(const struct index_meta *m, uint32_t shard, struct str routing)
+/* A routing list picks shards; without one, all are asked. */
+static bool search_routed_here(const struct index_meta *m, uint32_t shard, struct str routing)
 {
     struct str rest = routing;
     if (routing.n == 0) {

@@ -279,7 +279,6 @@ void data_drop_env(struct data_service *s);
 
 /* slowlog.c; any thread. */
 void slowlog_read(struct slowlog *l, const struct settings *s);
-bool slowlog_wants(const struct slowlog *l, enum slow_part part, int64_t took_ns, enum log_level *level);
 void slowlog_search(struct shard *sh, enum slow_part part, int64_t took_ns, const struct shard_query *rq,
                     struct str body, uint32_t n_shards);
 void slowlog_index(struct shard *sh, int64_t took_ns, const struct write_item *it, struct str source);

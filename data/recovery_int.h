@@ -149,8 +149,7 @@ void recovery_step_target(struct shard *sh, bool tick);
 void recovery_abandon_target(struct shard *sh); /* the strand is dead */
 /* Runs run(t) on a pool, then done(t) on the strand. */
 void target_job(struct recovery_target *t, void (*run)(void *t), void (*done)(void *t));
-void target_turn(struct recovery_target *t);  /* something has ended: what next? */
-void target_again(struct recovery_target *t); /* from START on, with the tick */
+void target_turn(struct recovery_target *t); /* something has ended: what next? */
 void target_fail(struct recovery_target *t, const struct errmsg *em);
 /* The source could not answer: again, or this recovery has failed. true: only the answer was lost. */
 bool target_answer_lost(struct recovery_target *t, const struct errmsg *em);

@@ -23,7 +23,7 @@ static int64_t now_ms(const struct recovery_target *t)
 
 /* ---- ends ---------------------------------------------------------------------------------------------- */
 
-void target_again(struct recovery_target *t)
+static void target_again(struct recovery_target *t)
 {
     t->end = MAX_OF(t->end, TARGET_AGAIN);
 }

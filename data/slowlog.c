@@ -47,7 +47,8 @@ void slowlog_read(struct slowlog *l, const struct settings *s)
     l->source_chars = chars;
 }
 
-bool slowlog_wants(const struct slowlog *l, enum slow_part part, int64_t took_ns, enum log_level *level)
+static bool slowlog_wants(const struct slowlog *l, enum slow_part part, int64_t took_ns,
+                          enum log_level *level)
 {
     if (!l->on[part]) {
         return false;

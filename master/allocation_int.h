@@ -100,7 +100,6 @@ bool disk_beyond(struct str watermark, const struct disk_usage *d);
 /* Keeps a decider's word; true: go on asking. */
 bool decider_said(struct alloc *a, struct verdicts *all, enum decision *worst, const char *decider,
                   enum decision d, const char *why, ...) __attribute__((format(printf, 6, 7)));
-struct str decider_index_setting(const struct index_meta *m, const char *key);
 #define RETRIES_DEFAULT 5 /* index.allocation.max_retries */
 int64_t decider_index_i64(const struct index_meta *m, const char *key, int64_t otherwise);
 /* Single rules; as decider_said(). */

@@ -266,7 +266,7 @@ static bool copy_found(struct cluster *c, struct batch *b)
     return ok && b->disks != NULL;
 }
 
-void batch_run(struct cluster *c)
+static void batch_run(struct cluster *c)
 {
     if (c->mode != QUORUM_LEADER || c->batch != NULL
         || (c->queue == NULL && !c->nodes_wanted && c->config.n == 0)

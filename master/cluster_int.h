@@ -154,7 +154,6 @@ void batch_stop_leading(struct cluster *c);
 void batch_add(struct cluster *c, struct task *t);
 void batch_want_nodes(struct cluster *c, const struct node_meta *node, bool joined, struct str why);
 void batch_want_config(struct cluster *c, const struct str_set *config);
-void batch_run(struct cluster *c); /* if there is something to do and nothing under way */
 void batch_published(struct cluster *c, uint64_t version, const struct errmsg *error);
 void batch_acked(struct cluster *c, uint64_t version, bool all);
 void batch_tick(struct cluster *c);

@@ -20,7 +20,7 @@ bool decider_said(struct alloc *a, struct verdicts *all, enum decision *worst, c
     return all != NULL || d != DECIDE_NO;
 }
 
-struct str decider_index_setting(const struct index_meta *m, const char *key)
+static struct str decider_index_setting(const struct index_meta *m, const char *key)
 {
     return settings_str(&m->settings, key, STR_NULL);
 }

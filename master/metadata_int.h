@@ -33,10 +33,6 @@ enum err meta_exclude_voters(const struct cluster_state *cur, struct meta_reques
 enum err meta_clear_exclusions(const struct cluster_state *cur, struct meta_request *rq,
                                struct state_builder *b, struct errmsg *em);
 
-/* The template that META_PUT_TEMPLATE asks for, checked against the state; the caller's. */
-enum err template_check(const struct metadata_env *env, const struct cluster_state *cur,
-                        struct meta_request *rq, struct template_meta **out, struct errmsg *em);
-
 /* ---- settings ---- */
 
 /* ERR_ILLEGAL_ARGUMENT where a setting is given that no index of this version can have. */

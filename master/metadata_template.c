@@ -736,8 +736,9 @@ static bool same_template(const struct template_meta *a, const struct template_m
     return a != NULL && a->order == b->order && str_eq(a->body, b->body);
 }
 
-enum err template_check(const struct metadata_env *env, const struct cluster_state *cur,
-                        struct meta_request *rq, struct template_meta **out, struct errmsg *em)
+/* The template that META_PUT_TEMPLATE asks for, checked against the state; the caller's. */
+static enum err template_check(const struct metadata_env *env, const struct cluster_state *cur,
+                               struct meta_request *rq, struct template_meta **out, struct errmsg *em)
 {
     *out = NULL;
     if (rq->body.type != JSON_OBJECT) {

@@ -96,15 +96,6 @@ struct date_name {
 };
 /* NULL: no such name. */
 const struct date_name *date_name_find(struct str name);
-/* Elements of a named format's notation. */
-enum err el_run_of_notation(struct el_run *run, const char *notation, struct arena *a,
-                            struct errmsg *em) NODISCARD;
-/* Elements of a java.time pattern. */
-enum err el_run_of_pattern(struct el_run *run, struct str pattern, struct arena *a,
-                           struct errmsg *em) NODISCARD;
-/* Appends one element and settles how adjacent numbers share their digits; `adjacent` is the builder's state:
- * the index of the number that gives way, or -1. false: no memory. */
-bool el_push(struct el_run *run, struct arena *a, struct el el, int *adjacent) NODISCARD;
 
 /* What a text said. */
 struct date_parts {
@@ -125,9 +116,6 @@ static inline void parts_set(struct date_parts *p, enum date_field f, int64_t v)
     p->v[f] = v;
     p->has |= 1U << f;
 }
-
-/* Matches the whole text; false: it does not. */
-bool el_run_parse(const struct el_run *run, struct str text, struct date_parts *out);
 
 enum resolved { RESOLVED, RESOLVED_BAD_PARSE, RESOLVED_BAD_DATE };
 /* A moment from the parts: as java.time resolves them, then as Elasticsearch fills what is missing. Bad

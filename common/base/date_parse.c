@@ -337,7 +337,8 @@ static size_t match_run(struct matcher *m, uint32_t from, uint32_t to, size_t at
     return at;
 }
 
-bool el_run_parse(const struct el_run *run, struct str text, struct date_parts *out)
+/* Matches the whole text; false: it does not. */
+static bool el_run_parse(const struct el_run *run, struct str text, struct date_parts *out)
 {
     struct matcher m = {.run = run, .text = text};
     if (match_run(&m, 0, run->n, 0) != text.n) {

@@ -10,7 +10,7 @@
 
 /* Adjacent numbers without a separator ("yyyyMMdd"): the first of them gives way to the fixed widths of those
  * behind it, as DateTimeFormatterBuilder.appendValue arranges it. */
-bool el_push(struct el_run *run, struct arena *a, struct el el, int *adjacent)
+static bool el_push(struct el_run *run, struct arena *a, struct el el, int *adjacent)
 {
     struct el *grown = arena_grow(a, run->el, run->n, &run->cap, sizeof(*run->el));
     if (grown == NULL) {
@@ -318,7 +318,8 @@ static enum err pattern_step(struct pattern *p, size_t *at)
     }
 }
 
-enum err el_run_of_pattern(struct el_run *run, struct str pattern, struct arena *a, struct errmsg *em)
+/* Elements of a java.time pattern. */
+static enum err el_run_of_pattern(struct el_run *run, struct str pattern, struct arena *a, struct errmsg *em)
 {
     struct pattern p = {.run = run, .a = a, .em = em, .text = pattern, .adjacent = -1};
     enum err e = ERR_OK;
@@ -422,7 +423,9 @@ static struct el notation_element(const char **at)
     return el;
 }
 
-enum err el_run_of_notation(struct el_run *run, const char *notation, struct arena *a, struct errmsg *em)
+/* Elements of a named format's notation. */
+static enum err el_run_of_notation(struct el_run *run, const char *notation, struct arena *a,
+                                   struct errmsg *em)
 {
     struct pattern p = {.run = run, .a = a, .em = em, .adjacent = -1};
     const char *at = notation;

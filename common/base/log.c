@@ -63,7 +63,7 @@ void log_set_level(struct log *l, enum log_level level)
     atomic_store_explicit(&l->level, (int)level, memory_order_relaxed);
 }
 
-const char *log_level_name(enum log_level level)
+static const char *log_level_name(enum log_level level)
 {
     return level_names[level];
 }

@@ -66,7 +66,6 @@ void log_error(const struct log *l, const char *component, const char *fmt, ...)
 
 /* "info", "WARN" ...; false: no such level. */
 bool log_level_parse(struct str s, enum log_level *out);
-const char *log_level_name(enum log_level level); /* "INFO" */
 
 /* Keeps one message from flooding the log. Zeroed at first; any thread. */
 struct log_rate {

@@ -9,8 +9,9 @@
 #define PREFIX "script.context."
 #define SUFFIX ".max_compilations_rate"
 
-enum err script_rate_parse(struct str text, const char *key, uint32_t *count, int64_t *window_ms,
-                           struct errmsg *em)
+/* "75/5m": so many in a time. `key` names the setting in errors: ERR_ILLEGAL_ARGUMENT, as Elasticsearch words them. */
+static enum err script_rate_parse(struct str text, const char *key, uint32_t *count, int64_t *window_ms,
+                                  struct errmsg *em)
 {
     size_t at = 0;
     int64_t n;

@@ -4,9 +4,6 @@
 
 #include "common/cluster/state.h"
 
-/* "75/5m": so many in a time. `key` names the setting in errors: ERR_ILLEGAL_ARGUMENT, as Elasticsearch words them. */
-enum err script_rate_parse(struct str text, const char *key, uint32_t *count, int64_t *window_ms,
-                           struct errmsg *em);
 /* The setting of a context, or of all: script.max_compilations_rate where `context` is NULL. false: there is no limit. */
 bool script_rate_setting(const struct cluster_state *s, const char *context, uint32_t *count,
                          int64_t *window_ms);

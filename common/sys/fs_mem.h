@@ -25,7 +25,7 @@ const struct fs *fs_mem_fs(struct fs_mem *m); /* borrowed from m */
 
 /* The nth call from now (1-based; every call that can fail counts) fails with ERR_IO; 0 turns it off. */
 void fs_mem_fail_at(struct fs_mem *m, uint64_t n, enum fs_mem_fault how);
-bool fs_mem_fired(const struct fs_mem *m); /* since the last fs_mem_fail_at() */
+bool fs_mem_fired(const struct fs_mem *m);     /* since the last fs_mem_fail_at() */
 uint64_t fs_mem_syncs(const struct fs_mem *m); /* of files and folders */
 
 /* Power loss: unsynced bytes and names are gone, locks are free, open files are dead (every call on one fails

@@ -30,7 +30,8 @@ enum err get_version_type(struct str text, int *out, struct errmsg *em)
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "No version type match [%.*s]", STR_ARG(text));
 }
 
-enum err get_check_version(int64_t version, int type, struct errmsg *em)
+/* Refuses versions that no document can have. VERSION_ANY is fine. ERR_ACTION_VALIDATION. */
+static enum err get_check_version(int64_t version, int type, struct errmsg *em)
 {
     if (version == VERSION_ANY || version > 0 || (version == 0 && type != VERSION_INTERNAL)) {
         return ERR_OK;

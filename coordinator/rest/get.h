@@ -23,8 +23,6 @@ struct get_call {
 
 /* "internal", "external" ...: as enum version_type; p == NULL is internal. ERR_ILLEGAL_ARGUMENT. */
 enum err get_version_type(struct str text, int *out, struct errmsg *em);
-/* Refuses versions that no document can have. VERSION_ANY is fine. ERR_ACTION_VALIDATION. */
-enum err get_check_version(int64_t version, int type, struct errmsg *em);
 /* _source, _source_includes, _source_excludes of a URL, as the JSON that a body would have; NULL: none
  * given. */
 const struct json *rest_source_filter(struct rest *r);

@@ -20,7 +20,7 @@ void nodes_report(const struct rest *r, struct node_report *out)
     r->co->o.report(r->co->o.self, out);
 }
 
-const struct node_meta *nodes_own(const struct rest *r)
+static const struct node_meta *nodes_own(const struct rest *r)
 {
     return cluster_node(r->state, r->co->o.node_id);
 }

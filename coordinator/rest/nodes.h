@@ -14,7 +14,6 @@ void nodes_ask_json(struct rest *r, enum message_kind kind, struct str nodes, st
                     int64_t timeout_ms);
 /* The member "attributes" (node.attr.*), when there are any. */
 void nodes_write_attributes(struct jsonw *w, const struct rest *r);
-const struct node_meta *nodes_own(const struct rest *r); /* NULL: not in the state */
 /* Numbers the metrics of a list by `names`: 1 << i. "_all": all of them. Unknown ones are refused, if
  * `strict`. */
 enum err nodes_metrics(struct rest *r, struct str list, const char *const *names, size_t n, bool strict,

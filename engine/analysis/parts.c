@@ -146,7 +146,8 @@ bool word_set_has(const struct word_set *set, struct str word)
     return has;
 }
 
-bool word_set_add(struct word_set *set, struct arena *arena, struct str word)
+/* Adds a word (copied, lowered when ignore_case is set). false: no memory. */
+static bool word_set_add(struct word_set *set, struct arena *arena, struct str word)
 {
     struct str copy = arena_str(arena, word);
     if (copy.p != NULL && set->ignore_case) {

@@ -92,8 +92,6 @@ struct word_set {
 };
 
 bool word_set_has(const struct word_set *set, struct str word);
-/* Adds a word (copied, lowered when ignore_case is set). false: no memory. */
-bool word_set_add(struct word_set *set, struct arena *arena, struct str word) NODISCARD;
 /* Words of the list settings `key` or, where that is absent, of the file that `key`_path names: one word a
  * line, lines with '#' at the start left out. Names like "_english_" are replaced by their lists when `named`
  * is set. *found tells whether either setting was there. */

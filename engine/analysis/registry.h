@@ -90,7 +90,5 @@ enum err analyzer_run_stages(const struct analyzer *an, struct str text, size_t 
 /* The text behind the first n character filters. */
 enum err analyzer_filter_text(const struct analyzer *an, struct str text, size_t n, struct arena *arena,
                               struct filtered_text *out, struct errmsg *em);
-/* Where byte `at` of filtered text lies in the original. */
-uint32_t filtered_offset(const struct filtered_text *t, uint32_t at);
 
 #endif

@@ -3,7 +3,8 @@
 
 #include "common/base/stop.h"
 
-uint32_t filtered_offset(const struct filtered_text *t, uint32_t at)
+/* Where byte `at` of filtered text lies in the original. */
+static uint32_t filtered_offset(const struct filtered_text *t, uint32_t at)
 {
     size_t lo = 0, hi = t->n; /* the first step behind `at` */
     while (lo < hi) {

@@ -64,7 +64,7 @@ uint32_t byte_pool_take(struct byte_pool *p, uint32_t n)
     return (uint32_t)at;
 }
 
-bool stream_grow(struct byte_pool *p, struct stream *s)
+static bool stream_grow(struct byte_pool *p, struct stream *s)
 {
     uint32_t level = s->first == 0 ? 0 : MIN_OF(s->level + 1, (uint32_t)LEVELS - 1);
     uint32_t slice = byte_pool_take(p, slice_bytes(level));

@@ -37,7 +37,6 @@ struct stream {
     uint32_t level;
 };
 
-bool stream_grow(struct byte_pool *p, struct stream *s);
 /* false: no memory; the stream may have got a part. */
 bool stream_put_slow(struct byte_pool *p, struct stream *s, const uint8_t *bytes, size_t n);
 

@@ -12,8 +12,8 @@ static const uint8_t *take_fields(struct bytes_in *body, uint64_t n, unsigned w)
     return (const uint8_t *)get_raw(body, MIN_OF((bytes + 7) & ~(size_t)7, bytes_left(body))).p;
 }
 
-bool value_index_read(struct value_index *x, const struct segment *s, struct bytes_in *meta,
-                      struct bytes_in *body)
+static bool value_index_read(struct value_index *x, const struct segment *s, struct bytes_in *meta,
+                             struct bytes_in *body)
 {
     uint64_t docs = get_varint(meta);
     x->n_values = get_varint(meta);

@@ -360,8 +360,8 @@ struct engine_merge_wish {
  * policy's. */
 enum err engine_merge_plan(struct engine *e, const struct engine_merge_wish *wish, struct engine_merge **out,
                            struct errmsg *em);
-void engine_merge_cancel(struct engine_merge *m);          /* [any] */
-void engine_merge_run(struct engine_merge *m);             /* [job] */
+void engine_merge_cancel(struct engine_merge *m); /* [any] */
+void engine_merge_run(struct engine_merge *m);    /* [job] */
 /* Puts the outcome in the place of its sources, with what was deleted meanwhile; searchable at the next
  * refresh. A failed or cancelled merge changes nothing and does not fail the engine. Frees m. */
 enum err engine_merge_commit(struct engine *e, struct engine_merge *m, struct errmsg *em);

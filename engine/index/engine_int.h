@@ -201,7 +201,6 @@ enum err write_file(const struct fs *fs, const char *path, struct str bytes, boo
 /* engine_recover.c */
 enum err engine_load(struct engine *e, struct commit *c,
                      struct errmsg *em); /* slots and trackers as of the commit */
-enum err engine_replay(struct engine *e, struct commit *c, struct errmsg *em);
 /* Empty translog and first manifest of a folder without a copy. */
 enum err engine_write_first(struct engine *e, struct manifest *m, struct errmsg *em);
 enum err engine_start(struct engine *e, enum engine_open_mode mode, struct errmsg *em);

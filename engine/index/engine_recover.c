@@ -352,7 +352,7 @@ enum err engine_load(struct engine *e, struct commit *c, struct errmsg *em)
     return ERR_OK;
 }
 
-enum err engine_replay(struct engine *e, struct commit *c, struct errmsg *em)
+static enum err engine_replay(struct engine *e, struct commit *c, struct errmsg *em)
 {
     struct tlog_reader reader;
     enum err r = tlog_reader_open(&reader, &e->log, c->m.translog_generation, em);

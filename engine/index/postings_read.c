@@ -270,7 +270,7 @@ static inline uint32_t search_docs(const struct postings *p, uint32_t from, doc_
     return from + (docs[from] < target);
 }
 
-doc_id postings_seek_block(struct postings *p, doc_id target)
+static doc_id postings_seek_block(struct postings *p, doc_id target)
 {
     uint32_t block = p->doc == POSTINGS_UNPOSITIONED ? 0 : p->block + 1;
     if (p->doc == DOC_END || block >= p->n_blocks) {

@@ -164,8 +164,6 @@ bool seg_read_directory(struct segment *s, struct bytes_in in);
  * otherwise. */
 struct section seg_get_section(const struct segment *s, struct bytes_in *in, enum section_kind kind);
 
-bool value_index_read(struct value_index *x, const struct segment *s, struct bytes_in *meta,
-                      struct bytes_in *body);
 bool column_meta_read(struct column_meta *c, const struct segment *s, struct bytes_in *meta,
                       enum section_kind kind);
 bool bytes_meta_read(struct bytes_meta *b, const struct segment *s, struct bytes_in *meta,

@@ -217,7 +217,8 @@ void spool_init(struct spool *s, struct seg_out *out)
     }
 }
 
-void spool_reset(struct spool *s)
+/* Empties it for the next use. */
+static void spool_reset(struct spool *s)
 {
     struct seg_out *o = s->out;
     if (s->map.p != NULL) {

@@ -73,8 +73,6 @@ static inline uint64_t spool_at(const struct spool *s)
 struct str spool_view(struct spool *s);
 /* Appends it all to the open section. */
 void spool_copy(struct spool *s);
-/* Empties it for the next use. */
-void spool_reset(struct spool *s);
 
 /* Horizontal fields of bits straight into the open section. */
 struct seg_bits {

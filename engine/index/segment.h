@@ -170,7 +170,6 @@ struct postings {
 void postings_open(struct postings *p, const struct seg_field *f, const struct term_info *t, bool want_freqs);
 /* Slow paths behind the inline ones below. */
 doc_id postings_next_block(struct postings *p);
-doc_id postings_seek_block(struct postings *p, doc_id target);
 void postings_load_freqs(struct postings *p);
 
 static inline doc_id postings_next(struct postings *p)

@@ -232,7 +232,7 @@ const struct type_spec *type_spec_of(struct str name)
     return NULL;
 }
 
-const struct type_spec *type_spec_at(enum field_type t)
+static const struct type_spec *type_spec_at(enum field_type t)
 {
     for (size_t i = 0; i < ARRAY_LEN(specs); i++) {
         if (specs[i].type == t) {

@@ -64,7 +64,6 @@ struct type_spec {
 
 /* NULL: no such type, or one of object, nested, alias. */
 const struct type_spec *type_spec_of(struct str name);
-const struct type_spec *type_spec_at(enum field_type t);
 
 struct node {
     struct field f;                     /* first: what is handed out as a field is its node */

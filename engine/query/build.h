@@ -113,9 +113,6 @@ const char *field_shown_type(const struct field *f);
 enum err field_date(struct builder *b, const struct field *f, struct str text, bool round_up,
                     const struct zone *zone, const struct date_format *format, int64_t *out,
                     struct errmsg *em);
-/* The number that a value is in the field's column; *decimal: a whole-number field got a fraction. */
-enum err field_number(const struct field *f, const struct json *v, bool *decimal, int64_t *out,
-                      struct errmsg *em);
 
 /* Patterns; `kind` is Q_PREFIX, Q_WILDCARD or Q_REGEXP. */
 struct pattern_opts {
@@ -170,10 +167,6 @@ struct text_opts {
 void text_opts_init(struct text_opts *o);
 enum err build_text(struct builder *b, struct str field, struct str text, const struct text_opts *o,
                     struct query **out, struct errmsg *em);
-/* Several fields as one group (cross_fields): those with the same analyzer are blended. */
-enum err build_cross_fields(struct builder *b, const struct field_boosts *fields, struct str text,
-                            const struct text_opts *o, struct str min_should, float tie_breaker,
-                            struct query **out, struct errmsg *em);
 /* MultiMatchQuery.parse over resolved fields. */
 struct multi_opts {
     struct text_opts text;

@@ -96,9 +96,10 @@ static enum err group_query(const struct text_run *run, const struct field_group
     return e;
 }
 
-enum err build_cross_fields(struct builder *b, const struct field_boosts *fields, struct str text,
-                            const struct text_opts *o, struct str min_should, float tie_breaker,
-                            struct query **out, struct errmsg *em)
+/* Several fields as one group (cross_fields): those with the same analyzer are blended. */
+static enum err build_cross_fields(struct builder *b, const struct field_boosts *fields, struct str text,
+                                   const struct text_opts *o, struct str min_should, float tie_breaker,
+                                   struct query **out, struct errmsg *em)
 {
     struct text_run r = {.b = b, .o = o, .em = em, .tie_breaker = tie_breaker, .slop = o->slop};
     struct field_group *groups;

@@ -90,7 +90,8 @@ static const char *const query_names[] = {"match",
                                           NOT_OFFERED,
                                           NULL};
 
-const struct dsl_type *dsl_type_find(struct str name)
+/* By its name, NULL when there is none. */
+static const struct dsl_type *dsl_type_find(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
         if (name.n > 0 && types[i]->name[0] == name.p[0] && str_is(name, types[i]->name)) {

@@ -34,8 +34,6 @@ struct dsl {
 
 /* The query at the cursor, which stands before it or on its START_OBJECT. */
 enum err dsl_parse_query(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em);
-/* By its name, NULL when there is none. */
-const struct dsl_type *dsl_type_find(struct str name);
 
 /* ---- parameters ---- */
 

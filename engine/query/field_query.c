@@ -197,8 +197,9 @@ static enum err whole_number(const struct field *f, const struct json *v, int64_
     return e;
 }
 
-enum err field_number(const struct field *f, const struct json *v, bool *decimal, int64_t *out,
-                      struct errmsg *em)
+/* The number that a value is in the field's column; *decimal: a whole-number field got a fraction. */
+static enum err field_number(const struct field *f, const struct json *v, bool *decimal, int64_t *out,
+                             struct errmsg *em)
 {
     struct num n;
     struct str text = json_text(v);

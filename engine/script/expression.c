@@ -95,7 +95,7 @@ static struct str text_of_index(struct str inner)
     return str_slice(inner, 1, inner.n - 1);
 }
 
-uint32_t expression_pieces(struct str v, struct piece out[PIECES_MAX])
+static uint32_t expression_pieces(struct str v, struct piece out[PIECES_MAX])
 {
     uint32_t n = 0;
     for (size_t i = 0; i < v.n && n < PIECES_MAX; n++) {

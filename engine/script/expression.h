@@ -15,7 +15,6 @@ struct piece {
     struct str text;
 };
 #define PIECES_MAX 5 /* what lies behind is of no known form */
-uint32_t expression_pieces(struct str variable, struct piece out[PIECES_MAX]);
 
 /* Whether every variable of an expression is there: a number of `params` (may be NULL), or a form of doc['field']. ERR_SCRIPT "link error",
  * with the variable's place in em->about. */

@@ -1,7 +1,7 @@
 /* Types that are known before running, and what they forbid. */
 #include "engine/script/generate.h"
 
-bool gen_is_arithmetic(enum op op)
+static bool gen_is_arithmetic(enum op op)
 {
     return op >= OP_ADD && op <= OP_BXOR;
 }

@@ -69,7 +69,7 @@ void gen_patch(struct gen *g, uint32_t at)
     gen_code_of(g)->ins[at].c = gen_here(g);
 }
 
-enum err gen_constant(struct gen *g, struct sv v, uint32_t *index)
+static enum err gen_constant(struct gen *g, struct sv v, uint32_t *index)
 {
     struct script *s = g->s;
     struct sv *grown = arena_grow(&s->arena, s->consts, s->consts_n, &s->consts_cap, sizeof(*s->consts));
@@ -125,7 +125,7 @@ enum err gen_emit_type(struct gen *g, enum opcode op, struct type t)
 
 /* ---- names ---- */
 
-struct local *gen_find_local(struct scope *scope, struct str name)
+static struct local *gen_find_local(struct scope *scope, struct str name)
 {
     for (uint32_t i = scope->n; i > 0; i--) {
         if (str_eq(scope->local[i - 1].name, name)) {

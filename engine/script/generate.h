@@ -48,11 +48,9 @@ enum err gen_emit(struct gen *g, enum opcode op, uint8_t a, uint16_t b, uint32_t
 /* Where the next instruction goes; and a jump at `at` shall lead there. */
 uint32_t gen_here(struct gen *g);
 void gen_patch(struct gen *g, uint32_t at);
-enum err gen_constant(struct gen *g, struct sv v, uint32_t *index);
 enum err gen_emit_const(struct gen *g, struct sv v);
 enum err gen_emit_name(struct gen *g, enum opcode op, uint8_t a, uint16_t b, struct str name);
 enum err gen_emit_type(struct gen *g, enum opcode op, struct type t);
-struct local *gen_find_local(struct scope *scope, struct str name);
 /* A new variable in a slot of its own. */
 enum err gen_declare(struct gen *g, struct str name, struct type type, uint32_t *slot);
 struct local *gen_resolve(struct gen *g, struct str name);
@@ -60,7 +58,6 @@ enum variable gen_context_variable(const struct gen *g, struct str name);
 enum err gen_new_code(struct gen *g, uint32_t *index);
 enum err gen_set_params(struct gen *g, const struct param *params, uint32_t n);
 enum err gen_finish(struct gen *g);
-bool gen_is_arithmetic(enum op op);
 /* TYPE_DEF where only running shows it; arrays are that, too, in the second. */
 struct type gen_type_of(struct gen *g, struct node *n);
 enum type_id gen_static_type(struct gen *g, struct node *n);

@@ -351,7 +351,7 @@ enum err script_compile(struct script **out, struct str source, struct str lang,
     return ERR_OK;
 }
 
-struct script *script_ref(struct script *s)
+static struct script *script_ref(struct script *s)
 {
     atomic_fetch_add(&s->refs, 1);
     return s;

@@ -101,7 +101,6 @@ enum err script_compile(struct script **out, struct str source, struct str lang,
                         struct errmsg *em) NODISCARD;
 /* A source that is an object is a template, which only other languages compile: ERR_GENERAL_SCRIPT. */
 enum err script_template(const struct json *source, struct errmsg *em);
-struct script *script_ref(struct script *s);
 void script_unref(struct script *s); /* NULL ok */
 bool script_needs_score(const struct script *s);
 

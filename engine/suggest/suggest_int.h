@@ -85,8 +85,6 @@ struct suggest_spec {
 
 enum err term_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em);
 enum err phrase_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em);
-enum err completion_parse(struct json_pull *p, struct arena *arena, struct suggestion **out,
-                          struct errmsg *em);
 
 void direct_options_init(struct direct_options *o);
 /* The option that a word is; false: there is none, and nothing changes. */
@@ -96,9 +94,6 @@ bool term_distance_of(struct str s, enum term_distance *out);
 /* A generator of the phrase suggester; the cursor stands on its START_OBJECT. */
 enum err generator_parse(struct json_pull *p, struct arena *arena, struct direct_options *o,
                          struct errmsg *em);
-/* The value at the cursor, when `key` is an option of how candidates are found. */
-enum err direct_option_parse(struct json_pull *p, struct str key, struct direct_options *o, bool *known,
-                             struct errmsg *em);
 
 /* ---- results ---- */
 

@@ -133,8 +133,8 @@ static const struct object_field completion_table[] = {
      offsetof(struct completion_suggestion, skip_duplicates), NULL},
 };
 
-enum err completion_parse(struct json_pull *p, struct arena *arena, struct suggestion **out,
-                          struct errmsg *em)
+static enum err completion_parse(struct json_pull *p, struct arena *arena, struct suggestion **out,
+                                 struct errmsg *em)
 {
     struct completion_suggestion *s = ARENA_NEW(arena, struct completion_suggestion);
     if (s == NULL) {

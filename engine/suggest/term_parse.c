@@ -142,8 +142,9 @@ static enum err read_number(struct json_pull *p, struct str key, struct direct_o
     return ERR_OK;
 }
 
-enum err direct_option_parse(struct json_pull *p, struct str key, struct direct_options *o, bool *known,
-                             struct errmsg *em)
+/* The value at the cursor, when `key` is an option of how candidates are found. */
+static enum err direct_option_parse(struct json_pull *p, struct str key, struct direct_options *o,
+                                    bool *known, struct errmsg *em)
 {
     *known = true;
     if (str_is(key, "suggest_mode")) {

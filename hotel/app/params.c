@@ -97,7 +97,8 @@ static bool read_degrees(struct str text, double *out)
     return num_parse_double(text, out);
 }
 
-enum err params_location(struct str text, struct geo_point *out, struct errmsg *em)
+/* "<latitude>,<longitude>", blanks allowed around both. ERR_ILLEGAL_ARGUMENT. */
+static enum err params_location(struct str text, struct geo_point *out, struct errmsg *em)
 {
     struct str lon, lat = str_cut(text, ',', &lon);
     if (lon.p == NULL || !read_degrees(lat, &out->lat) || !read_degrees(lon, &out->lon)) {

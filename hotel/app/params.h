@@ -30,8 +30,6 @@ struct hotel_params {
  * the member that is wrong, NULL when it is the whole. Texts are borrowed from body or in arena. */
 enum err params_read(struct hotel_params *out, struct str body, struct arena *arena, const char **field,
                      struct errmsg *em);
-/* "<latitude>,<longitude>", blanks allowed around both. ERR_ILLEGAL_ARGUMENT. */
-enum err params_location(struct str text, struct geo_point *out, struct errmsg *em);
 /* At most PARAMS_TEXT_CHARS_MAX characters? ERR_ILLEGAL_ARGUMENT. */
 enum err params_text_ok(struct str text, const char *field, struct errmsg *em);
 

@@ -23,7 +23,8 @@ static enum err finish(struct pinyin_dictionary **out, struct pinyin_dictionary 
     return ERR_OK;
 }
 
-enum err pinyin_dictionary_of(struct pinyin_dictionary **out, struct lexicon *words, struct errmsg *em)
+/* Makes a dictionary of gathered words. */
+static enum err pinyin_dictionary_of(struct pinyin_dictionary **out, struct lexicon *words, struct errmsg *em)
 {
     struct pinyin_dictionary *d = calloc(1, sizeof(*d));
     *out = NULL;
@@ -44,7 +45,8 @@ enum err pinyin_dictionary_open(struct pinyin_dictionary **out, const struct fs 
     return finish(out, d, image_open(&d->image, &d->dat, fs, path, IMAGE_PINYIN, em));
 }
 
-void pinyin_plain_reading(struct str reading, struct buf *to)
+/* "lu:4,lv4" -> "lv": the first reading, without tones, u: as v. Appended to `to`. */
+static void pinyin_plain_reading(struct str reading, struct buf *to)
 {
     for (size_t i = 0; i < reading.n && reading.p[i] != ','; i++) {
         char c = reading.p[i];

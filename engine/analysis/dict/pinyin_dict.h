@@ -20,11 +20,6 @@ struct pinyin_dictionary {
     atomic_uint refs;
 };
 
-/* Makes a dictionary of gathered words. */
-enum err pinyin_dictionary_of(struct pinyin_dictionary **out, struct lexicon *words, struct errmsg *em);
-
-/* "lu:4,lv4" -> "lv": the first reading, without tones, u: as v. Appended to `to`. */
-void pinyin_plain_reading(struct str reading, struct buf *to);
 /* A phrase and its readings ("chong2 qing4"), one a character. false: they do not match and nothing was
  * added. */
 enum err pinyin_add_phrase(struct lexicon *words, struct str phrase, struct str readings, bool *added,
