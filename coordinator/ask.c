@@ -93,7 +93,7 @@ static void ask_node(struct coordinator *co, struct shard_rq *rq, struct str nod
         return;
     }
     struct transport_peer to = {m->transport_address, m->ephemeral_id};
-    remote_call(co->o.remote, &to, rq); /* rq may be gone */
+    remote_shards_call(co->o.remote, &to, rq); /* rq may be gone */
     cluster_state_unref(s);
     if (!atomic_exchange(&co->looking, true)) {
         look_again(co);

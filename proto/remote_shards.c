@@ -106,7 +106,7 @@ static void get_parent(struct bytes_in *in, struct shard_rq *rq)
     }
 }
 
-void remote_call(struct remote_shards *r, const struct transport_peer *to, struct shard_rq *rq)
+void remote_shards_call(struct remote_shards *r, const struct transport_peer *to, struct shard_rq *rq)
 {
     shard_rq_take(rq);
     struct outgoing *c = ARENA_NEW(&rq->arena, struct outgoing);

@@ -33,7 +33,7 @@ void remote_shards_free(struct remote_shards *r);
 
 /* As serving it here, at the node at `to` (copied). Errors of the way itself are the transport's: ERR_NODE_NOT_CONNECTED:
  * nothing was done there; ERR_NODE_DISCONNECTED, ERR_RECEIVE_TIMEOUT: it is not known. */
-void remote_call(struct remote_shards *r, const struct transport_peer *to, struct shard_rq *rq);
+void remote_shards_call(struct remote_shards *r, const struct transport_peer *to, struct shard_rq *rq);
 
 /* To be called now and then while calls are under way: those whose maker has cancelled them are
  * cancelled there, and calls to processes that are gone(self, ephemeral id) end with ERR_NODE_DISCONNECTED. How
