@@ -66,8 +66,11 @@ static uint32_t add_state(struct nfa *a)
 
 static void add_edge(struct nfa *a, uint32_t from, uint32_t to, uint32_t lo, uint32_t hi)
 {
+    if (given_up(a)) { /* then the states need not be there */
+        return;
+    }
     struct nfa_edge *edges = arena_grow(a->arena, a->edges, a->n_edges, &a->cap_edges, sizeof(*edges));
-    if (edges == NULL || a->failed) {
+    if (edges == NULL) {
         a->failed = true;
         return;
     }
@@ -329,11 +332,14 @@ static bool accepts_all(const struct dfa_state *s, uint32_t self)
 
 static struct dfa_state *determinise(struct nfa *a, struct fragment f, uint32_t *n_out)
 {
+    if (given_up(a)) { /* there may be no state to begin at */
+        return NULL;
+    }
     struct determiniser d = {.a = a, .arena = a->arena, .final = f.out, .star = a->star};
     d.mark = ARENA_ARRAY(a->arena, uint32_t, a->n);
     d.stack = ARENA_ARRAY(a->arena, uint32_t, a->n);
     d.gather = ARENA_ARRAY(a->arena, uint32_t, a->n);
-    if (a->failed || d.mark == NULL || d.stack == NULL || d.gather == NULL) {
+    if (d.mark == NULL || d.stack == NULL || d.gather == NULL) {
         a->failed = true;
         return NULL;
     }

@@ -95,6 +95,28 @@ START_TEST(states_are_counted_while_they_come)
 }
 END_TEST
 
+/* What repeats too often is found before there is any state, wherever it stands. */
+START_TEST(what_repeats_too_often_may_stand_anywhere)
+{
+    static const char *const around[] = {"%s",      "%sx",    "x%s",      "~(%s)",  "~(%sx)", "(%s|x)",
+                                         "(x|%s)",  "(%s&x)", "(x&%s)",   "(%s)*",  "(%s)+",  "(%s)?",
+                                         "(%s){2}", "x*%s",   "~(x&%s)y", "%s<1-9>"};
+    static const char *const often[] = {"(abcdefghij){1200}", "(a{500}){79}", "((a|b){300}c){79,}"};
+    const struct dfa *d;
+    for (size_t i = 0; i < ARRAY_LEN(around); i++) {
+        for (size_t k = 0; k < ARRAY_LEN(often); k++) {
+            char pattern[100];
+            snprintf(pattern, sizeof(pattern), "%.*s%s%s", (int)(strchr(around[i], '%') - around[i]),
+                     around[i], often[k], strchr(around[i], '%') + 2);
+            ck_assert_msg(dfa_regexp(&d, str_of(pattern), REGEXP_ALL, false, 0, &arena, &em)
+                              == ERR_TOO_COMPLEX,
+                          "%s", pattern);
+            arena_reset(&arena);
+        }
+    }
+}
+END_TEST
+
 /* Numbers in words: without as many digits at both ends, zeros may stand before them. */
 START_TEST(intervals_are_numbers)
 {
@@ -151,6 +173,7 @@ int main(void)
     tcase_add_test(t, stars_cost_nothing);
     tcase_add_test(t, states_are_counted_while_they_come);
     tcase_add_test(t, what_fits_is_taken);
+    tcase_add_test(t, what_repeats_too_often_may_stand_anywhere);
     tcase_add_test(t, intervals_are_numbers);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
