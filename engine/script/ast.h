@@ -177,10 +177,17 @@ struct node {
     struct sv value;
     struct node **kids;
     uint32_t n;
+    uint32_t height;      /* of the tree below: functions that walk it call themselves so deep */
     struct param *params; /* N_LAMBDA */
     uint32_t params_n;
     size_t cap;
 };
+
+/* Counts the kid, which may be NULL, into the height of n. */
+static inline uint32_t node_height(const struct node *n, const struct node *kid)
+{
+    return kid != NULL && kid->height >= n->height ? kid->height + 1 : n->height;
+}
 
 /* What painless calls a node in its messages: "numeric constant [1]", "addition operation [+]"; and what it says of one
  * whose value goes nowhere. */

@@ -5,7 +5,9 @@
 
 #include <stdlib.h>
 
-#define EXPRESSION_DEPTH_MAX 150
+#define EXPRESSION_DEPTH_MAX  150
+#define EXPRESSION_CHAIN_MAX  300 /* operators in a row */
+#define EXPRESSION_HEIGHT_MAX (EXPRESSION_DEPTH_MAX + EXPRESSION_CHAIN_MAX)
 
 struct lexeme {
     enum { X_END, X_NUMBER, X_VARIABLE, X_SIGN } kind;
@@ -304,6 +306,13 @@ static struct node *mk(struct reader *r, enum node_kind kind, uint32_t off)
     return n;
 }
 
+static struct node *too_deep(struct reader *r, int levels)
+{
+    return failed(
+        r, err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Scripts may be no deeper nested than %d levels", levels),
+        r->at.off);
+}
+
 static struct node *add(struct reader *r, struct node *n, struct node *kid)
 {
     struct node **grown =
@@ -313,7 +322,8 @@ static struct node *add(struct reader *r, struct node *n, struct node *kid)
     }
     n->kids = grown;
     n->kids[n->n++] = kid;
-    return n;
+    n->height = node_height(n, kid);
+    return n->height > EXPRESSION_HEIGHT_MAX ? too_deep(r, EXPRESSION_HEIGHT_MAX) : n;
 }
 
 static struct node *binary_from(struct reader *r, int level);
@@ -363,10 +373,7 @@ static struct node *unary(struct reader *r)
         enum op op;
     } table[] = {{"!", OP_NOT}, {"~", OP_BNOT}, {"+", OP_PLUS}, {"-", OP_NEG}};
     if (r->e == ERR_OK && ++r->depth > EXPRESSION_DEPTH_MAX) {
-        return failed(r,
-                      err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Scripts may be no deeper nested than %d levels",
-                              EXPRESSION_DEPTH_MAX),
-                      r->at.off);
+        return too_deep(r, EXPRESSION_DEPTH_MAX);
     }
     struct node *n = NULL;
     bool is = false;
@@ -420,11 +427,11 @@ static struct node *binary_from(struct reader *r, int level)
     for (size_t i = operator_here(r, level); i < ARRAY_LEN(operators) && r->e == ERR_OK;
          i = operator_here(r, level)) {
         struct node *n = mk(r, operators[i].kind, r->at.off);
-        if (++chained > EXPRESSION_DEPTH_MAX * 5) {
+        if (++chained > EXPRESSION_CHAIN_MAX) {
             return failed(r,
                           err_set(r->em, ERR_ILLEGAL_ARGUMENT,
                                   "Scripts may have no more than %d operators in a row",
-                                  EXPRESSION_DEPTH_MAX * 5),
+                                  EXPRESSION_CHAIN_MAX),
                           r->at.off);
         }
         advance(r);

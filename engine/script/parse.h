@@ -6,8 +6,9 @@
 
 #include "engine/script/ast.h"
 
-#define DEPTH_MAX 150  /* nesting of expressions and blocks */
-#define CHAIN_MAX 1000 /* operators, or members, in a row */
+#define DEPTH_MAX  150                     /* nesting of expressions and blocks */
+#define CHAIN_MAX  1000                    /* operators, or members, in a row */
+#define HEIGHT_MAX (CHAIN_MAX + DEPTH_MAX) /* of the tree: rows within rows */
 
 struct parser {
     struct arena *a;

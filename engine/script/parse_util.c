@@ -106,6 +106,13 @@ struct node *p_mk(struct parser *p, enum node_kind kind, uint32_t off)
     return n;
 }
 
+static struct node *p_too_deep(struct parser *p, int levels)
+{
+    enum err e =
+        err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Scripts may be no deeper nested than %d levels", levels);
+    return p_refused(p, e, p_peek(p, 0)->off);
+}
+
 /* Adds a kid (which may be NULL on purpose); returns n, or NULL after an error. */
 struct node *p_kid(struct parser *p, struct node *n, struct node *k)
 {
@@ -118,15 +125,14 @@ struct node *p_kid(struct parser *p, struct node *n, struct node *k)
     }
     n->kids = grown;
     n->kids[n->n++] = k;
-    return n;
+    n->height = node_height(n, k);
+    return n->height > HEIGHT_MAX ? p_too_deep(p, HEIGHT_MAX) : n;
 }
 
 bool p_enter(struct parser *p)
 {
     if (p->e == ERR_OK && ++p->depth > DEPTH_MAX) {
-        enum err e =
-            err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Scripts may be no deeper nested than %d levels", DEPTH_MAX);
-        (void)p_refused(p, e, p_peek(p, 0)->off);
+        (void)p_too_deep(p, DEPTH_MAX);
     }
     return p->e == ERR_OK;
 }

@@ -779,6 +779,37 @@ START_TEST(errors)
 }
 END_TEST
 
+/* Rows of operators within rows make a tree as high as all of them together. */
+START_TEST(rows_within_rows)
+{
+    static const char *const more[] = {"|1",   "+1",  "&&1",   "||1", "<1",
+                                       "?1:1", "==1", ".a(1)", "[0]", " instanceof def"};
+    static const char *const langs[] = {"painless", "expression"};
+    enum { LEVELS = 40, ROW = 280, BYTES = 65000 };
+    char *text = malloc(2 * BYTES);
+    for (size_t i = 0; i < ARRAY_LEN(more); i++) {
+        for (size_t l = 0; l < ARRAY_LEN(langs); l++) {
+            size_t n = 0, row = MIN_OF((size_t)ROW, BYTES / LEVELS / strlen(more[i]));
+            memset(text, '(', LEVELS);
+            n += LEVELS;
+            text[n++] = '1';
+            for (size_t level = 0; level < LEVELS; level++) {
+                for (size_t k = 0; k < row; k++) {
+                    n += (size_t)sprintf(text + n, "%s", more[i]);
+                }
+                text[n++] = ')';
+            }
+            struct script *s = NULL;
+            struct errmsg em = {0};
+            ck_assert_msg(script_compile(&s, str_mk(text, n), str_of(langs[l]), SCRIPT_FIELD, &em)
+                              == ERR_SCRIPT,
+                          "%s", more[i]);
+        }
+    }
+    free(text);
+}
+END_TEST
+
 /* Nothing runs for ever, recurses through the stack, or eats the machine. */
 START_TEST(limits)
 {
@@ -958,6 +989,7 @@ int main(void)
     tcase_add_test(t, numbers);
     tcase_add_test(t, updates);
     tcase_add_test(t, errors);
+    tcase_add_test(t, rows_within_rows);
     tcase_add_test(t, limits);
     tcase_add_test(t, rates);
     tcase_add_test(t, regexes_may_be_refused);
