@@ -10,88 +10,143 @@
 #include "common/base/rounding.h"
 #include "engine/aggs/aggs.h"
 
-enum agg_kind {
-    AGG_ROOT,
-    /* one bucket */
-    AGG_FILTER,
-    AGG_MISSING,
-    AGG_GLOBAL,
-    AGG_NESTED,
-    AGG_REVERSE_NESTED,
-    AGG_SAMPLER,
-    AGG_DIVERSIFIED,
-    /* many buckets */
-    AGG_TERMS,
-    AGG_RARE_TERMS,
-    AGG_SIGNIFICANT_TERMS,
-    AGG_HISTOGRAM,
-    AGG_DATE_HISTOGRAM,
-    AGG_AUTO_DATE_HISTOGRAM,
-    AGG_RANGE,
-    AGG_DATE_RANGE,
-    AGG_IP_RANGE,
-    AGG_GEO_DISTANCE,
-    AGG_GEOHASH_GRID,
-    AGG_GEOTILE_GRID,
-    AGG_FILTERS,
-    AGG_ADJACENCY,
-    AGG_COMPOSITE,
-    /* metrics */
-    AGG_AVG,
-    AGG_SUM,
-    AGG_MIN,
-    AGG_MAX,
-    AGG_STATS,
-    AGG_EXTENDED_STATS,
-    AGG_VALUE_COUNT,
-    AGG_CARDINALITY,
-    AGG_PERCENTILES,
-    AGG_PERCENTILE_RANKS,
-    AGG_MAD,
-    AGG_WEIGHTED_AVG,
-    AGG_GEO_BOUNDS,
-    AGG_GEO_CENTROID,
-    AGG_TOP_HITS,
-    /* pipelines over the buckets of a sibling */
-    AGG_AVG_BUCKET,
-    AGG_SUM_BUCKET,
-    AGG_MIN_BUCKET,
-    AGG_MAX_BUCKET,
-    AGG_STATS_BUCKET,
-    AGG_EXTENDED_STATS_BUCKET,
-    AGG_PERCENTILES_BUCKET,
-    /* pipelines over the buckets they are in */
-    AGG_DERIVATIVE,
-    AGG_CUMULATIVE_SUM,
-    AGG_MOVING_FN,
-    AGG_MOVING_AVG,
-    AGG_SERIAL_DIFF,
-    AGG_BUCKET_SCRIPT,
-    AGG_BUCKET_SELECTOR,
-    AGG_BUCKET_SORT,
-    AGG_KINDS
-};
-
 struct agg;
 struct agg_parse;
 
 enum agg_class { CLASS_SINGLE, CLASS_MULTI, CLASS_METRIC, CLASS_SIBLING, CLASS_PARENT };
+/* What an order by this metric may name: nothing, one of its names, one of its numbers. */
+enum agg_names { NAMES_NONE, NAMES_TEXTS, NAMES_NUMBERS };
 
+struct agg_bucket;
+struct agg_result;
+struct agg_run;
+struct collector;
+struct gathered;
+struct reduce;
+struct result_reading;
+
+/* A type of aggregations, whole: its row stands in a file of its family. What may be NULL says so. */
 struct agg_type {
     const char *name;
-    enum agg_kind kind;
     enum agg_class class;
     /* Takes the definition apart: `body` is the object behind the type's name. */
     enum err (*parse)(struct agg_parse *p, struct agg *a, const struct json *body);
+    /* Makes what gathers it on a shard. NULL: pipelines. */
+    enum err (*collector)(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
+
+    /* Elasticsearch's classes, as its errors name them: the builder (NULL where none is named), the factory of those with
+     * buckets, results by form (texts, whole numbers, others, unmapped; the first where the rest is NULL; none: numbers). */
+    const char *builder, *factory, *results[4];
+    /* What typed_keys shows, by form as above; NULL: the name. */
+    const char *typed[4];
+    const char *(*typed_of)(const struct agg *a); /* ... where the parameters decide; NULL: they do not */
+
+    /* Properties of definitions. NULL: no. */
+    bool top_only; /* global: collects whatever the query finds */
+    bool (*every_document)(const struct agg *a);
+    bool (*wants_scores)(const struct agg *a);
+    /* Buckets in the order of numbers, which pipelines in sequence need: whether without gaps. NULL: none such. */
+    bool (*gapless)(const struct agg *a);
+    bool key_no_number; /* dates and cells */
+    enum agg_names names;
+
+    /* The bytes that its results have beside the form and the shape: of all the buckets, and of one after its document
+     * count (NULL: nothing, and its key). Metrics: the first two. Pipelines: none. */
+    void (*put)(struct buf *b, const struct agg_result *r);
+    enum err (*get)(const struct result_reading *d, struct agg_result *r);
+    void (*put_bucket)(struct buf *b, const struct agg *a, const struct agg_bucket *k);
+    enum err (*get_bucket)(const struct result_reading *d, const struct agg *a, struct agg_bucket *k);
+    bool any_keys; /* keys of buckets are not all of the result's form */
+
+    /* One result out of those of n shards. NULL: pipelines. */
+    enum err (*reduce)(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                       struct agg_result *out);
+
+    /* Prints a result of one that has no buckets, or what stands before the list of them (then it may be NULL). */
+    void (*print)(const struct agg_result *r, struct jsonw *w);
+    /* Many buckets: one's members before and after its document count; after all of them. The last two may be NULL. */
+    void (*print_bucket)(const struct agg_result *r, const struct agg_bucket *b, bool keyed, struct jsonw *w);
+    void (*print_counts)(const struct agg_result *r, const struct agg_bucket *b, struct jsonw *w);
+    void (*print_after)(const struct agg_result *r, struct jsonw *w);
+    bool (*keyed)(const struct agg *a); /* NULL: never */
+
+    /* The single value; NULL: there are none or several. */
+    double (*number)(const struct agg_result *r);
+    /* Others by name (key.p may be NULL only for pipelines). NULL: there are none. */
+    enum err (*value)(const struct agg_result *r, struct str key, double *out, struct errmsg *em);
+
+    /* Pipelines: checks it against the aggregation around it. Then one of two: the result over the buckets of `of`; or
+     * what becomes of the values of a sibling's buckets (NULL: stats alone). */
+    enum err (*validate)(struct agg_parse *p, const struct agg *level, const struct agg *a);
+    enum err (*run)(struct reduce *r, const struct agg *p, struct agg_result *of);
+    enum err (*finish)(struct reduce *r, const struct agg *p, const struct agg_result *of, struct gathered *g,
+                       struct agg_result *out);
 };
+
+/* The only list of them, in Elasticsearch's order. */
+#define AGG_TYPES(X)             \
+    X(filter)                    \
+    X(missing)                   \
+    X(global)                    \
+    X(nested)                    \
+    X(reverse_nested)            \
+    X(sampler)                   \
+    X(diversified_sampler)       \
+    X(terms)                     \
+    X(rare_terms)                \
+    X(significant_terms)         \
+    X(histogram)                 \
+    X(date_histogram)            \
+    X(auto_date_histogram)       \
+    X(range)                     \
+    X(date_range)                \
+    X(ip_range)                  \
+    X(geo_distance)              \
+    X(geohash_grid)              \
+    X(geotile_grid)              \
+    X(filters)                   \
+    X(adjacency_matrix)          \
+    X(composite)                 \
+    X(avg)                       \
+    X(sum)                       \
+    X(min)                       \
+    X(max)                       \
+    X(stats)                     \
+    X(extended_stats)            \
+    X(value_count)               \
+    X(cardinality)               \
+    X(percentiles)               \
+    X(percentile_ranks)          \
+    X(median_absolute_deviation) \
+    X(weighted_avg)              \
+    X(geo_bounds)                \
+    X(geo_centroid)              \
+    X(top_hits)                  \
+    X(avg_bucket)                \
+    X(sum_bucket)                \
+    X(min_bucket)                \
+    X(max_bucket)                \
+    X(stats_bucket)              \
+    X(extended_stats_bucket)     \
+    X(percentiles_bucket)        \
+    X(derivative)                \
+    X(cumulative_sum)            \
+    X(moving_fn)                 \
+    X(moving_avg)                \
+    X(serial_diff)               \
+    X(bucket_script)             \
+    X(bucket_selector)           \
+    X(bucket_sort)
+
+#define AGG_TYPE_ROW(name) extern const struct agg_type agg_##name;
+AGG_TYPES(AGG_TYPE_ROW)
+#undef AGG_TYPE_ROW
+extern const struct agg_type agg_type_root;
+extern const struct agg_type *const agg_types[]; /* NULL-terminated */
+
 const struct agg_type *agg_type_find(struct str name);
 /* Elasticsearch has it; whether we do, agg_type_find() tells. */
 bool agg_type_known(struct str name);
-/* Elasticsearch's class of an aggregation that does not make several buckets, as its errors name it. */
-const char *agg_java_class(enum agg_kind kind);
-/* ... and of what makes an aggregation with buckets. */
-const char *agg_java_factory(enum agg_kind kind);
-extern const struct agg_type agg_type_root;
 /* Names of all types, NULL-terminated, for suggestions. */
 extern const char *const agg_type_names[];
 
@@ -467,6 +522,8 @@ enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body)
 /* The model of moving_avg and its settings, read when the rest is. ERR_PARSING. */
 enum err moving_model_parse(struct agg_parse *p, struct agg *a, const struct json *body);
 
+/* The script names the score. */
+bool script_wants_score(const struct json *script);
 /* Checks pipelines against the aggregations around them and puts them in order. ERR_ACTION_VALIDATION. */
 enum err agg_validate(struct agg_parse *p, struct agg *root);
 

@@ -147,36 +147,16 @@ static enum err parse_level(struct agg_parse *p, struct agg *parent, const struc
 }
 
 /* Scripts may ask for _score: whether they do shows when they are compiled, so their text decides here. */
-static bool script_wants_score(const struct json *script)
+bool script_wants_score(const struct json *script)
 {
     const struct json *source = json_is(script, JSON_OBJECT) ? json_get(script, "source") : script;
     return source != NULL && str_find_str(json_text(source), STR("_score")) != SIZE_MAX;
 }
 
-static bool hits_want_scores(const struct search_source *s)
-{
-    if (s == NULL || s->n_sort == 0 || s->track_scores) {
-        return true;
-    }
-    for (uint32_t i = 0; i < s->n_sort; i++) {
-        if (s->sort[i].kind == SORT_SCORE
-            || (s->sort[i].kind == SORT_SCRIPT && script_wants_score(s->sort[i].script))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool wants_scores(const struct agg *a)
 {
-    switch (a->type->kind) {
-    case AGG_TOP_HITS:
-        return hits_want_scores(a->top_hits.source);
-    case AGG_SAMPLER:
-    case AGG_DIVERSIFIED:
+    if (a->type->wants_scores != NULL && a->type->wants_scores(a)) {
         return true;
-    default:
-        break;
     }
     if (a->vs.script != NULL && script_wants_score(a->vs.script)) {
         return true;
@@ -212,7 +192,7 @@ bool aggs_visit_all(const struct agg_spec *spec)
 {
     for (uint32_t i = 0; i < spec->root.n_subs; i++) {
         const struct agg *a = spec->root.subs[i];
-        if (a->type->kind == AGG_GLOBAL || (a->type->kind == AGG_TERMS && a->terms.min_doc_count == 0)) {
+        if (a->type->every_document != NULL && a->type->every_document(a)) {
             return true;
         }
     }

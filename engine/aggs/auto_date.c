@@ -219,7 +219,7 @@ static enum err check_buckets(const struct agg *a, struct errmsg *em)
 
 static bool has_one_bucket(const struct agg *a)
 {
-    for (; a != NULL && a->type->kind != AGG_ROOT; a = a->parent) {
+    for (; a != NULL && a->type != &agg_type_root; a = a->parent) {
         if (a->type->class != CLASS_SINGLE) {
             return false;
         }

@@ -45,50 +45,9 @@ bool run_reserve(struct agg_run *r, void *array, uint32_t *cap, uint64_t n, size
 
 /* ---- the tree ---------------------------------------------------------------------------------------------------- */
 
-static enum err (*const makers[AGG_KINDS])(struct collector **out, struct agg_run *r, const struct agg *a,
-                                           struct errmsg *em) = {
-    [AGG_FILTER] = filters_new,
-    [AGG_MISSING] = missing_new,
-    [AGG_GLOBAL] = global_new,
-    [AGG_NESTED] = nested_new,
-    [AGG_REVERSE_NESTED] = nested_new,
-    [AGG_SAMPLER] = sampler_new,
-    [AGG_DIVERSIFIED] = sampler_new,
-    [AGG_TERMS] = terms_new,
-    [AGG_RARE_TERMS] = terms_new,
-    [AGG_SIGNIFICANT_TERMS] = terms_new,
-    [AGG_HISTOGRAM] = histogram_new,
-    [AGG_DATE_HISTOGRAM] = date_histogram_new,
-    [AGG_AUTO_DATE_HISTOGRAM] = auto_date_new,
-    [AGG_RANGE] = range_new,
-    [AGG_DATE_RANGE] = range_new,
-    [AGG_IP_RANGE] = range_new,
-    [AGG_GEO_DISTANCE] = range_new,
-    [AGG_GEOHASH_GRID] = grid_new,
-    [AGG_GEOTILE_GRID] = grid_new,
-    [AGG_FILTERS] = filters_new,
-    [AGG_ADJACENCY] = filters_new,
-    [AGG_COMPOSITE] = composite_new,
-    [AGG_AVG] = metric_new,
-    [AGG_SUM] = metric_new,
-    [AGG_MIN] = metric_new,
-    [AGG_MAX] = metric_new,
-    [AGG_STATS] = metric_new,
-    [AGG_EXTENDED_STATS] = metric_new,
-    [AGG_VALUE_COUNT] = metric_new,
-    [AGG_CARDINALITY] = cardinality_new,
-    [AGG_PERCENTILES] = percentiles_new,
-    [AGG_PERCENTILE_RANKS] = percentiles_new,
-    [AGG_MAD] = percentiles_new,
-    [AGG_WEIGHTED_AVG] = weighted_new,
-    [AGG_GEO_BOUNDS] = geo_metric_new,
-    [AGG_GEO_CENTROID] = geo_metric_new,
-    [AGG_TOP_HITS] = top_hits_new,
-};
-
 static enum err check_global(const struct agg *a, struct errmsg *em)
 {
-    if (a->parent->type->kind != AGG_ROOT && a->type->kind == AGG_GLOBAL) {
+    if (a->parent->type != &agg_type_root && a->type->top_only) {
         return err_set(em, ERR_AGG_EXECUTION,
                        "Aggregation [%.*s] cannot have a global sub-aggregation [%.*s]. Global aggregations "
                        "can only be defined as "
@@ -100,7 +59,7 @@ static enum err check_global(const struct agg *a, struct errmsg *em)
 
 enum err collector_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
-    enum err e = makers[a->type->kind](out, r, a, em);
+    enum err e = a->type->collector(out, r, a, em);
     if (e == ERR_OK && r->failed != ERR_OK) {
         *em = r->em;
         e = r->failed;
@@ -424,7 +383,7 @@ static bool known_value(const struct agg *a, struct str key)
 {
     struct agg_result probe = {.agg = a};
     double d;
-    if (a->type->kind == AGG_PERCENTILES || a->type->kind == AGG_PERCENTILE_RANKS) {
+    if (a->type->names == NAMES_NUMBERS) {
         bool known = false;
         for (uint32_t i = 0; num_parse_double(key, &d) && i < a->percentiles.n; i++) {
             known |= a->percentiles.v[i] == d;
@@ -437,19 +396,17 @@ static bool known_value(const struct agg *a, struct str key)
 /* The end of a path must give one number. */
 static enum err check_end(const struct agg_order *o, const struct agg *a, struct str key, struct errmsg *em)
 {
-    enum agg_kind k = a->type->kind;
     if (a->type->class == CLASS_SINGLE) {
         return key.p == NULL || str_is(key, "doc_count")
                    ? ERR_OK
                    : drop_key(o, a, "bucket aggregation", "doc_count", " or \"key\".", em);
     }
-    if (metric_is_single(k)) {
+    if (a->type->number != NULL) {
         return key.p == NULL || str_is(key, "value")
                    ? ERR_OK
                    : drop_key(o, a, "value metrics aggregation", "value", "", em);
     }
-    bool ranks = k == AGG_PERCENTILES || k == AGG_PERCENTILE_RANKS;
-    if (!ranks && k != AGG_STATS && k != AGG_EXTENDED_STATS) {
+    if (a->type->names == NAMES_NONE) {
         return bad_path(o, em, NOT_SINGLE);
     }
     if (key.p == NULL) {
@@ -457,7 +414,7 @@ static enum err check_end(const struct agg_order *o, const struct agg *a, struct
             o, em, "When ordering on a multi-value metrics aggregation a metric name must be specified.");
     }
     double d;
-    if (ranks && !num_parse_double(key, &d)) {
+    if (a->type->names == NAMES_NUMBERS && !num_parse_double(key, &d)) {
         err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(key));
         return err_wrap(em, ERR_AGG_EXECUTION,
                         "Invalid aggregation order path [%.*s]. For input string: \"%.*s\"",

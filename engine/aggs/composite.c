@@ -588,13 +588,13 @@ static enum err bind_source(struct composite *m, struct source *s, const struct 
 static enum err check_place(const struct agg *a, struct errmsg *em)
 {
     const struct agg *parent = a->parent;
-    while (parent->type->kind == AGG_NESTED) {
+    while (parent->type == &agg_nested) {
         parent = parent->parent;
     }
-    if (parent->type->kind != AGG_ROOT) {
+    if (parent->type != &agg_type_root) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "[composite] aggregation cannot be used with a parent aggregation of type: [%s]",
-                       agg_java_factory(parent->type->kind));
+                       parent->type->factory);
     }
     return ERR_OK;
 }

@@ -57,7 +57,7 @@ static bool asks_for_all(const struct agg_run *r, struct str path)
 bool composite_lead_once(const struct agg_run *r, const struct agg *a, const struct field *f, bool from_start)
 {
     const struct composite_source *s = &a->composite.v[0];
-    if (a->parent->type->kind != AGG_ROOT || f == NULL || !f->index || s->vs.script != NULL || s->descending
+    if (a->parent->type != &agg_type_root || f == NULL || !f->index || s->vs.script != NULL || s->descending
         || (s->missing_bucket && from_start) || (s->kind != COMPOSITE_TERMS && s->kind != COMPOSITE_DATE)) {
         return false;
     }

@@ -1,4 +1,5 @@
 /* filter, filters, adjacency_matrix, missing, global. */
+#include "engine/aggs/agg_row.h"
 #include "engine/aggs/values.h"
 
 #include "common/base/stop.h"
@@ -46,7 +47,7 @@ static uint32_t pair_place(const struct filters *s, uint32_t i, uint32_t j)
 static void filters_collect(struct collector *c, const struct doc_run *d)
 {
     struct filters *s = (struct filters *)c;
-    enum agg_kind k = c->agg->type->kind;
+    const struct agg_type *k = c->agg->type;
     for (uint32_t at = 0; at < d->n && c->run->failed == ERR_OK && !stop_often(); at++) {
         uint32_t hits = 0;
         for (uint32_t i = 0; i < s->n; i++) {
@@ -55,10 +56,10 @@ static void filters_collect(struct collector *c, const struct doc_run *d)
                 take(s, d, at, i);
             }
         }
-        if (hits == 0 && k == AGG_FILTERS && c->agg->filters.other) {
+        if (hits == 0 && k == &agg_filters && c->agg->filters.other) {
             take(s, d, at, s->n);
         }
-        for (uint32_t i = 0; k == AGG_ADJACENCY && i < hits && !stop_often(); i++) {
+        for (uint32_t i = 0; k == &agg_adjacency_matrix && i < hits && !stop_often(); i++) {
             for (uint32_t j = i + 1; j < hits; j++) {
                 take(s, d, at, pair_place(s, s->hit[i], s->hit[j]));
             }
@@ -70,9 +71,9 @@ static void filters_collect(struct collector *c, const struct doc_run *d)
 static enum err place_key(const struct filters *s, uint32_t place, struct agg_key *out, struct errmsg *em)
 {
     const struct filters_params *p = &s->c.agg->filters;
-    enum agg_kind k = s->c.agg->type->kind;
+    const struct agg_type *k = s->c.agg->type;
     *out = (struct agg_key){.kind = KEY_NONE};
-    if (k == AGG_FILTER || (k == AGG_FILTERS && !p->keyed)) {
+    if (k == &agg_filter || (k == &agg_filters && !p->keyed)) {
         return ERR_OK;
     }
     out->kind = KEY_STR;
@@ -80,7 +81,7 @@ static enum err place_key(const struct filters *s, uint32_t place, struct agg_ke
         out->s = p->v[place].name;
         return ERR_OK;
     }
-    if (k == AGG_FILTERS) {
+    if (k == &agg_filters) {
         out->s = p->other_key;
         return ERR_OK;
     }
@@ -98,9 +99,9 @@ static enum err place_key(const struct filters *s, uint32_t place, struct agg_ke
 static enum err filters_build(struct collector *c, uint32_t owner, struct agg_result *out, struct errmsg *em)
 {
     struct filters *s = (struct filters *)c;
-    enum agg_kind k = c->agg->type->kind;
+    const struct agg_type *k = c->agg->type;
     out->agg = c->agg;
-    out->form = k == AGG_FILTER || (k == AGG_FILTERS && !c->agg->filters.keyed) ? RESULT_PLAIN : RESULT_STR;
+    out->form = k == &agg_filter || (k == &agg_filters && !c->agg->filters.keyed) ? RESULT_PLAIN : RESULT_STR;
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, s->buckets);
     if (out->buckets == NULL) {
         return err_no_memory(em);
@@ -110,7 +111,7 @@ static enum err filters_build(struct collector *c, uint32_t owner, struct agg_re
         uint32_t bucket = met ? owner * s->buckets + i : NO_BUCKET;
         struct agg_bucket *b = &out->buckets[out->n];
         b->doc_count = met ? s->counts[bucket] : 0;
-        if (k == AGG_ADJACENCY && b->doc_count == 0) {
+        if (k == &agg_adjacency_matrix && b->doc_count == 0) {
             continue;
         }
         out->n++;
@@ -160,7 +161,7 @@ enum err filters_new(struct collector **out, struct agg_run *r, const struct agg
     int64_t most = FILTERS_MAX;
     enum err e =
         settings_i64(r->cx->shard->index_settings, "max_adjacency_matrix_filters", FILTERS_MAX, &most, em);
-    if (e == ERR_OK && a->type->kind == AGG_ADJACENCY && s->n > most) {
+    if (e == ERR_OK && a->type == &agg_adjacency_matrix && s->n > most) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Number of filters is too large, must be less than or equal to: [%lld] but was [%u]."
                        "This limit can be set by "
@@ -168,7 +169,7 @@ enum err filters_new(struct collector **out, struct agg_run *r, const struct agg
                        (long long)most, s->n);
     }
     s->buckets =
-        a->type->kind == AGG_ADJACENCY ? s->n + s->n * (s->n - 1) / 2 : s->n + (a->filters.other ? 1 : 0);
+        a->type == &agg_adjacency_matrix ? s->n + s->n * (s->n - 1) / 2 : s->n + (a->filters.other ? 1 : 0);
     s->f = ARENA_ARRAY(r->arena, struct filter_bits, s->n);
     s->hit = ARENA_ARRAY(r->arena, uint32_t, s->n);
     e = e == ERR_OK && (s->f == NULL || s->hit == NULL) ? err_no_memory(em) : e;
@@ -260,3 +261,83 @@ enum err global_new(struct collector **out, struct agg_run *r, const struct agg 
     struct single *s = NULL;
     return single_new(out, &s, &global_ops, r, a, em);
 }
+
+/* ---- printing, rows ---- */
+
+static bool filters_keyed(const struct agg *a)
+{
+    return a->filters.keyed;
+}
+
+static void filters_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
+                                 struct jsonw *w)
+{
+    (void)r; /* a name stands before the bucket; without names there are none */
+    (void)b;
+    (void)keyed;
+    (void)w;
+}
+
+static bool global_every_document(const struct agg *a)
+{
+    (void)a;
+    return true;
+}
+
+const struct agg_type agg_filter = {
+    .name = "filter",
+    .class = CLASS_SINGLE,
+    .parse = parse_filter,
+    .collector = filters_new,
+    .builder = "bucket.filter.FilterAggregationBuilder",
+    .factory = "FilterAggregatorFactory",
+    .results = {"InternalFilter"},
+    .reduce = reduce_by_place,
+};
+
+const struct agg_type agg_missing = {
+    .name = "missing",
+    .class = CLASS_SINGLE,
+    .parse = parse_missing,
+    .collector = missing_new,
+    .builder = "bucket.missing.MissingAggregationBuilder",
+    .factory = "MissingAggregatorFactory",
+    .results = {"InternalMissing"},
+    .reduce = reduce_by_place,
+};
+
+const struct agg_type agg_global = {
+    .name = "global",
+    .class = CLASS_SINGLE,
+    .parse = parse_global,
+    .collector = global_new,
+    .builder = "bucket.global.GlobalAggregationBuilder",
+    .factory = "GlobalAggregatorFactory",
+    .results = {"InternalGlobal"},
+    .reduce = reduce_by_place,
+    .top_only = true,
+    .every_document = global_every_document,
+};
+
+const struct agg_type agg_filters = {
+    .name = "filters",
+    .class = CLASS_MULTI,
+    .parse = parse_filters,
+    .collector = filters_new,
+    .factory = "FiltersAggregatorFactory",
+    .results = {"InternalFilters"},
+    .reduce = reduce_by_place,
+    .print_bucket = filters_print_bucket,
+    .keyed = filters_keyed,
+};
+
+const struct agg_type agg_adjacency_matrix = {
+    .name = "adjacency_matrix",
+    .class = CLASS_MULTI,
+    .parse = parse_adjacency,
+    .collector = filters_new,
+    .factory = "AdjacencyMatrixAggregatorFactory",
+    .results = {"InternalAdjacencyMatrix"},
+    .reduce = reduce_keys,
+    .print_bucket = print_keyed_head,
+};

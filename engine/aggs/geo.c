@@ -1,5 +1,6 @@
 /* geo_bounds, geo_centroid, geohash_grid, geotile_grid. */
 #include "common/base/sort_items.h"
+#include "engine/aggs/agg_row.h"
 #include "engine/aggs/values.h"
 
 #include <math.h>
@@ -33,7 +34,7 @@ static struct geo_acc *acc_of(struct geo_metric *g, uint32_t bucket)
         return NULL;
     }
     for (; g->n <= bucket; g->n++) {
-        g->acc[g->n] = g->c.agg->type->kind == AGG_GEO_BOUNDS ? none : (struct geo_acc){0};
+        g->acc[g->n] = g->c.agg->type == &agg_geo_bounds ? none : (struct geo_acc){0};
     }
     return &g->acc[bucket];
 }
@@ -62,7 +63,7 @@ static void kahan(double *sum, double *error, double x)
 static void geo_collect(struct collector *c, const struct doc_run *d)
 {
     struct geo_metric *g = (struct geo_metric *)c;
-    bool bounds = c->agg->type->kind == AGG_GEO_BOUNDS;
+    bool bounds = c->agg->type == &agg_geo_bounds;
     for (uint32_t pos = 0; pos < d->n;) {
         uint32_t n = values_points(&g->v, d, &pos);
         for (uint32_t i = 0; i < n; i++) {
@@ -87,7 +88,7 @@ static enum err geo_build(struct collector *c, uint32_t bucket, struct agg_resul
     (void)em;
     out->agg = c->agg;
     out->form = g->v.none ? RESULT_UNMAPPED : RESULT_PLAIN;
-    bool bounds = c->agg->type->kind == AGG_GEO_BOUNDS;
+    bool bounds = c->agg->type == &agg_geo_bounds;
     if (bucket >= g->n) {
         return ERR_OK;
     }
@@ -200,7 +201,7 @@ static void grid_collect(struct collector *c, const struct doc_run *d)
 {
     struct grid *g = (struct grid *)c;
     const struct grid_params *q = &c->agg->grid;
-    bool hash = c->agg->type->kind == AGG_GEOHASH_GRID;
+    bool hash = c->agg->type == &agg_geohash_grid;
     for (uint32_t pos = 0; pos < d->n;) {
         uint32_t n = values_points(&g->v, d, &pos);
         int64_t *cells = &g->v.i[0]; /* written behind what is read: a point is larger than a cell */
@@ -276,7 +277,204 @@ enum err grid_new(struct collector **out, struct agg_run *r, const struct agg *a
     enum err e = collector_init(&g->c, &grid_ops, r, a, em);
     e = e == ERR_OK ? values_bind(&g->v, r, a, &a->vs, TAKES_GEO, SOURCE_GEO, em) : e;
     if (e == ERR_OK) {
-        g->v.shape->kind = a->type->kind == AGG_GEOHASH_GRID ? FORMAT_GEOHASH : FORMAT_GEOTILE;
+        g->v.shape->kind = a->type == &agg_geohash_grid ? FORMAT_GEOHASH : FORMAT_GEOTILE;
     }
     return e;
 }
+
+/* ---- merging, printing, rows ---- */
+
+static enum err reduce_grid(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                            struct agg_result *out)
+{
+    static const struct agg_order order[] = {{.by = ORDER_COUNT, .asc = false},
+                                             {.by = ORDER_KEY, .asc = false}};
+    static const struct agg_orders orders = {order, 2};
+    enum err e = reduce_by_key(r, a, in, n, &out->buckets, &out->n);
+    e = e == ERR_OK ? buckets_sort(r, a, &orders, out->buckets, out->n) : e;
+    out->n = (uint32_t)MIN_OF((int64_t)out->n, a->grid.size);
+    return e;
+}
+
+static enum err reduce_geo(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                           struct agg_result *out)
+{
+    (void)r;
+    static const bool largest[] = {true, false, false, true, false, true};
+    bool bounds = a->type == &agg_geo_bounds;
+    double sums[2] = {0, 0};
+    for (uint32_t i = 0; i < n; i++) {
+        for (size_t k = 0; bounds && in[i]->count > 0 && k < ARRAY_LEN(largest); k++) {
+            double x = in[i]->geo[k];
+            out->geo[k] = out->count == 0 ? x : largest[k] ? fmax(out->geo[k], x) : fmin(out->geo[k], x);
+        }
+        for (int k = 0; !bounds && k < 2; k++) {
+            sums[k] += in[i]->geo[k] * (double)in[i]->count;
+        }
+        out->count += in[i]->count;
+    }
+    for (int k = 0; !bounds && out->count > 0 && k < 2; k++) {
+        out->geo[k] = sums[k] / (double)out->count;
+    }
+    return ERR_OK;
+}
+
+struct geo_sides result_sides(const struct agg_result *r)
+{
+    double pos_left = r->geo[2], pos_right = r->geo[3], neg_left = r->geo[4], neg_right = r->geo[5];
+    struct geo_sides box = {r->geo[0], r->geo[1], neg_left, pos_right};
+    if (isinf(pos_left)) {
+        box.right = neg_right;
+    } else if (isinf(neg_left)) {
+        box.left = pos_left;
+    } else if (r->agg->geo_bounds.wrap && pos_right - neg_left > (180 - pos_left) - (-180 - neg_right)) {
+        box.left = pos_left; /* the box around the date line is narrower */
+        box.right = neg_right;
+    }
+    return box;
+}
+
+/* Parts of a centroid and sides of a box by their names; those of none are no numbers. */
+static bool geo_value(const struct agg_result *r, struct str key, double *out)
+{
+    bool centroid = r->agg->type == &agg_geo_centroid;
+    if (centroid && str_is(key, "count")) {
+        *out = (double)r->count;
+        return true;
+    }
+    struct geo_sides box = centroid ? (struct geo_sides){0, 0, 0, 0} : result_sides(r);
+    const struct {
+        const char *name;
+        bool of_centroid;
+        double v;
+    } parts[] = {{"lat", true, r->geo[0]},      {"lon", true, r->geo[1]},  {"top", false, box.top},
+                 {"bottom", false, box.bottom}, {"left", false, box.left}, {"right", false, box.right}};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (parts[i].of_centroid == centroid && str_is(key, parts[i].name)) {
+            *out = r->count > 0 ? parts[i].v : NAN;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_point(const char *name, double lat, double lon, struct jsonw *w)
+{
+    jw_k(w, name);
+    jw_obj(w);
+    jw_kdouble(w, "lat", lat);
+    jw_kdouble(w, "lon", lon);
+    jw_obj_end(w);
+}
+
+static void print_geo_bounds(const struct agg_result *r, struct jsonw *w)
+{
+    if (r->count == 0) {
+        return;
+    }
+    struct geo_sides box = result_sides(r);
+    jw_k(w, "bounds");
+    jw_obj(w);
+    print_point("top_left", box.top, box.left, w);
+    print_point("bottom_right", box.bottom, box.right, w);
+    jw_obj_end(w);
+}
+
+static void geo_put(struct buf *b, const struct agg_result *r)
+{
+    put_varint(b, (uint64_t)r->count);
+    for (size_t i = 0; i < ARRAY_LEN(r->geo); i++) {
+        put_f64(b, r->geo[i]);
+    }
+}
+
+static enum err geo_get(const struct result_reading *d, struct agg_result *r)
+{
+    r->count = get_size(d);
+    for (size_t i = 0; i < ARRAY_LEN(r->geo); i++) {
+        r->geo[i] = get_f64(d->in);
+    }
+    return ERR_OK;
+}
+
+static void print_centroid(const struct agg_result *r, struct jsonw *w)
+{
+    if (r->count > 0) {
+        print_point("location", r->geo[0], r->geo[1], w);
+    }
+    jw_ki64(w, "count", r->count);
+}
+
+static enum err geo_by_name(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
+{
+    if (geo_value(r, key, out)) {
+        return ERR_OK;
+    }
+    if (r->agg->type == &agg_geo_centroid && str_is(key, "value")) {
+        return err_set(em, ERR_AGG_EXECUTION,
+                       "buckets_path must reference either a number value or a single value numeric metric "
+                       "aggregation, got: [GeoPoint] at aggregation [%.*s]",
+                       STR_ARG(r->agg->name));
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Found unknown path element [%.*s] in [%.*s]", STR_ARG(key),
+                   STR_ARG(r->agg->name));
+}
+
+static void cell_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
+                              struct jsonw *w)
+{
+    (void)keyed;
+    print_key_text(r, b, w);
+}
+
+const struct agg_type agg_geohash_grid = {
+    .name = "geohash_grid",
+    .class = CLASS_MULTI,
+    .parse = parse_grid,
+    .collector = grid_new,
+    .factory = "GeoHashGridAggregatorFactory",
+    .results = {"InternalGeoHashGrid"},
+    .key_no_number = true,
+    .reduce = reduce_grid,
+    .print_bucket = cell_print_bucket,
+};
+
+const struct agg_type agg_geotile_grid = {
+    .name = "geotile_grid",
+    .class = CLASS_MULTI,
+    .parse = parse_grid,
+    .collector = grid_new,
+    .factory = "GeoTileGridAggregatorFactory",
+    .results = {"InternalGeoTileGrid"},
+    .key_no_number = true,
+    .reduce = reduce_grid,
+    .print_bucket = cell_print_bucket,
+};
+
+const struct agg_type agg_geo_bounds = {
+    .name = "geo_bounds",
+    .class = CLASS_METRIC,
+    .parse = parse_geo_bounds,
+    .collector = geo_metric_new,
+    .builder = "metrics.GeoBoundsAggregationBuilder",
+    .results = {"InternalGeoBounds"},
+    .put = geo_put,
+    .get = geo_get,
+    .reduce = reduce_geo,
+    .print = print_geo_bounds,
+    .value = geo_by_name,
+};
+
+const struct agg_type agg_geo_centroid = {
+    .name = "geo_centroid",
+    .class = CLASS_METRIC,
+    .parse = parse_metric,
+    .collector = geo_metric_new,
+    .builder = "metrics.GeoCentroidAggregationBuilder",
+    .results = {"InternalGeoCentroid"},
+    .put = geo_put,
+    .get = geo_get,
+    .reduce = reduce_geo,
+    .print = print_centroid,
+    .value = geo_by_name,
+};

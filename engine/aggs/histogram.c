@@ -305,7 +305,7 @@ static void prepare_boundaries(struct histogram *h)
     }
     prepare_cells(h);
     h->by_window =
-        h->v.nums.dense && !h->bounded && h->c.n_subs == 0 && h->c.agg->parent->type->kind == AGG_ROOT;
+        h->v.nums.dense && !h->bounded && h->c.n_subs == 0 && h->c.agg->parent->type == &agg_type_root;
 }
 
 /* Whole windows at a time: the plain count of a date column. */

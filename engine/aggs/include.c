@@ -76,7 +76,7 @@ static enum err bind_regex(struct include *x, const struct agg *a, const struct 
 {
     bool bytes = x->v->field != NULL && x->v->field->type == FT_BINARY;
     if (x->numeric || x->v->kind == SOURCE_IP || bytes) {
-        return err_set(em, a->type->kind == AGG_TERMS ? ERR_AGG_EXECUTION : ERR_ILLEGAL_ARGUMENT,
+        return err_set(em, a->type == &agg_terms ? ERR_AGG_EXECUTION : ERR_ILLEGAL_ARGUMENT,
                        "Aggregation [%.*s] cannot support regular expression style include/exclude settings "
                        "as they can only be applied "
                        "to string fields. Use an array of %svalues for include/exclude clauses%s",

@@ -83,7 +83,7 @@ static void sum_exactly(struct metric *m, const struct doc_run *d, uint32_t n)
 static void metric_collect(struct collector *c, const struct doc_run *d)
 {
     struct metric *m = (struct metric *)c;
-    bool squares = c->agg->type->kind == AGG_EXTENDED_STATS;
+    bool squares = c->agg->type == &agg_extended_stats;
     if (!begin_all(m, d)) {
         return;
     }
@@ -175,8 +175,8 @@ static double metric_order(struct collector *c, uint32_t bucket, struct str key)
     struct agg_result r = {.agg = c->agg};
     double out = NAN;
     load((const struct metric *)c, bucket, &r);
-    if (metric_is_single(c->agg->type->kind)) {
-        return metric_value(&r);
+    if (c->agg->type->number != NULL) {
+        return c->agg->type->number(&r);
     }
     return stats_value(&r, key, &out) ? out : NAN;
 }
@@ -194,12 +194,12 @@ enum err metric_new(struct collector **out, struct agg_run *r, const struct agg 
     if (m == NULL) {
         return err_no_memory(em);
     }
-    enum agg_kind k = a->type->kind;
+    const struct agg_type *k = a->type;
     *out = &m->c;
-    bool count = k == AGG_VALUE_COUNT;
-    const struct collector_ops *ops = count                          ? &count_ops
-                                      : k == AGG_MIN || k == AGG_MAX ? &minmax_ops
-                                                                     : &metric_ops;
+    bool count = k == &agg_value_count;
+    const struct collector_ops *ops = count                            ? &count_ops
+                                      : k == &agg_min || k == &agg_max ? &minmax_ops
+                                                                       : &metric_ops;
     enum err e = collector_init(&m->c, ops, r, a, em);
     if (e != ERR_OK) {
         return e;
@@ -303,7 +303,7 @@ static double weighted_order(struct collector *c, uint32_t bucket, struct str ke
     struct agg_result r = {.agg = c->agg};
     (void)key;
     weighted_build(c, bucket, &r, NULL);
-    return metric_value(&r);
+    return c->agg->type->number(&r);
 }
 
 static enum err weighted_number(const struct values *v, struct errmsg *em)

@@ -115,7 +115,7 @@ static struct agg_key next_key(const struct agg *a, struct agg_key k)
         return k;
     }
     struct rounding to = rounding_calendar(UNIT_DAY, NULL, 0);
-    if (a->type->kind == AGG_DATE_HISTOGRAM && date_rounding(&to, &a->date, a->vs.zone, NULL) == ERR_OK) {
+    if (a->type == &agg_date_histogram && date_rounding(&to, &a->date, a->vs.zone, NULL) == ERR_OK) {
         k.i = rounding_next(&to, k.i);
     }
     return k;

@@ -1,5 +1,6 @@
 /* nested and reverse_nested: from documents to those nested in them, and back. Nested documents stand before
  * their root. */
+#include "engine/aggs/agg_row.h"
 #include "engine/aggs/collect.h"
 
 #include "common/base/bits.h"
@@ -146,10 +147,10 @@ static const struct collector_ops nested_ops = {
 static struct str scope_of(const struct agg *a)
 {
     for (; a != NULL; a = a->parent) {
-        if (a->type->kind == AGG_NESTED) {
+        if (a->type == &agg_nested) {
             return a->nested.path;
         }
-        if (a->type->kind == AGG_REVERSE_NESTED) {
+        if (a->type == &agg_reverse_nested) {
             return a->nested.path.p != NULL ? a->nested.path : STR("");
         }
     }
@@ -159,7 +160,7 @@ static struct str scope_of(const struct agg *a)
 static bool inside_nested(const struct agg *a)
 {
     for (a = a->parent; a != NULL; a = a->parent) {
-        if (a->type->kind == AGG_NESTED) {
+        if (a->type == &agg_nested) {
             return true;
         }
     }
@@ -186,7 +187,7 @@ enum err nested_new(struct collector **out, struct agg_run *r, const struct agg 
         return err_no_memory(em);
     }
     *out = &s->c;
-    s->reverse = a->type->kind == AGG_REVERSE_NESTED;
+    s->reverse = a->type == &agg_reverse_nested;
     enum err e = collector_init(&s->c, &nested_ops, r, a, em);
     if (e == ERR_OK && s->reverse && !inside_nested(a)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
@@ -200,3 +201,25 @@ enum err nested_new(struct collector **out, struct agg_run *r, const struct agg 
     s->parent_path = !s->reverse ? scope_of(a->parent) : a->nested.path.p != NULL ? a->nested.path : STR("");
     return e;
 }
+
+const struct agg_type agg_nested = {
+    .name = "nested",
+    .class = CLASS_SINGLE,
+    .parse = parse_nested,
+    .collector = nested_new,
+    .builder = "bucket.nested.NestedAggregationBuilder",
+    .factory = "AggregatorFactory",
+    .results = {"InternalNested"},
+    .reduce = reduce_by_place,
+};
+
+const struct agg_type agg_reverse_nested = {
+    .name = "reverse_nested",
+    .class = CLASS_SINGLE,
+    .parse = parse_nested,
+    .collector = nested_new,
+    .builder = "bucket.nested.ReverseNestedAggregationBuilder",
+    .factory = "ReverseNestedAggregatorFactory",
+    .results = {"InternalReverseNested"},
+    .reduce = reduce_by_place,
+};

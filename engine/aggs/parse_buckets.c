@@ -246,7 +246,7 @@ static enum err geohash_length(struct agg_parse *p, struct str text, int64_t *ou
 
 static enum err grid_precision(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    bool hash = a->type->kind == AGG_GEOHASH_GRID;
+    bool hash = a->type == &agg_geohash_grid;
     int64_t n = 0;
     enum err e;
     if (v->type == JSON_STRING && !num_parse_i64(v->s, &n) && hash) {
@@ -312,7 +312,7 @@ static const struct agg_param grid_params[] = {{"precision", TK_INT, grid_precis
 enum err parse_grid(struct agg_parse *p, struct agg *a, const struct json *body)
 {
     a->grid = (struct grid_params){
-        .precision = a->type->kind == AGG_GEOHASH_GRID ? 5 : 7, .size = 10000, .shard_size = -1};
+        .precision = a->type == &agg_geohash_grid ? 5 : 7, .size = 10000, .shard_size = -1};
     enum err e = agg_params(p, a, body, a->type->name, grid_params, agg_field_params);
     return e == ERR_OK ? agg_need_field(p, &a->vs) : e;
 }

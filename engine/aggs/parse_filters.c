@@ -155,7 +155,7 @@ enum err parse_nested(struct agg_parse *p, struct agg *a, const struct json *bod
         }
         a->nested.path = m->value.s;
     }
-    if (a->nested.path.p == NULL && a->type->kind == AGG_NESTED) {
+    if (a->nested.path.p == NULL && a->type == &agg_nested) {
         return jr_fail(p->text, body->end - 1, p->em, "Missing [path] field for nested aggregation [%.*s]",
                        STR_ARG(a->name));
     }

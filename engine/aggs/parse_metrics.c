@@ -175,7 +175,7 @@ static enum err pct_finish(struct agg_parse *p, struct agg *a, bool given)
 {
     static const double defaults[] = {1, 5, 25, 50, 75, 95, 99};
     struct percentiles_params *q = &a->percentiles;
-    bool ranks = a->type->kind == AGG_PERCENTILE_RANKS;
+    bool ranks = a->type == &agg_percentile_ranks;
     if (!given && ranks) {
         err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[values] must not be null: [%.*s]", STR_ARG(a->name));
         return pct_refuse(p, a);
@@ -212,7 +212,7 @@ static enum err pct_finish(struct agg_parse *p, struct agg *a, bool given)
 enum err parse_percentiles(struct agg_parse *p, struct agg *a, const struct json *body)
 {
     a->percentiles = (struct percentiles_params){.keyed = true, .compression = 100, .digits = 3};
-    bool mad = a->type->kind == AGG_MAD, ranks = a->type->kind == AGG_PERCENTILE_RANKS;
+    bool mad = a->type == &agg_median_absolute_deviation, ranks = a->type == &agg_percentile_ranks;
     if (mad) {
         a->percentiles.compression = 1000;
     }

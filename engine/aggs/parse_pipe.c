@@ -1,6 +1,7 @@
 /* Definitions of pipeline aggregations. Some have Elasticsearch's newer, declared parsers, the rest read
  * token by token: their refusals differ. */
 #include "engine/aggs/agg_int.h"
+#include "engine/aggs/pipeline.h"
 
 #include "common/base/jsonr.h"
 #include "engine/mapping/java.h"
@@ -8,31 +9,27 @@
 
 #include <math.h>
 
-static bool declared(enum agg_kind k)
+static bool declared(const struct agg_type *k)
 {
-    return k == AGG_CUMULATIVE_SUM || k == AGG_MOVING_FN || k == AGG_BUCKET_SCRIPT || k == AGG_BUCKET_SORT;
+    return k == &agg_cumulative_sum || k == &agg_moving_fn || k == &agg_bucket_script
+           || k == &agg_bucket_sort;
 }
 
 /* Which pipelines take how many paths is looked at late in Elasticsearch; what an empty list leads to there. */
 static enum err check_paths(struct agg_parse *p, const struct agg *a)
 {
-    bool one = a->type->kind == AGG_CUMULATIVE_SUM;
+    bool one = a->type == &agg_cumulative_sum;
     if (a->pipe.n == 1 || (a->pipe.n > 1 && !one)) {
         return ERR_OK;
     }
-    switch (a->type->kind) {
-    case AGG_BUCKET_SCRIPT:
-    case AGG_BUCKET_SELECTOR:
-    case AGG_BUCKET_SORT:
+    if (a->type->validate != check_sequential && a->type->class == CLASS_PARENT) {
         return ERR_OK;
-    case AGG_CUMULATIVE_SUM:
-        return err_set(
-            p->em, ERR_ACTION_VALIDATION,
-            "Validation Failed: 1: buckets_path must contain a single entry for aggregation [%.*s];",
-            STR_ARG(a->name));
-    default:
-        return err_set(p->em, ERR_ARRAY_BOUNDS, "Index 0 out of bounds for length 0");
     }
+    return one ? err_set(
+               p->em, ERR_ACTION_VALIDATION,
+               "Validation Failed: 1: buckets_path must contain a single entry for aggregation [%.*s];",
+               STR_ARG(a->name))
+               : err_set(p->em, ERR_ARRAY_BOUNDS, "Index 0 out of bounds for length 0");
 }
 
 /* "a>b", ["a>b", ...] or {"var":"a>b", ...}. Without names, scripts know the values as _value, or _value0,
@@ -44,7 +41,7 @@ static enum err set_paths(struct agg_parse *p, struct agg *a, const struct json 
     if (list == NULL) {
         return err_no_memory(p->em);
     }
-    bool selector = a->type->kind == AGG_BUCKET_SELECTOR && v->type == JSON_OBJECT;
+    bool selector = a->type == &agg_bucket_selector && v->type == JSON_OBJECT;
     for (uint32_t i = 0; i < n; i++) {
         const struct json *text = v->type == JSON_STRING  ? v
                                   : v->type == JSON_ARRAY ? &v->items[i]
@@ -182,8 +179,8 @@ static const struct agg_param sort_params[] = {{"sort", TK_OBJECT | TK_ARRAY, se
 /* What a declared parser must have been given. */
 static enum err all_given(struct agg_parse *p, const struct agg *a)
 {
-    bool script = a->type->kind != AGG_CUMULATIVE_SUM && a->pipe.script == NULL;
-    bool window = a->type->kind == AGG_MOVING_FN && a->pipe.window == INT32_MIN;
+    bool script = a->type != &agg_cumulative_sum && a->pipe.script == NULL;
+    bool window = a->type == &agg_moving_fn && a->pipe.window == INT32_MIN;
     const char *const names[] = {a->pipe.v == NULL ? "buckets_path" : NULL, script ? "script" : NULL,
                                  window ? "window" : NULL};
     struct str list = STR("");
@@ -215,11 +212,11 @@ static enum err moving_window(struct agg_parse *p, const struct json *body)
 
 static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    enum agg_kind k = a->type->kind;
-    const struct agg_param *table = k == AGG_CUMULATIVE_SUM  ? cumulative_params
-                                    : k == AGG_MOVING_FN     ? moving_fn_params
-                                    : k == AGG_BUCKET_SCRIPT ? script_params
-                                                             : sort_params;
+    const struct agg_type *k = a->type;
+    const struct agg_param *table = k == &agg_cumulative_sum  ? cumulative_params
+                                    : k == &agg_moving_fn     ? moving_fn_params
+                                    : k == &agg_bucket_script ? script_params
+                                                              : sort_params;
     a->pipe.window = INT32_MIN;
     enum err e = agg_params(p, a, body, a->type->name, table, NULL);
     if (a->pipe.refused) {
@@ -229,11 +226,11 @@ static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct 
     if (e != ERR_OK) {
         return e;
     }
-    e = k == AGG_BUCKET_SORT ? ERR_OK : all_given(p, a);
+    e = k == &agg_bucket_sort ? ERR_OK : all_given(p, a);
     if (e != ERR_OK) {
         return e;
     }
-    if (k == AGG_MOVING_FN && a->pipe.window <= 0) {
+    if (k == &agg_moving_fn && a->pipe.window <= 0) {
         return moving_window(p, body);
     }
     return check_paths(p, a);
@@ -242,24 +239,18 @@ static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct 
 /* ---- the older parsers --------------------------------------------------------------------------------- */
 
 /* Tokens that an older parser knows as values of some parameter: others it does not even look at. */
-static unsigned older_tokens(enum agg_kind k)
+static unsigned older_tokens(const struct agg_type *k)
 {
-    switch (k) {
-    case AGG_DERIVATIVE:
-        return TK_STRING | TK_ARRAY;
-    case AGG_SERIAL_DIFF:
-        return TK_STRING | TK_NUMBER | TK_ARRAY;
-    case AGG_BUCKET_SELECTOR:
-        return TK_STRING | TK_ARRAY | TK_OBJECT;
-    default:
-        return TK_STRING | TK_NUMBER | TK_ARRAY | TK_OBJECT | TK_BOOL;
-    }
+    return k == &agg_derivative        ? TK_STRING | TK_ARRAY
+           : k == &agg_serial_diff     ? TK_STRING | TK_NUMBER | TK_ARRAY
+           : k == &agg_bucket_selector ? TK_STRING | TK_ARRAY | TK_OBJECT
+                                       : TK_STRING | TK_NUMBER | TK_ARRAY | TK_OBJECT | TK_BOOL;
 }
 
 static enum err unexpected(struct agg_parse *p, const struct agg *a, const struct json_member *m)
 {
     const char *token = json_token_name(&m->value);
-    enum agg_kind k = a->type->kind;
+    const struct agg_type *k = a->type;
     if (a->type->class == CLASS_SIBLING) {
         return jr_fail(p->text, m->value.off, p->em, "Unexpected token %s [%.*s] in [%.*s]", token,
                        STR_ARG(m->key), STR_ARG(a->name));
@@ -333,22 +324,22 @@ static enum err moving_member(struct agg_parse *p, struct agg *a, const struct j
 
 static enum err special_member(struct agg_parse *p, struct agg *a, const struct json_member *m)
 {
-    enum agg_kind k = a->type->kind;
+    const struct agg_type *k = a->type;
     const struct json *v = &m->value;
-    if (k == AGG_PERCENTILES_BUCKET && str_is(m->key, "percents") && v->type == JSON_ARRAY) {
+    if (k == &agg_percentiles_bucket && str_is(m->key, "percents") && v->type == JSON_ARRAY) {
         return bucket_percents(p, a, v);
     }
-    if (k == AGG_PERCENTILES_BUCKET && str_is(m->key, "keyed") && v->type == JSON_BOOL) {
+    if (k == &agg_percentiles_bucket && str_is(m->key, "keyed") && v->type == JSON_BOOL) {
         a->pipe.keyed = v->b;
         return ERR_OK;
     }
-    if (k == AGG_EXTENDED_STATS_BUCKET && str_is(m->key, "sigma") && v->type == JSON_NUMBER) {
+    if (k == &agg_extended_stats_bucket && str_is(m->key, "sigma") && v->type == JSON_NUMBER) {
         a->pipe.sigma = json_double(v);
         return a->pipe.sigma >= 0
                    ? ERR_OK
                    : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "sigma must be a non-negative double");
     }
-    if (k == AGG_SERIAL_DIFF && str_is(m->key, "lag") && v->type == JSON_NUMBER) {
+    if (k == &agg_serial_diff && str_is(m->key, "lag") && v->type == JSON_NUMBER) {
         enum err e = jr_int(v, &a->pipe.lag, p->em);
         return e != ERR_OK || a->pipe.lag > 0
                    ? e
@@ -357,28 +348,28 @@ static enum err special_member(struct agg_parse *p, struct agg *a, const struct 
                        "Lag must be a positive, non-zero integer.  Value supplied was%d in [%.*s]: [lag].",
                        a->pipe.lag, STR_ARG(a->name));
     }
-    if (k == AGG_BUCKET_SELECTOR && str_is(m->key, "script")
+    if (k == &agg_bucket_selector && str_is(m->key, "script")
         && (v->type == JSON_STRING || v->type == JSON_OBJECT)) {
         return set_script(p, a, v);
     }
-    if (k == AGG_BUCKET_SELECTOR && str_is(m->key, "buckets_path") && v->type == JSON_OBJECT) {
+    if (k == &agg_bucket_selector && str_is(m->key, "buckets_path") && v->type == JSON_OBJECT) {
         return set_paths(p, a, v);
     }
-    return k == AGG_MOVING_AVG ? moving_member(p, a, m) : unexpected(p, a, m);
+    return k == &agg_moving_avg ? moving_member(p, a, m) : unexpected(p, a, m);
 }
 
 static bool derivative_unit(const struct agg *a, const struct json_member *m)
 {
-    return a->type->kind == AGG_DERIVATIVE && str_is(m->key, "unit") && m->value.type == JSON_STRING;
+    return a->type == &agg_derivative && str_is(m->key, "unit") && m->value.type == JSON_STRING;
 }
 
 static enum err path_missing(struct agg_parse *p, const struct agg *a, const struct json *body)
 {
-    enum agg_kind k = a->type->kind;
-    const char *what = k == AGG_DERIVATIVE || k == AGG_SERIAL_DIFF ? "derivative "
-                       : k == AGG_MOVING_AVG                       ? "movingAvg "
-                       : k == AGG_BUCKET_SELECTOR                  ? "bucket_selector "
-                                                                   : "";
+    const struct agg_type *k = a->type;
+    const char *what = k == &agg_derivative || k == &agg_serial_diff ? "derivative "
+                       : k == &agg_moving_avg                        ? "movingAvg "
+                       : k == &agg_bucket_selector                   ? "bucket_selector "
+                                                                     : "";
     return jr_fail(p->text, body->end - 1, p->em,
                    "Missing required field [buckets_path] for %saggregation [%.*s]", what, STR_ARG(a->name));
 }
@@ -389,7 +380,7 @@ static enum err parse_older(struct agg_parse *p, struct agg *a, const struct jso
         const struct json_member *m = &body->members[i];
         bool text = m->value.type == JSON_STRING;
         enum err e;
-        if (str_is(m->key, "format") && text && a->type->kind != AGG_BUCKET_SELECTOR) {
+        if (str_is(m->key, "format") && text && a->type != &agg_bucket_selector) {
             e = set_format(p, a, &m->value);
         } else if (str_is(m->key, "gap_policy") && text) {
             e = set_gap(p, a, &m->value);
@@ -407,13 +398,13 @@ static enum err parse_older(struct agg_parse *p, struct agg *a, const struct jso
     if (a->pipe.v == NULL) {
         return path_missing(p, a, body);
     }
-    if (a->type->kind == AGG_BUCKET_SELECTOR && a->pipe.script == NULL) {
+    if (a->type == &agg_bucket_selector && a->pipe.script == NULL) {
         return jr_fail(p->text, body->end - 1, p->em,
                        "Missing required field [script] for bucket_selector aggregation [%.*s]",
                        STR_ARG(a->name));
     }
     enum err e = check_paths(p, a);
-    return e == ERR_OK && a->type->kind == AGG_MOVING_AVG ? moving_model_parse(p, a, body) : e;
+    return e == ERR_OK && a->type == &agg_moving_avg ? moving_model_parse(p, a, body) : e;
 }
 
 enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body)
@@ -430,5 +421,5 @@ enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body)
                                    .beta = 0.1,
                                    .gamma = 0.3,
                                    .period = 1};
-    return declared(a->type->kind) ? parse_declared(p, a, body) : parse_older(p, a, body);
+    return declared(a->type) ? parse_declared(p, a, body) : parse_older(p, a, body);
 }

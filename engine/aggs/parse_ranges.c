@@ -114,19 +114,18 @@ static enum err bad_distance(struct agg_parse *p, const struct json *v)
 static enum err range_item(struct agg_parse *p, const struct agg *a, const struct json *v,
                            struct range_spec *r)
 {
-    switch (a->type->kind) {
-    case AGG_IP_RANGE:
+    if (a->type == &agg_ip_range) {
         return one_ip_range(p, v, r);
-    case AGG_GEO_DISTANCE:
-        return v->type == JSON_OBJECT ? one_distance(p, v, r) : bad_distance(p, v);
-    default:
-        return one_range(p, v, r);
     }
+    if (a->type == &agg_geo_distance) {
+        return v->type == JSON_OBJECT ? one_distance(p, v, r) : bad_distance(p, v);
+    }
+    return one_range(p, v, r);
 }
 
 static enum err range_list(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum agg_kind k = a->type->kind;
+    const struct agg_type *k = a->type;
     struct range_spec *list = ARENA_ARRAY(p->arena, struct range_spec, agg_items(v));
     if (list == NULL) {
         return err_no_memory(p->em);
@@ -136,7 +135,7 @@ static enum err range_list(struct agg_parse *p, struct agg *a, const struct json
     for (uint32_t i = 0; i < agg_items(v); i++) {
         const struct json *r;
         enum err e = agg_item(p, v, i, &r);
-        if (e == ERR_OK && (k == AGG_RANGE || k == AGG_DATE_RANGE)) {
+        if (e == ERR_OK && (k == &agg_range || k == &agg_date_range)) {
             e = jr_object(p->text, "range", r, &r, p->em);
             r = e == ERR_OK && r == NULL ? &v->items[++i] : r; /* a value before an object is passed over */
         }
@@ -158,7 +157,7 @@ static const struct agg_param range_params[] = {
 
 enum err parse_range(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    bool zone = a->type->kind == AGG_DATE_RANGE, ip = a->type->kind == AGG_IP_RANGE;
+    bool zone = a->type == &agg_date_range, ip = a->type == &agg_ip_range;
     enum err e = agg_params(p, a, body, a->type->name, range_params,
                             zone ? agg_source_params_zone
                             : ip ? agg_field_params

@@ -56,7 +56,7 @@ static enum err load_vars(struct reduce *r, const struct agg *p, const struct ag
 static enum err run_buckets(struct reduce *r, const struct agg *p, struct agg_result *of,
                             struct bound_script *s, struct script_var *vars)
 {
-    bool selects = p->type->kind == AGG_BUCKET_SELECTOR, skip;
+    bool selects = p->type == &agg_bucket_selector, skip;
     struct script_env env = {.self = NULL};
     uint32_t kept = 0;
     for (uint32_t i = 0; i < of->n && !stop_often(); i++) {
@@ -125,19 +125,19 @@ static enum err run_moving(struct reduce *r, const struct agg *p, struct agg_res
 
 enum err pipe_script(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
-    enum agg_kind k = p->type->kind;
+    const struct agg_type *k = p->type;
     struct bound_script s;
     struct script_var *vars = ARENA_ARRAY(r->arena, struct script_var, p->pipe.n);
     if (vars == NULL) {
         return err_no_memory(r->em);
     }
     enum err e = bind(r, p,
-                      k == AGG_MOVING_FN         ? SCRIPT_MOVING_FN
-                      : k == AGG_BUCKET_SELECTOR ? SCRIPT_BUCKET_SELECTOR
-                                                 : SCRIPT_BUCKET,
+                      k == &agg_moving_fn         ? SCRIPT_MOVING_FN
+                      : k == &agg_bucket_selector ? SCRIPT_BUCKET_SELECTOR
+                                                  : SCRIPT_BUCKET,
                       &s);
     if (e == ERR_OK) {
-        e = k == AGG_MOVING_FN ? run_moving(r, p, of, &s) : run_buckets(r, p, of, &s, vars);
+        e = k == &agg_moving_fn ? run_moving(r, p, of, &s) : run_buckets(r, p, of, &s, vars);
     }
     unbind(&s);
     return e;

@@ -77,11 +77,7 @@ static enum err raw_value(struct reduce *r, const struct agg *a, const struct ag
             return ERR_OK;
         }
         if (str_is(name, "_key")) {
-            enum agg_kind k = a->type->kind;
-            bool dates = k == AGG_DATE_HISTOGRAM || k == AGG_AUTO_DATE_HISTOGRAM,
-                 cells = k == AGG_GEOHASH_GRID || k == AGG_GEOTILE_GRID;
-            /* dates and points are no numbers */
-            return dates || cells ? not_numeric(r, a) : key_value(r, a, b, out);
+            return a->type->key_no_number ? not_numeric(r, a) : key_value(r, a, b, out);
         }
         const struct agg_result *sub = sub_named(a, b, name);
         if (sub == NULL) {
@@ -176,12 +172,6 @@ enum err pipe_add(struct reduce *r, const struct agg *a, struct agg_bucket *b, c
 
 /* ---- over the buckets of a sibling --------------------------------------------------------------------- */
 
-struct gathered {
-    double *v;
-    uint32_t *from; /* which bucket */
-    uint32_t n;
-};
-
 static enum err gather(struct reduce *r, const struct agg *p, const struct agg_result *of, struct gathered *g)
 {
     g->v = ARENA_ARRAY(r->arena, double, of->n);
@@ -216,61 +206,6 @@ static enum err gather(struct reduce *r, const struct agg *p, const struct agg_r
     return ERR_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static enum err bucket_percentiles(struct reduce *r, const struct agg *p, struct gathered *g,
-                                   struct agg_result *out)
-{
-    out->n_list = p->pipe.n_percents;
-    out->list = ARENA_ARRAY(r->arena, double, out->n_list);
-    if (out->list == NULL) {
-        return err_no_memory(r->em);
-    }
-    sort_items(g->v, g->n, sizeof(*g->v), by_value);
-    for (uint32_t i = 0; i < out->n_list; i++) {
-        uint32_t at = g->n == 0 ? 0 : (uint32_t)floor(p->pipe.percents[i] / 100.0 * (double)(g->n - 1) + 0.5);
-        out->list[i] = g->n == 0 ? NAN : g->v[at];
-    }
-    return ERR_OK;
-}
-
-/* The names of the buckets that hold the extreme. */
-static enum err extreme_keys(struct reduce *r, const struct agg_result *of, const struct gathered *g,
-                             struct agg_result *out)
-{
-    out->keys = ARENA_ARRAY(r->arena, struct str, g->n);
-    if (out->keys == NULL) {
-        return err_no_memory(r->em);
-    }
-    for (uint32_t i = 0; i < g->n; i++) {
-        struct buf b;
-        if (g->v[i] != out->value) {
-            continue;
-        }
-        buf_init(&b, NULL, BUF_UNLIMITED);
-        const struct agg *a = of->agg;
-        bool named = bucket_key_text(of, &of->buckets[g->from[i]], &b);
-        if (!named && a->type->kind == AGG_FILTERS) { /* without names; and what they leave */
-            if (g->from[i] < a->filters.n) {
-                buf_u64(&b, g->from[i]);
-            } else {
-                buf_str(&b, a->filters.other_key);
-            }
-        }
-        struct str s = arena_str(r->arena, buf_view(&b));
-        buf_fini(&b);
-        if (s.p == NULL) {
-            return err_no_memory(r->em);
-        }
-        out->keys[out->n_keys++] = s;
-    }
-    return ERR_OK;
-}
-
 static enum err sibling(struct reduce *r, const struct agg *p, const struct agg *level, struct agg_bucket *b)
 {
     struct str first = p->pipe.v[0].path.v[0].name;
@@ -293,24 +228,7 @@ static enum err sibling(struct reduce *r, const struct agg *p, const struct agg 
         out->min = fmin(out->min, g.v[i]);
         out->max = fmax(out->max, g.v[i]);
     }
-    switch (p->type->kind) {
-    case AGG_AVG_BUCKET:
-        out->value = out->count == 0 ? NAN : out->sum / (double)out->count;
-        return ERR_OK;
-    case AGG_SUM_BUCKET:
-        out->value = out->sum;
-        return ERR_OK;
-    case AGG_MIN_BUCKET:
-        out->value = out->min;
-        return extreme_keys(r, of, &g, out);
-    case AGG_MAX_BUCKET:
-        out->value = out->max;
-        return extreme_keys(r, of, &g, out);
-    case AGG_PERCENTILES_BUCKET:
-        return bucket_percentiles(r, p, &g, out);
-    default:
-        return ERR_OK;
-    }
+    return p->type->finish != NULL ? p->type->finish(r, p, of, &g, out) : ERR_OK;
 }
 
 /* ---- over the buckets that they are in ----------------------------------------------------------------- */
@@ -338,7 +256,7 @@ static enum err unit_of(struct reduce *r, const struct agg *p, int64_t *out)
     return fixed_interval_parse(p->pipe.unit, "DerivativePipelineAggregationBuilder.unit", out, r->em);
 }
 
-static enum err derivative(struct reduce *r, const struct agg *p, struct agg_result *of)
+enum err pipe_derivative(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
     struct bucket_value last = {.found = false};
     int64_t unit;
@@ -364,7 +282,7 @@ static enum err derivative(struct reduce *r, const struct agg *p, struct agg_res
     return e;
 }
 
-static enum err cumulative(struct reduce *r, const struct agg *p, struct agg_result *of)
+enum err pipe_cumulative(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
     double sum = 0;
     for (uint32_t i = 0; i < of->n; i++) {
@@ -379,7 +297,7 @@ static enum err cumulative(struct reduce *r, const struct agg *p, struct agg_res
     return ERR_OK;
 }
 
-static enum err difference(struct reduce *r, const struct agg *p, struct agg_result *of)
+enum err pipe_difference(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
     uint32_t lag = (uint32_t)p->pipe.lag;
     double *seen = ARENA_ARRAY(r->arena, double, of->n);
@@ -489,7 +407,7 @@ static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_r
     return ERR_OK;
 }
 
-static enum err bucket_sort(struct reduce *r, const struct agg *p, struct agg_result *of)
+enum err pipe_bucket_sort(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
     uint32_t n = p->pipe.n_sort > 0 ? 0 : of->n;
     enum err e = p->pipe.n_sort > 0 ? sort_buckets(r, p, of, &n) : ERR_OK;
@@ -500,27 +418,14 @@ static enum err bucket_sort(struct reduce *r, const struct agg *p, struct agg_re
     return e;
 }
 
-enum err pipe_parent(struct reduce *r, const struct agg *p, struct agg_result *of)
+static enum err pipe_parent(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
     if (of->agg->type->class != CLASS_MULTI) {
         return err_set(r->em, ERR_CLASS_CAST,
                        "class [%s] cannot be cast to class InternalMultiBucketAggregation",
                        of->agg->type->name);
     }
-    switch (p->type->kind) {
-    case AGG_DERIVATIVE:
-        return derivative(r, p, of);
-    case AGG_CUMULATIVE_SUM:
-        return cumulative(r, p, of);
-    case AGG_SERIAL_DIFF:
-        return difference(r, p, of);
-    case AGG_BUCKET_SORT:
-        return bucket_sort(r, p, of);
-    case AGG_MOVING_AVG:
-        return pipe_moving(r, p, of);
-    default:
-        return pipe_script(r, p, of);
-    }
+    return p->type->run(r, p, of);
 }
 
 enum err pipelines_run(struct reduce *r, const struct agg *level, struct agg_result *self)

@@ -22,11 +22,26 @@ struct agg_result *pipe_place(struct reduce *r, const struct agg *a, struct agg_
 enum err pipe_add(struct reduce *r, const struct agg *a, struct agg_bucket *b, const struct agg *p, double v);
 enum err pipe_shape(struct reduce *r, const struct agg *p, struct value_shape **out);
 
+/* The values of a sibling's buckets. */
+struct gathered {
+    double *v;
+    uint32_t *from; /* which bucket */
+    uint32_t n;
+};
+
 /* Over the buckets of `of`, which pipeline p is declared in. */
-enum err pipe_parent(struct reduce *r, const struct agg *p, struct agg_result *of);
+enum err pipe_derivative(struct reduce *r, const struct agg *p, struct agg_result *of);
+enum err pipe_cumulative(struct reduce *r, const struct agg *p, struct agg_result *of);
+enum err pipe_difference(struct reduce *r, const struct agg *p, struct agg_result *of);
+enum err pipe_bucket_sort(struct reduce *r, const struct agg *p, struct agg_result *of);
 /* Moving averages (moving.c). */
 enum err pipe_moving(struct reduce *r, const struct agg *p, struct agg_result *of);
 /* Scripts (pipe_script.c): bucket_script, bucket_selector, moving_fn. */
 enum err pipe_script(struct reduce *r, const struct agg *p, struct agg_result *of);
+/* What they are checked against (validate.c). */
+enum err check_sibling(struct agg_parse *p, const struct agg *level, const struct agg *a);
+enum err check_sequential(struct agg_parse *p, const struct agg *level, const struct agg *a);
+enum err check_scripted(struct agg_parse *p, const struct agg *level, const struct agg *a);
+enum err check_bucket_sort(struct agg_parse *p, const struct agg *level, const struct agg *a);
 
 #endif

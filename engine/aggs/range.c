@@ -1,4 +1,5 @@
 /* range, date_range, ip_range, geo_distance: a fixed list of buckets; a document may fall into several. */
+#include "engine/aggs/agg_row.h"
 #include "engine/aggs/values.h"
 
 #include "common/base/inet.h"
@@ -111,7 +112,7 @@ static int cmp_double(const void *a, const void *b)
 
 static void collect_numbers(struct ranges *s, const struct doc_run *d, uint32_t at, uint32_t i, uint32_t end)
 {
-    bool geo = s->c.agg->type->kind == AGG_GEO_DISTANCE;
+    bool geo = s->c.agg->type == &agg_geo_distance;
     double *x = geo ? s->keys : s->v.d;
     if (geo && end - i > 1) {
         sort_items(x + i, end - i, sizeof(*x), cmp_double);
@@ -132,7 +133,7 @@ static uint32_t next_values(struct ranges *s, const struct doc_run *d, uint32_t 
     if (s->v.kind == SOURCE_IP) {
         return values_ids(&s->v, d, pos);
     }
-    if (s->c.agg->type->kind != AGG_GEO_DISTANCE) {
+    if (s->c.agg->type != &agg_geo_distance) {
         return values_doubles(&s->v, d, pos);
     }
     const struct range_params *p = &s->c.agg->range;
@@ -213,11 +214,11 @@ static enum err number_bound(struct ranges *s, const struct json *given, double 
     if (given == NULL) {
         return ERR_OK;
     }
-    if (s->c.agg->type->kind == AGG_GEO_DISTANCE) {
+    if (s->c.agg->type == &agg_geo_distance) {
         return jr_double(given, out, em);
     }
-    if (given->type == JSON_NUMBER && s->c.agg->type->kind == AGG_DATE_RANGE
-        && s->v.shape->kind == FORMAT_DATE && json_is_integral(given)) {
+    if (given->type == JSON_NUMBER && s->c.agg->type == &agg_date_range && s->v.shape->kind == FORMAT_DATE
+        && json_is_integral(given)) {
         struct json text = json_mk_str(json_text(given)); /* read by the format, as any date */
         return values_parse(&s->v, &text, out, &whole, em);
     }
@@ -236,7 +237,7 @@ static void print_bound(const struct ranges *s, double x, struct buf *out)
 static enum err number_range(struct ranges *s, const struct range_spec *spec, struct one *r,
                              struct errmsg *em)
 {
-    bool geo = s->c.agg->type->kind == AGG_GEO_DISTANCE;
+    bool geo = s->c.agg->type == &agg_geo_distance;
     enum err e = number_bound(s, spec->from, geo ? 0 : -INFINITY, &r->from, em);
     e = e == ERR_OK ? number_bound(s, spec->to, INFINITY, &r->to, em) : e;
     if (e != ERR_OK || spec->key.p != NULL) {
@@ -347,13 +348,13 @@ enum err range_new(struct collector **out, struct agg_run *r, const struct agg *
         return err_no_memory(em);
     }
     *out = &s->c;
-    enum agg_kind k = a->type->kind;
-    bool ip = k == AGG_IP_RANGE, geo = k == AGG_GEO_DISTANCE;
+    const struct agg_type *k = a->type;
+    bool ip = k == &agg_ip_range, geo = k == &agg_geo_distance;
     unsigned takes = ip ? TAKES_IP : geo ? TAKES_GEO : TAKES_NUMERIC;
-    enum source_kind otherwise = ip                    ? SOURCE_IP
-                                 : geo                 ? SOURCE_GEO
-                                 : k == AGG_DATE_RANGE ? SOURCE_DATE
-                                                       : SOURCE_NUMBER;
+    enum source_kind otherwise = ip                     ? SOURCE_IP
+                                 : geo                  ? SOURCE_GEO
+                                 : k == &agg_date_range ? SOURCE_DATE
+                                                        : SOURCE_NUMBER;
     enum err e = collector_init(&s->c, &ranges_ops, r, a, em);
     e = e == ERR_OK ? values_bind(&s->v, r, a, &a->vs, takes, otherwise, em) : e;
     if (e == ERR_OK && a->range.n == 0) {
@@ -380,3 +381,155 @@ enum err range_new(struct collector **out, struct agg_run *r, const struct agg *
     }
     return e;
 }
+
+/* ---- bytes, printing, rows ---- */
+
+static void range_print_bound(const struct agg_result *r, const char *name, double v, struct jsonw *w)
+{
+    if (isfinite(v)) {
+        jw_kdouble(w, name, v);
+        if (result_shaped(r->shape)) {
+            print_as_string(w, r->shape, name, v);
+        }
+    }
+}
+
+static void print_address(const char *name, struct str a, struct jsonw *w)
+{
+    struct buf b;
+    if (a.p == NULL || a.n != INET_BYTES) {
+        return;
+    }
+    buf_init(&b, NULL, KIB);
+    inet_print((const uint8_t *)a.p, &b);
+    jw_kstr(w, name, buf_view(&b));
+    buf_fini(&b);
+}
+
+static void put_opt_str(struct buf *b, struct str s)
+{
+    put_bool(b, s.p != NULL);
+    if (s.p != NULL) {
+        put_str(b, s);
+    }
+}
+
+static struct str get_opt_str(const struct result_reading *d)
+{
+    return get_bool(d->in) ? get_str(d->in) : STR_NULL;
+}
+
+static void range_put_bucket(struct buf *b, const struct agg *a, const struct agg_bucket *k)
+{
+    (void)a;
+    put_key(b, &k->key);
+    put_f64(b, k->from);
+    put_f64(b, k->to);
+}
+
+static enum err range_get_bucket(const struct result_reading *d, const struct agg *a, struct agg_bucket *k)
+{
+    (void)a;
+    get_key(d, &k->key);
+    k->from = get_f64(d->in);
+    k->to = get_f64(d->in);
+    return ERR_OK;
+}
+
+static void ip_put_bucket(struct buf *b, const struct agg *a, const struct agg_bucket *k)
+{
+    (void)a;
+    put_key(b, &k->key);
+    put_opt_str(b, k->from_s);
+    put_opt_str(b, k->to_s);
+}
+
+static enum err ip_get_bucket(const struct result_reading *d, const struct agg *a, struct agg_bucket *k)
+{
+    (void)a;
+    get_key(d, &k->key);
+    k->from_s = get_opt_str(d);
+    k->to_s = get_opt_str(d);
+    return ERR_OK;
+}
+
+static void range_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
+                               struct jsonw *w)
+{
+    if (!keyed) {
+        print_key(r, b, w);
+    }
+    range_print_bound(r, "from", b->from, w);
+    range_print_bound(r, "to", b->to, w);
+}
+
+static void ip_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
+                            struct jsonw *w)
+{
+    if (!keyed) {
+        print_key(r, b, w);
+    }
+    print_address("from", b->from_s, w);
+    print_address("to", b->to_s, w);
+}
+
+static bool range_keyed(const struct agg *a)
+{
+    return a->range.keyed;
+}
+
+const struct agg_type agg_range = {
+    .name = "range",
+    .class = CLASS_MULTI,
+    .parse = parse_range,
+    .collector = range_new,
+    .factory = "RangeAggregatorFactory",
+    .results = {"InternalRange"},
+    .put_bucket = range_put_bucket,
+    .get_bucket = range_get_bucket,
+    .reduce = reduce_by_place,
+    .print_bucket = range_print_bucket,
+    .keyed = range_keyed,
+};
+
+const struct agg_type agg_date_range = {
+    .name = "date_range",
+    .class = CLASS_MULTI,
+    .parse = parse_range,
+    .collector = range_new,
+    .factory = "DateRangeAggregatorFactory",
+    .results = {"InternalDateRange"},
+    .put_bucket = range_put_bucket,
+    .get_bucket = range_get_bucket,
+    .reduce = reduce_by_place,
+    .print_bucket = range_print_bucket,
+    .keyed = range_keyed,
+};
+
+const struct agg_type agg_ip_range = {
+    .name = "ip_range",
+    .class = CLASS_MULTI,
+    .parse = parse_range,
+    .collector = range_new,
+    .factory = "BinaryRangeAggregatorFactory",
+    .results = {"InternalBinaryRange"},
+    .put_bucket = ip_put_bucket,
+    .get_bucket = ip_get_bucket,
+    .reduce = reduce_by_place,
+    .print_bucket = ip_print_bucket,
+    .keyed = range_keyed,
+};
+
+const struct agg_type agg_geo_distance = {
+    .name = "geo_distance",
+    .class = CLASS_MULTI,
+    .parse = parse_geo_distance,
+    .collector = range_new,
+    .factory = "GeoDistanceRangeAggregatorFactory",
+    .results = {"InternalGeoDistance"},
+    .put_bucket = range_put_bucket,
+    .get_bucket = range_get_bucket,
+    .reduce = reduce_by_place,
+    .print_bucket = range_print_bucket,
+    .keyed = range_keyed,
+};

@@ -1,4 +1,5 @@
 /* Merging histograms, filling their gaps, and choosing the width of automatic ones. */
+#include "engine/aggs/agg_row.h"
 #include "engine/aggs/auto_date.h"
 
 #include "common/base/coerce.h"
@@ -98,12 +99,11 @@ static enum err fill_gaps(struct filling *f, const struct agg_bucket *in, uint32
 static enum err start_filling(struct filling *f, struct reduce *r, const struct agg *a,
                               struct agg_result *const *in, uint32_t n)
 {
-    *f = (struct filling){.r = r, .a = a, .date = a->type->kind != AGG_HISTOGRAM};
+    *f = (struct filling){.r = r, .a = a, .date = a->type != &agg_histogram};
     for (uint32_t i = 0; i < n && f->empty == NULL; i++) {
         f->empty = in[i]->empty;
     }
-    return a->type->kind == AGG_DATE_HISTOGRAM ? date_rounding(&f->rounding, &a->date, a->vs.zone, r->em)
-                                               : ERR_OK;
+    return a->type == &agg_date_histogram ? date_rounding(&f->rounding, &a->date, a->vs.zone, r->em) : ERR_OK;
 }
 
 /* The bounds that any shard had: those that do not know the field have none. */
@@ -120,7 +120,7 @@ static const struct agg_result *bounds_of(struct agg_result *const *in, uint32_t
 enum err reduce_histogram(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
                           struct agg_result *out)
 {
-    bool date = a->type->kind == AGG_DATE_HISTOGRAM;
+    bool date = a->type == &agg_date_histogram;
     int64_t least = date ? a->date.min_doc_count : a->histogram.min_doc_count;
     const struct agg_orders *orders = date ? &a->date.orders : &a->histogram.orders;
     struct agg_bucket *merged;
@@ -272,3 +272,118 @@ enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct agg_resu
     out->n = f.n;
     return e;
 }
+
+/* ---- bytes, printing, rows ---- */
+
+static void histogram_put(struct buf *b, const struct agg_result *r)
+{
+    put_bool(b, r->empty_bounds);
+    put_f64(b, r->ext_min);
+    put_f64(b, r->ext_max);
+}
+
+static enum err histogram_get(const struct result_reading *d, struct agg_result *r)
+{
+    r->empty_bounds = get_bool(d->in);
+    r->ext_min = get_f64(d->in);
+    r->ext_max = get_f64(d->in);
+    return ERR_OK;
+}
+
+static void auto_put(struct buf *b, const struct agg_result *r)
+{
+    put_u8(b, (uint8_t)r->unit);
+}
+
+static enum err auto_get(const struct result_reading *d, struct agg_result *r)
+{
+    r->unit = get_u8(d->in) % 6;
+    return ERR_OK;
+}
+
+static void auto_print_interval(const struct agg_result *r, struct jsonw *w)
+{
+    jw_k(w, "interval");
+    jw_strf(w, "%d%s", r->inner, auto_units[r->unit].suffix);
+}
+
+static void histogram_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
+                                   struct jsonw *w)
+{
+    (void)keyed;
+    print_key_as_string(r, b, w);
+    print_key(r, b, w);
+}
+
+static bool histogram_keyed(const struct agg *a)
+{
+    return a->histogram.keyed;
+}
+
+static bool date_keyed(const struct agg *a)
+{
+    return a->date.keyed;
+}
+
+static bool histogram_gapless(const struct agg *a)
+{
+    return a->histogram.min_doc_count == 0;
+}
+
+static bool date_gapless(const struct agg *a)
+{
+    return a->date.min_doc_count == 0;
+}
+
+static bool auto_gapless(const struct agg *a)
+{
+    (void)a;
+    return true;
+}
+
+const struct agg_type agg_histogram = {
+    .name = "histogram",
+    .class = CLASS_MULTI,
+    .parse = parse_histogram,
+    .collector = histogram_new,
+    .factory = "HistogramAggregatorFactory",
+    .results = {"InternalHistogram"},
+    .gapless = histogram_gapless,
+    .put = histogram_put,
+    .get = histogram_get,
+    .reduce = reduce_histogram,
+    .print_bucket = histogram_print_bucket,
+    .keyed = histogram_keyed,
+};
+
+const struct agg_type agg_date_histogram = {
+    .name = "date_histogram",
+    .class = CLASS_MULTI,
+    .parse = parse_date_histogram,
+    .collector = date_histogram_new,
+    .factory = "DateHistogramAggregatorFactory",
+    .results = {"InternalDateHistogram"},
+    .gapless = date_gapless,
+    .put = histogram_put,
+    .get = histogram_get,
+    .reduce = reduce_histogram,
+    .print_bucket = histogram_print_bucket,
+    .key_no_number = true,
+    .keyed = date_keyed,
+};
+
+const struct agg_type agg_auto_date_histogram = {
+    .name = "auto_date_histogram",
+    .class = CLASS_MULTI,
+    .parse = parse_auto_date,
+    .collector = auto_date_new,
+    .factory = "AutoDateHistogramAggregatorFactory",
+    .results = {"InternalAutoDateHistogram"},
+    .gapless = auto_gapless,
+    .put = auto_put,
+    .get = auto_get,
+    .reduce = reduce_auto_date,
+    .print_bucket = histogram_print_bucket,
+    .key_no_number = true,
+    .print_after = auto_print_interval,
+};

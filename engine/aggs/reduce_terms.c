@@ -1,4 +1,5 @@
 /* Merging terms: counts, what may be missing from them, and the choice of the best. */
+#include "engine/aggs/agg_row.h"
 #include "engine/aggs/result.h"
 
 #include "common/base/sort_items.h"
@@ -326,3 +327,181 @@ enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_re
     }
     return e == ERR_OK ? best_scores(r, a, out, all, total) : e;
 }
+
+static enum err reduce_rare(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                            struct agg_result *out)
+{
+    static const struct agg_order order[] = {{.by = ORDER_COUNT, .asc = true},
+                                             {.by = ORDER_KEY, .asc = true}};
+    static const struct agg_orders orders = {order, 2};
+    struct agg_bucket *all;
+    uint32_t total = 0;
+    enum err e = reduce_by_key(r, a, in, n, &all, &total);
+    if (e != ERR_OK) {
+        return e;
+    }
+    out->buckets = all;
+    for (uint32_t i = 0; i < total; i++) {
+        if (all[i].doc_count <= a->terms.size) {
+            all[out->n++] = all[i];
+        }
+    }
+    return buckets_sort(r, a, &orders, out->buckets, out->n);
+}
+
+/* ---- bytes, printing, rows ---- */
+
+static void terms_put(struct buf *b, const struct agg_result *r)
+{
+    put_varint(b, (uint64_t)r->other);
+    put_varint(b, (uint64_t)r->shard_size);
+}
+
+static enum err terms_get(const struct result_reading *d, struct agg_result *r)
+{
+    r->other = get_size(d);
+    r->shard_size = get_size(d);
+    return ERR_OK;
+}
+
+static void terms_put_bucket(struct buf *b, const struct agg *a, const struct agg_bucket *k)
+{
+    (void)a;
+    put_key(b, &k->key);
+    put_zigzag(b, k->error);
+}
+
+static enum err terms_get_bucket(const struct result_reading *d, const struct agg *a, struct agg_bucket *k)
+{
+    (void)a;
+    get_key(d, &k->key);
+    k->error = get_zigzag(d->in);
+    return ERR_OK;
+}
+
+static void terms_print(const struct agg_result *r, struct jsonw *w)
+{
+    jw_ki64(w, "doc_count_error_upper_bound", r->error);
+    jw_ki64(w, "sum_other_doc_count", r->other);
+}
+
+static void terms_print_error(const struct agg_result *r, const struct agg_bucket *b, struct jsonw *w)
+{
+    if (r->agg->terms.show_error) {
+        jw_ki64(w, "doc_count_error_upper_bound", b->error);
+    }
+}
+
+static bool terms_every_document(const struct agg *a)
+{
+    return a->terms.min_doc_count == 0;
+}
+
+static void significant_put(struct buf *b, const struct agg_result *r)
+{
+    put_varint(b, (uint64_t)r->subset_size);
+    put_varint(b, (uint64_t)r->superset_size);
+}
+
+static enum err significant_get(const struct result_reading *d, struct agg_result *r)
+{
+    r->subset_size = get_size(d);
+    r->superset_size = get_size(d);
+    return ERR_OK;
+}
+
+static void significant_put_bucket(struct buf *b, const struct agg *a, const struct agg_bucket *k)
+{
+    (void)a;
+    put_key(b, &k->key);
+    put_varint(b, (uint64_t)k->superset_df);
+}
+
+static enum err significant_get_bucket(const struct result_reading *d, const struct agg *a,
+                                       struct agg_bucket *k)
+{
+    (void)a;
+    get_key(d, &k->key);
+    k->superset_df = get_size(d);
+    return ERR_OK;
+}
+
+static void significant_print(const struct agg_result *r, struct jsonw *w)
+{
+    if (r->form != RESULT_UNMAPPED) {
+        jw_ki64(w, "doc_count", r->subset_size);
+        jw_ki64(w, "bg_count", r->superset_size);
+    }
+}
+
+static void significant_print_counts(const struct agg_result *r, const struct agg_bucket *b, struct jsonw *w)
+{
+    (void)r;
+    jw_kdouble(w, "score", b->score);
+    jw_ki64(w, "bg_count", b->superset_df);
+}
+
+static void significant_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
+                                     struct jsonw *w)
+{
+    if (r->shape == NULL || r->shape->kind != FORMAT_BOOLEAN || b->key.kind == KEY_STR) {
+        print_keyed_head(r, b, keyed, w);
+        return;
+    }
+    print_key(r, b, w);
+    struct buf text;
+    buf_init(&text, NULL, BUF_UNLIMITED);
+    bucket_key_text(r, b, &text);
+    jw_kbool(w, "key_as_string", str_is(buf_view(&text), "true")); /* no text here, of all places */
+    buf_fini(&text);
+}
+
+const struct agg_type agg_terms = {
+    .name = "terms",
+    .class = CLASS_MULTI,
+    .parse = parse_terms,
+    .collector = terms_new,
+    .factory = "TermsAggregatorFactory",
+    .results = {"StringTerms", "LongTerms", "DoubleTerms", "UnmappedTerms"},
+    .typed = {"sterms", "lterms", "dterms", "sterms"},
+    .every_document = terms_every_document,
+    .put = terms_put,
+    .get = terms_get,
+    .put_bucket = terms_put_bucket,
+    .get_bucket = terms_get_bucket,
+    .reduce = reduce_terms,
+    .print = terms_print,
+    .print_bucket = print_keyed_head,
+    .print_counts = terms_print_error,
+};
+
+const struct agg_type agg_rare_terms = {
+    .name = "rare_terms",
+    .class = CLASS_MULTI,
+    .parse = parse_rare_terms,
+    .collector = terms_new,
+    .factory = "RareTermsAggregatorFactory",
+    .results = {"StringRareTerms", "LongRareTerms", "LongRareTerms", "UnmappedRareTerms"},
+    .typed = {"srareterms", "lrareterms", "lrareterms", "sterms"},
+    .reduce = reduce_rare,
+    .print_bucket = print_keyed_head,
+};
+
+const struct agg_type agg_significant_terms = {
+    .name = "significant_terms",
+    .class = CLASS_MULTI,
+    .parse = parse_significant,
+    .collector = terms_new,
+    .factory = "SignificantTermsAggregatorFactory",
+    .results = {"SignificantStringTerms", "SignificantLongTerms", "SignificantLongTerms",
+                "UnmappedSignificantTerms"},
+    .typed = {"sigsterms", "siglterms", "siglterms", "sigsterms"},
+    .put = significant_put,
+    .get = significant_get,
+    .put_bucket = significant_put_bucket,
+    .get_bucket = significant_get_bucket,
+    .reduce = reduce_significant,
+    .print = significant_print,
+    .print_bucket = significant_print_bucket,
+    .print_counts = significant_print_counts,
+};

@@ -1,5 +1,6 @@
 /* What results mean: derived numbers, values by name, orders of buckets. */
 #include "engine/aggs/result.h"
+#include "engine/aggs/agg_row.h"
 
 #include "common/base/base64.h"
 #include "common/base/memory_account.h"
@@ -33,192 +34,28 @@ int agg_key_cmp(const struct agg_key *a, const struct agg_key *b)
 
 /* ---- single numbers ------------------------------------------------------------------------------------ */
 
-bool metric_is_single(enum agg_kind k)
+/* What the names of a form are: the first where a row has but one. */
+static const char *name_by_form(const char *const names[4], enum result_form form)
 {
-    switch (k) {
-    case AGG_AVG:
-    case AGG_SUM:
-    case AGG_MIN:
-    case AGG_MAX:
-    case AGG_VALUE_COUNT:
-    case AGG_CARDINALITY:
-    case AGG_MAD:
-    case AGG_WEIGHTED_AVG:
-        return true;
-    default:
-        return false;
-    }
+    size_t at = form == RESULT_STR ? 0 : form == RESULT_I64 ? 1 : form == RESULT_F64 ? 2 : 3;
+    return names[at] != NULL ? names[at] : names[0];
 }
 
-/* The median of the distances to the median, weighted by the centroids. */
-static double median_deviation(const struct tdigest *t)
+const char *result_typed_name(const struct agg_result *r)
 {
-    struct arena arena;
-    if (t == NULL || t->n == 0) {
-        return NAN;
-    }
-    double median = tdigest_quantile(t, 0.5), out = NAN;
-    memory_request_arena(&arena);
-    struct tdigest *d = tdigest_new(&arena, t->compression);
-    for (size_t i = 0; d != NULL && i < t->n; i++) {
-        tdigest_add(d, fabs(t->mean[i] - median), t->weight[i]);
-    }
-    if (d != NULL && !d->failed) {
-        out = tdigest_quantile(d, 0.5);
-    }
-    arena_fini(&arena);
-    return out;
-}
-
-double metric_value(const struct agg_result *r)
-{
-    switch (r->agg->type->kind) {
-    case AGG_AVG:
-        return r->count > 0 ? r->sum / (double)r->count : NAN;
-    case AGG_SUM:
-        return r->sum;
-    case AGG_MIN:
-        return r->count > 0 ? r->min : INFINITY;
-    case AGG_MAX:
-        return r->count > 0 ? r->max : -INFINITY;
-    case AGG_VALUE_COUNT:
-        return (double)r->count;
-    case AGG_CARDINALITY:
-        return r->hll != NULL ? (double)hll_count(r->hll) : 0;
-    case AGG_MAD:
-        return median_deviation(r->digest);
-    case AGG_WEIGHTED_AVG:
-        return r->weights != 0 ? r->sum / r->weights : NAN;
-    default:
-        return r->value; /* pipelines */
-    }
-}
-
-static double variance(const struct agg_result *r, bool sampling)
-{
-    double n = (double)r->count, v = (r->squares - r->sum * r->sum / n) / (sampling ? n - 1 : n);
-    return v < 0 ? 0 : v;
-}
-
-bool stats_value(const struct agg_result *r, struct str name, double *out)
-{
-    double n = (double)r->count;
-    bool extended =
-        r->agg->type->kind == AGG_EXTENDED_STATS || r->agg->type->kind == AGG_EXTENDED_STATS_BUCKET;
-    double sigma = r->agg->type->kind == AGG_EXTENDED_STATS ? r->agg->stats.sigma : r->agg->pipe.sigma;
-    if (str_is(name, "count")) {
-        *out = n;
-    } else if (str_is(name, "min")) {
-        *out = r->min;
-    } else if (str_is(name, "max")) {
-        *out = r->max;
-    } else if (str_is(name, "avg")) {
-        *out = r->sum / n;
-    } else if (str_is(name, "sum")) {
-        *out = r->sum;
-    } else if (!extended) {
-        return false;
-    } else if (str_is(name, "sum_of_squares")) {
-        *out = r->squares;
-    } else if (str_is(name, "variance") || str_is(name, "variance_population")) {
-        *out = variance(r, false);
-    } else if (str_is(name, "variance_sampling")) {
-        *out = variance(r, true);
-    } else if (str_is(name, "std_deviation") || str_is(name, "std_deviation_population")) {
-        *out = sqrt(variance(r, false));
-    } else if (str_is(name, "std_deviation_sampling")) {
-        *out = sqrt(variance(r, true));
-    } else if (str_starts(name, STR("std_upper")) || str_starts(name, STR("std_lower"))) {
-        bool sampling = str_ends(name, STR("_sampling"));
-        bool plain = name.n == 9, population = str_ends(name, STR("_population"));
-        double d = sigma * sqrt(variance(r, sampling));
-        *out = r->sum / n + (name.p[4] == 'u' ? d : -d);
-        return plain || population || sampling;
-    } else {
-        return false;
-    }
-    return true;
-}
-
-double percentile_value(const struct agg_result *r, double at)
-{
-    bool ranks = r->agg->type->kind == AGG_PERCENTILE_RANKS;
-    if (r->hdr != NULL) {
-        return ranks ? fmin(fmax(hdr_rank(r->hdr, at), 0), 100) : hdr_percentile(r->hdr, at);
-    }
-    if (r->digest == NULL) {
-        return NAN;
-    }
-    if (!ranks) {
-        return tdigest_quantile(r->digest, at / 100);
-    }
-    double rank = tdigest_cdf(r->digest, at) * 100;
-    return isnan(rank) ? rank : fmin(fmax(rank, 0), 100);
-}
-
-static bool percentile_named(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
-{
-    double at;
-    if (!num_parse_double(key, &at)) {
-        err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(key));
-        return false;
-    }
-    *out = percentile_value(r, at);
-    return true;
-}
-
-/* What Elasticsearch calls a result in its messages: the name of a class. */
-static const char *result_class(const struct agg_result *r)
-{
-    static const char *const terms[] = {"StringTerms", "LongTerms", "DoubleTerms", "UnmappedTerms"};
-    static const char *const rare[] = {"StringRareTerms", "LongRareTerms", "LongRareTerms",
-                                       "UnmappedRareTerms"};
-    static const char *const significant[] = {"SignificantStringTerms", "SignificantLongTerms",
-                                              "SignificantLongTerms", "UnmappedSignificantTerms"};
-    static const struct {
-        enum agg_kind kind;
-        const char *name;
-    } others[] = {{AGG_FILTER, "InternalFilter"},
-                  {AGG_MISSING, "InternalMissing"},
-                  {AGG_GLOBAL, "InternalGlobal"},
-                  {AGG_NESTED, "InternalNested"},
-                  {AGG_REVERSE_NESTED, "InternalReverseNested"},
-                  {AGG_SAMPLER, "InternalSampler"},
-                  {AGG_DIVERSIFIED, "InternalSampler"},
-                  {AGG_HISTOGRAM, "InternalHistogram"},
-                  {AGG_DATE_HISTOGRAM, "InternalDateHistogram"},
-                  {AGG_AUTO_DATE_HISTOGRAM, "InternalAutoDateHistogram"},
-                  {AGG_RANGE, "InternalRange"},
-                  {AGG_DATE_RANGE, "InternalDateRange"},
-                  {AGG_IP_RANGE, "InternalBinaryRange"},
-                  {AGG_GEO_DISTANCE, "InternalGeoDistance"},
-                  {AGG_GEOHASH_GRID, "InternalGeoHashGrid"},
-                  {AGG_GEOTILE_GRID, "InternalGeoTileGrid"},
-                  {AGG_FILTERS, "InternalFilters"},
-                  {AGG_ADJACENCY, "InternalAdjacencyMatrix"},
-                  {AGG_COMPOSITE, "InternalComposite"},
-                  {AGG_GEO_BOUNDS, "InternalGeoBounds"},
-                  {AGG_GEO_CENTROID, "InternalGeoCentroid"},
-                  {AGG_TOP_HITS, "InternalTopHits"}};
-    enum agg_kind k = r->agg->type->kind;
-    size_t form = r->form == RESULT_STR ? 0 : r->form == RESULT_I64 ? 1 : r->form == RESULT_F64 ? 2 : 3;
-    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-        if (others[i].kind == k) {
-            return others[i].name;
-        }
-    }
-    return k == AGG_RARE_TERMS ? rare[form] : k == AGG_SIGNIFICANT_TERMS ? significant[form] : terms[form];
+    const struct agg_type *t = r->agg->type;
+    const char *name = t->typed_of != NULL ? t->typed_of(r->agg) : name_by_form(t->typed, r->form);
+    return name != NULL ? name : t->name;
 }
 
 static enum err not_a_number(const struct agg_result *r, struct errmsg *em)
 {
-    enum agg_kind k = r->agg->type->kind;
-    bool many = !agg_has_buckets(r->agg) && k != AGG_TOP_HITS && k != AGG_GEO_BOUNDS && k != AGG_GEO_CENTROID;
-    if (!many) {
+    const char *java = name_by_form(r->agg->type->results, r->form);
+    if (java != NULL) {
         return err_set(em, ERR_AGG_EXECUTION,
                        "buckets_path must reference either a number value or a single value numeric metric "
                        "aggregation, got: [%s] at aggregation [%.*s]",
-                       result_class(r), STR_ARG(r->agg->name));
+                       java, STR_ARG(r->agg->name));
     }
     return err_set(em, ERR_AGG_EXECUTION,
                    "buckets_path must reference either a number value or a single value numeric metric "
@@ -226,49 +63,17 @@ static enum err not_a_number(const struct agg_result *r, struct errmsg *em)
                    STR_ARG(r->agg->name));
 }
 
-struct geo_sides result_sides(const struct agg_result *r)
+enum err value_unknown(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
 {
-    double pos_left = r->geo[2], pos_right = r->geo[3], neg_left = r->geo[4], neg_right = r->geo[5];
-    struct geo_sides box = {r->geo[0], r->geo[1], neg_left, pos_right};
-    if (isinf(pos_left)) {
-        box.right = neg_right;
-    } else if (isinf(neg_left)) {
-        box.left = pos_left;
-    } else if (r->agg->geo_bounds.wrap && pos_right - neg_left > (180 - pos_left) - (-180 - neg_right)) {
-        box.left = pos_left; /* the box around the date line is narrower */
-        box.right = neg_right;
-    }
-    return box;
-}
-
-/* Parts of a centroid and sides of a box by their names; those of none are no numbers. */
-static bool geo_value(const struct agg_result *r, struct str key, double *out)
-{
-    bool centroid = r->agg->type->kind == AGG_GEO_CENTROID;
-    if (centroid && str_is(key, "count")) {
-        *out = (double)r->count;
-        return true;
-    }
-    struct geo_sides box = centroid ? (struct geo_sides){0, 0, 0, 0} : result_sides(r);
-    const struct {
-        const char *name;
-        bool of_centroid;
-        double v;
-    } parts[] = {{"lat", true, r->geo[0]},      {"lon", true, r->geo[1]},  {"top", false, box.top},
-                 {"bottom", false, box.bottom}, {"left", false, box.left}, {"right", false, box.right}};
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        if (parts[i].of_centroid == centroid && str_is(key, parts[i].name)) {
-            *out = r->count > 0 ? parts[i].v : NAN;
-            return true;
-        }
-    }
-    return false;
+    (void)out;
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "path not supported for [%.*s]: [%.*s]", STR_ARG(r->agg->name),
+                   STR_ARG(key));
 }
 
 enum err result_value(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
 {
-    enum agg_kind k = r->agg->type->kind;
-    if (r->agg->type->class == CLASS_SINGLE && r->n == 1) {
+    const struct agg_type *type = r->agg->type;
+    if (type->class == CLASS_SINGLE && r->n == 1) {
         if (key.p != NULL && (str_is(key, "_count") || str_is(key, "doc_count"))) {
             *out = (double)r->buckets->doc_count;
             return ERR_OK;
@@ -278,69 +83,21 @@ enum err result_value(const struct agg_result *r, struct str key, double *out, s
                    : err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot find an aggregation named [%.*s] in [%.*s]",
                              STR_ARG(key), STR_ARG(r->agg->name));
     }
-    if (r->agg->type->class == CLASS_MULTI) {
+    if (type->class == CLASS_MULTI) {
         if (key.p != NULL && str_is(key, "_bucket_count")) {
             *out = (double)r->n;
             return ERR_OK;
         }
         return not_a_number(r, em);
     }
-    if (metric_is_single(k) || r->agg->type->class >= CLASS_SIBLING) {
-        bool many = k == AGG_STATS_BUCKET || k == AGG_EXTENDED_STATS_BUCKET || k == AGG_PERCENTILES_BUCKET;
-        if (!many && (key.p == NULL || str_is(key, "value"))) {
-            *out = metric_value(r);
-            return ERR_OK;
-        }
-        if (k == AGG_DERIVATIVE && str_is(key, "normalized_value")) {
-            *out = r->normal;
-            return ERR_OK;
-        }
-        if (many && key.p != NULL && k != AGG_PERCENTILES_BUCKET && stats_value(r, key, out)) {
-            return ERR_OK;
-        }
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "path not supported for [%.*s]: [%.*s]",
-                       STR_ARG(r->agg->name), STR_ARG(key));
+    if (type->number != NULL && (key.p == NULL || str_is(key, "value"))) {
+        *out = type->number(r);
+        return ERR_OK;
     }
-    if (key.p == NULL) {
+    if (key.p == NULL && type->class == CLASS_METRIC) {
         return not_a_number(r, em);
     }
-    if (k == AGG_TOP_HITS) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "path not supported for [%.*s]: [%.*s]",
-                       STR_ARG(r->agg->name), STR_ARG(key));
-    }
-    if ((k == AGG_GEO_CENTROID || k == AGG_GEO_BOUNDS) && geo_value(r, key, out)) {
-        return ERR_OK;
-    }
-    if (k == AGG_GEO_CENTROID && str_is(key, "value")) {
-        return err_set(em, ERR_AGG_EXECUTION,
-                       "buckets_path must reference either a number value or a single value numeric metric "
-                       "aggregation, got: [GeoPoint] at aggregation [%.*s]",
-                       STR_ARG(r->agg->name));
-    }
-    if (k == AGG_GEO_BOUNDS || k == AGG_GEO_CENTROID) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Found unknown path element [%.*s] in [%.*s]", STR_ARG(key),
-                       STR_ARG(r->agg->name));
-    }
-    if (k == AGG_STATS && !stats_value(r, key, out)) {
-        return err_set(
-            em, ERR_ILLEGAL_ARGUMENT,
-            "No enum constant org.elasticsearch.search.aggregations.metrics.InternalStats.Metrics.%.*s",
-            STR_ARG(key));
-    }
-    if (k == AGG_EXTENDED_STATS && !stats_value(r, key, out)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "No enum constant "
-                       "org.elasticsearch.search.aggregations.metrics.InternalExtendedStats.Metrics.%.*s",
-                       STR_ARG(key));
-    }
-    if (k == AGG_PERCENTILES || k == AGG_PERCENTILE_RANKS) {
-        return percentile_named(r, key, out, em) ? ERR_OK : ERR_ILLEGAL_ARGUMENT;
-    }
-    if ((k == AGG_STATS || k == AGG_EXTENDED_STATS) && stats_value(r, key, out)) {
-        return ERR_OK;
-    }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant [%.*s] for [%.*s]", STR_ARG(key),
-                   STR_ARG(r->agg->name));
+    return type->value != NULL ? type->value(r, key, out, em) : value_unknown(r, key, out, em);
 }
 
 /* ---- orders -------------------------------------------------------------------------------------------- */
@@ -427,7 +184,7 @@ bool bucket_key_text(const struct agg_result *r, const struct agg_bucket *b, str
         return true;
     case KEY_STR:
         if (r->shape != NULL && r->shape->kind == FORMAT_IP && b->key.s.n == INET_BYTES
-            && r->agg->type->kind != AGG_IP_RANGE) {
+            && r->agg->type != &agg_ip_range) {
             inet_print((const uint8_t *)b->key.s.p, out);
         } else if (r->shape != NULL && r->shape->kind == FORMAT_BINARY) {
             base64_put(b->key.s, out);

@@ -144,8 +144,6 @@ enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *
                       struct agg_result *out);
 enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
                             struct agg_result *out);
-enum err reduce_metric(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
-                       struct agg_result *out);
 /* Merging lists of buckets that are sorted (reduce_merge.c): all of them in the order of their queue, in which equal ones are
  * neighbours; how many are equal to the first; one bucket out of n. */
 typedef int bucket_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y);
@@ -185,9 +183,8 @@ void result_print(const struct agg_result *r, bool typed_keys, struct jsonw *w);
 /* Derived numbers of stats, shared by printing, orders and paths. false: no such name. */
 bool stats_value(const struct agg_result *r, struct str name, double *out);
 double percentile_value(const struct agg_result *r, double at);
-/* The value of a single-valued metric; NaN for none. */
-double metric_value(const struct agg_result *r);
-bool metric_is_single(enum agg_kind k);
+/* The type that typed_keys shows. */
+const char *result_typed_name(const struct agg_result *r);
 bool bucket_key_text(const struct agg_result *r, const struct agg_bucket *b, struct buf *out);
 
 #endif

@@ -24,7 +24,7 @@ static void flush(struct run *s)
     struct doc_run d = {s->docs, NULL, s->r.scores ? s->scores : NULL, s->pending};
     s->pending = 0;
     for (uint32_t i = 0; d.n > 0 && i < s->n && s->r.failed == ERR_OK; i++) {
-        if (s->top[i]->agg->type->kind != AGG_GLOBAL) {
+        if (!s->top[i]->agg->type->top_only) {
             s->top[i]->ops->collect(s->top[i], &d);
         }
     }
@@ -54,7 +54,7 @@ static enum err begin_leaf(struct run *s, const struct leaf *leaf, struct scorer
     s->r.scorer = scorer;
     s->in_leaf = true;
     for (uint32_t i = 0; i < s->n; i++) {
-        bool is_global = s->top[i]->agg->type->kind == AGG_GLOBAL;
+        bool is_global = s->top[i]->agg->type->top_only;
         enum err e = is_global == global ? collector_leaf(s->top[i], em) : ERR_OK;
         if (e != ERR_OK) {
             return e;
@@ -88,7 +88,7 @@ static void on_bits(void *self, doc_id from, const uint64_t *bits, uint32_t n)
     uint32_t left = 0, last = bits_words(n) == 0 ? 0 : (uint32_t)bits_words(n) - 1;
     for (uint32_t i = 0; i < s->n; i++) {
         struct collector *c = s->top[i];
-        bool done = c->agg->type->kind == AGG_GLOBAL
+        bool done = c->agg->type->top_only
                     || (c->ops->collect_bits != NULL && c->ops->collect_bits(c, from, bits, n));
         s->by_doc[i] = !done;
         left += !done;
@@ -187,7 +187,7 @@ void aggs_collector_free(struct doc_collector *c)
 static bool has_global(const struct run *s)
 {
     for (uint32_t i = 0; i < s->n; i++) {
-        if (s->top[i]->agg->type->kind == AGG_GLOBAL) {
+        if (s->top[i]->agg->type->top_only) {
             return true;
         }
     }
@@ -219,7 +219,7 @@ static void send_global(struct run *s, uint32_t n)
 {
     struct doc_run d = {s->docs, NULL, s->r.scores ? s->scores : NULL, n};
     for (uint32_t i = 0; n > 0 && i < s->n && s->r.failed == ERR_OK; i++) {
-        if (s->top[i]->agg->type->kind == AGG_GLOBAL) {
+        if (s->top[i]->agg->type->top_only) {
             s->top[i]->ops->collect(s->top[i], &d);
         }
     }
@@ -251,7 +251,7 @@ static enum err global_leaf(struct run *s, const struct leaf *leaf, struct filte
     }
     send_global(s, n);
     for (uint32_t i = 0; i < s->n; i++) {
-        if (s->top[i]->agg->type->kind == AGG_GLOBAL) {
+        if (s->top[i]->agg->type->top_only) {
             collector_leaf_end(s->top[i]);
         }
     }

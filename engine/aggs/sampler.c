@@ -2,6 +2,7 @@
  * known. */
 #include "common/base/coerce.h"
 #include "common/base/sort_items.h"
+#include "engine/aggs/agg_row.h"
 #include "engine/aggs/values.h"
 
 #include <stdlib.h>
@@ -266,7 +267,7 @@ enum err sampler_new(struct collector **out, struct agg_run *r, const struct agg
         return err_no_memory(em);
     }
     *out = &s->c;
-    s->diversified = a->type->kind == AGG_DIVERSIFIED;
+    s->diversified = a->type == &agg_diversified_sampler;
     s->keys = ARENA_ARRAY(r->arena, int64_t, BATCH);
     enum err e = s->keys == NULL ? err_no_memory(em) : collector_init(&s->c, &sampler_ops, r, a, em);
     if (e == ERR_OK && s->diversified) {
@@ -282,3 +283,34 @@ enum err sampler_new(struct collector **out, struct agg_run *r, const struct agg
                          "global_ordinals]",
                          STR_ARG(hint));
 }
+
+static bool sampler_wants_scores(const struct agg *a)
+{
+    (void)a;
+    return true;
+}
+
+const struct agg_type agg_sampler = {
+    .name = "sampler",
+    .class = CLASS_SINGLE,
+    .parse = parse_sampler,
+    .collector = sampler_new,
+    .builder = "bucket.sampler.SamplerAggregationBuilder",
+    .factory = "SamplerAggregatorFactory",
+    .results = {"InternalSampler"},
+    .reduce = reduce_by_place,
+    .wants_scores = sampler_wants_scores,
+};
+
+const struct agg_type agg_diversified_sampler = {
+    .name = "diversified_sampler",
+    .class = CLASS_SINGLE,
+    .parse = parse_diversified,
+    .collector = sampler_new,
+    .builder = "bucket.sampler.DiversifiedAggregationBuilder",
+    .factory = "DiversifiedAggregatorFactory",
+    .results = {"InternalSampler"},
+    .reduce = reduce_by_place,
+    .typed = {"sampler"},
+    .wants_scores = sampler_wants_scores,
+};

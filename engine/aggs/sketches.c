@@ -1,4 +1,6 @@
 /* cardinality, percentiles, percentile_ranks, median_absolute_deviation: a sketch a bucket. */
+#include "common/base/memory_account.h"
+#include "engine/aggs/agg_row.h"
 #include "engine/aggs/values.h"
 
 #include "engine/aggs/hdr.h"
@@ -245,8 +247,8 @@ static double quantiles_order(struct collector *c, uint32_t bucket, struct str k
     struct agg_result r = {.agg = c->agg};
     double out = NAN;
     quantiles_load((struct quantiles *)c, bucket, &r);
-    if (c->agg->type->kind == AGG_MAD) {
-        return metric_value(&r);
+    if (c->agg->type->number != NULL) {
+        return c->agg->type->number(&r);
     }
     return result_value(&r, key, &out, NULL) == ERR_OK ? out : NAN;
 }
@@ -261,7 +263,235 @@ enum err percentiles_new(struct collector **out, struct agg_run *r, const struct
         return err_no_memory(em);
     }
     *out = &q->c;
-    unsigned takes = a->type->kind == AGG_MAD ? TAKES_NUMBER : TAKES_NUMERIC;
+    unsigned takes = a->type == &agg_median_absolute_deviation ? TAKES_NUMBER : TAKES_NUMERIC;
     enum err e = collector_init(&q->c, &quantiles_ops, r, a, em);
     return e == ERR_OK ? values_bind(&q->v, r, a, &a->vs, takes, SOURCE_NUMBER, em) : e;
 }
+
+/* ---- merging, bytes, printing, rows ---- */
+
+static enum err reduce_cardinality(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                                   uint32_t n, struct agg_result *out)
+{
+    (void)a;
+    for (uint32_t i = 0; i < n; i++) {
+        if (in[i]->hll == NULL) {
+            continue;
+        }
+        if (out->hll == NULL) {
+            out->hll = in[i]->hll;
+        } else if (out->hll->p != in[i]->hll->p) {
+            return err_set(r->em, ERR_CORRUPT, "partial aggregations differ in precision");
+        } else {
+            hll_merge(out->hll, in[i]->hll);
+        }
+    }
+    return out->hll != NULL && out->hll->failed ? err_no_memory(r->em) : ERR_OK;
+}
+
+static enum err reduce_quantiles(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                                 uint32_t n, struct agg_result *out)
+{
+    struct tdigest **digests = ARENA_ARRAY(r->arena, struct tdigest *, n);
+    uint32_t have = 0;
+    if (digests == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (in[i]->digest != NULL) {
+            digests[have++] = in[i]->digest;
+        }
+        if (in[i]->hdr != NULL && out->hdr != NULL && out->hdr->half_bits == in[i]->hdr->half_bits) {
+            hdr_merge(out->hdr, in[i]->hdr);
+        } else if (in[i]->hdr != NULL) {
+            out->hdr = in[i]->hdr;
+        }
+    }
+    if (have <= 1) {
+        out->digest = have == 1 ? digests[0] : NULL;
+        return ERR_OK;
+    }
+    out->digest = tdigest_new(r->arena, a->percentiles.compression);
+    if (out->digest == NULL) {
+        return err_no_memory(r->em);
+    }
+    tdigest_merge(out->digest, digests, have);
+    return out->digest->failed ? err_no_memory(r->em) : ERR_OK;
+}
+
+/* The median of the distances to the median, weighted by the centroids. */
+static double median_deviation(const struct tdigest *t)
+{
+    struct arena arena;
+    if (t == NULL || t->n == 0) {
+        return NAN;
+    }
+    double median = tdigest_quantile(t, 0.5), out = NAN;
+    memory_request_arena(&arena);
+    struct tdigest *d = tdigest_new(&arena, t->compression);
+    for (size_t i = 0; d != NULL && i < t->n; i++) {
+        tdigest_add(d, fabs(t->mean[i] - median), t->weight[i]);
+    }
+    if (d != NULL && !d->failed) {
+        out = tdigest_quantile(d, 0.5);
+    }
+    arena_fini(&arena);
+    return out;
+}
+
+double percentile_value(const struct agg_result *r, double at)
+{
+    bool ranks = r->agg->type == &agg_percentile_ranks;
+    if (r->hdr != NULL) {
+        return ranks ? fmin(fmax(hdr_rank(r->hdr, at), 0), 100) : hdr_percentile(r->hdr, at);
+    }
+    if (r->digest == NULL) {
+        return NAN;
+    }
+    if (!ranks) {
+        return tdigest_quantile(r->digest, at / 100);
+    }
+    double rank = tdigest_cdf(r->digest, at) * 100;
+    return isnan(rank) ? rank : fmin(fmax(rank, 0), 100);
+}
+
+static bool percentile_named(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
+{
+    double at;
+    if (!num_parse_double(key, &at)) {
+        err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(key));
+        return false;
+    }
+    *out = percentile_value(r, at);
+    return true;
+}
+
+static double cardinality_number(const struct agg_result *r)
+{
+    return r->hll != NULL ? (double)hll_count(r->hll) : 0;
+}
+
+static void cardinality_print(const struct agg_result *r, struct jsonw *w)
+{
+    jw_ki64(w, "value", (int64_t)cardinality_number(r));
+}
+
+static void cardinality_put(struct buf *b, const struct agg_result *r)
+{
+    put_bool(b, r->hll != NULL);
+    if (r->hll != NULL) {
+        hll_encode(r->hll, b);
+    }
+}
+
+static enum err cardinality_get(const struct result_reading *d, struct agg_result *r)
+{
+    if (!get_bool(d->in)) {
+        return ERR_OK;
+    }
+    r->hll = hll_decode(d->in, d->arena);
+    return r->hll != NULL ? ERR_OK : err_no_memory(d->em);
+}
+
+static void quantiles_put(struct buf *b, const struct agg_result *r)
+{
+    put_u8(b, r->digest != NULL ? 1 : r->hdr != NULL ? 2 : 0);
+    if (r->digest != NULL) {
+        tdigest_encode(r->digest, b);
+    } else if (r->hdr != NULL) {
+        hdr_encode(r->hdr, b);
+    }
+}
+
+static enum err quantiles_get(const struct result_reading *d, struct agg_result *r)
+{
+    uint8_t kind = get_u8(d->in);
+    if (kind == 1) {
+        r->digest = tdigest_decode(d->in, d->arena);
+    } else if (kind == 2) {
+        r->hdr = hdr_decode(d->in, d->arena);
+    }
+    return kind == 0 || r->digest != NULL || r->hdr != NULL ? ERR_OK : err_no_memory(d->em);
+}
+
+static double deviation_number(const struct agg_result *r)
+{
+    return median_deviation(r->digest);
+}
+
+static enum err percentile_by_name(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
+{
+    return percentile_named(r, key, out, em) ? ERR_OK : ERR_ILLEGAL_ARGUMENT;
+}
+
+static void percentiles_print(const struct agg_result *r, struct jsonw *w)
+{
+    const struct percentiles_params *p = &r->agg->percentiles;
+    print_percents(r, p->keyed, p->v, NULL, p->n, w);
+}
+
+static const char *percentiles_typed(const struct agg *a)
+{
+    return a->percentiles.hdr ? "hdr_percentiles" : "tdigest_percentiles";
+}
+
+static const char *ranks_typed(const struct agg *a)
+{
+    return a->percentiles.hdr ? "hdr_percentile_ranks" : "tdigest_percentile_ranks";
+}
+
+const struct agg_type agg_cardinality = {
+    .name = "cardinality",
+    .class = CLASS_METRIC,
+    .parse = parse_cardinality,
+    .collector = cardinality_new,
+    .builder = "metrics.CardinalityAggregationBuilder",
+    .put = cardinality_put,
+    .get = cardinality_get,
+    .reduce = reduce_cardinality,
+    .print = cardinality_print,
+    .number = cardinality_number,
+};
+
+const struct agg_type agg_percentiles = {
+    .name = "percentiles",
+    .class = CLASS_METRIC,
+    .parse = parse_percentiles,
+    .collector = percentiles_new,
+    .builder = "metrics.PercentilesAggregationBuilder",
+    .put = quantiles_put,
+    .get = quantiles_get,
+    .reduce = reduce_quantiles,
+    .print = percentiles_print,
+    .typed_of = percentiles_typed,
+    .names = NAMES_NUMBERS,
+    .value = percentile_by_name,
+};
+
+const struct agg_type agg_percentile_ranks = {
+    .name = "percentile_ranks",
+    .class = CLASS_METRIC,
+    .parse = parse_percentiles,
+    .collector = percentiles_new,
+    .builder = "metrics.PercentileRanksAggregationBuilder",
+    .put = quantiles_put,
+    .get = quantiles_get,
+    .reduce = reduce_quantiles,
+    .print = percentiles_print,
+    .typed_of = ranks_typed,
+    .names = NAMES_NUMBERS,
+    .value = percentile_by_name,
+};
+
+const struct agg_type agg_median_absolute_deviation = {
+    .name = "median_absolute_deviation",
+    .class = CLASS_METRIC,
+    .parse = parse_percentiles,
+    .collector = percentiles_new,
+    .builder = "metrics.MedianAbsoluteDeviationAggregationBuilder",
+    .put = quantiles_put,
+    .get = quantiles_get,
+    .reduce = reduce_quantiles,
+    .print = print_single,
+    .number = deviation_number,
+};

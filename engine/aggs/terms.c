@@ -17,7 +17,7 @@ static enum err terms_leaf(struct collector *c, struct errmsg *em)
     }
     bool ords = t->text && t->v.text_from == TEXT_ORDS && t->v.script == NULL && !t->v.has_missing;
     t->by_ord =
-        ords && c->n_subs == 0 && c->agg->parent->type->kind == AGG_ROOT && c->agg->type->kind == AGG_TERMS;
+        ords && c->n_subs == 0 && c->agg->parent->type == &agg_type_root && c->agg->type == &agg_terms;
     if (t->by_ord && t->v.ords.n_ords > t->cap_ord_counts) {
         t->ord_counts = ARENA_ARRAY(c->run->arena, uint32_t, t->v.ords.n_ords);
         t->cap_ord_counts = t->v.ords.n_ords;
@@ -102,7 +102,7 @@ static void collect_text(struct terms *t, const struct doc_run *d)
 /* A number that a document has twice counts once, but not towards being rare: as in Elasticsearch. */
 static void collect_numbers(struct terms *t, const struct doc_run *d)
 {
-    bool rare = t->c.agg->type->kind == AGG_RARE_TERMS;
+    bool rare = t->c.agg->type == &agg_rare_terms;
     for (uint32_t pos = 0; pos < d->n;) {
         uint32_t n = values_longs(&t->v, d, &pos);
         for (uint32_t i = 0; i < n; i++) {
@@ -123,7 +123,7 @@ static void terms_collect(struct collector *c, const struct doc_run *d)
         }
         return;
     }
-    for (uint32_t i = 0; c->agg->type->kind == AGG_SIGNIFICANT_TERMS && i < d->n; i++) {
+    for (uint32_t i = 0; c->agg->type == &agg_significant_terms && i < d->n; i++) {
         uint32_t owner = run_bucket(d, i);
         if (!run_reserve(c->run, &t->owner_docs, &t->cap_owner_docs, owner + 1, sizeof(*t->owner_docs))) {
             return;
@@ -245,7 +245,7 @@ static void sift_down(struct terms *t, struct candidate *h, uint32_t n, uint32_t
 
 static void offer(struct terms *t, struct candidate *h, uint32_t *n, uint32_t max, const struct candidate *x)
 {
-    if (t->c.agg->type->kind == AGG_SIGNIFICANT_TERMS) {
+    if (t->c.agg->type == &agg_significant_terms) {
         significant_offer(h, n, max, x);
         return;
     }
@@ -282,13 +282,13 @@ static enum err choose(struct terms *t, uint32_t owner, struct candidate **out, 
     const struct agg *a = t->c.agg;
     const uint32_t *list;
     uint32_t n = bucket_map_of(&t->map, owner, &list), have = 0;
-    bool zero = a->type->kind == AGG_TERMS && a->terms.min_doc_count == 0;
+    bool zero = a->type == &agg_terms && a->terms.min_doc_count == 0;
     uint32_t all = zero ? t->n_all : n;
-    bool rare = a->type->kind == AGG_RARE_TERMS;
+    bool rare = a->type == &agg_rare_terms;
     uint32_t max = rare ? all : (uint32_t)MIN_OF((int64_t)all, t->shard_size);
     struct candidate *h = ARENA_ARRAY(t->c.run->arena, struct candidate, (size_t)max + 1);
     enum err e = h == NULL ? err_no_memory(em) : ERR_OK;
-    if (a->type->kind == AGG_SIGNIFICANT_TERMS && t->text && t->c.n_subs == 0 && t->include.any && n > max) {
+    if (a->type == &agg_significant_terms && t->text && t->c.n_subs == 0 && t->include.any && n > max) {
         e = terms_in_order(t, &list, n, em);
     }
     int64_t subset = owner < t->cap_owner_docs ? t->owner_docs[owner] : 0;
@@ -298,7 +298,7 @@ static enum err choose(struct terms *t, uint32_t owner, struct candidate **out, 
         x.key = zero ? t->all_keys[i] : t->map.keys[x.bucket];
         x.count = x.bucket != NO_BUCKET ? t->map.counts[x.bucket] : 0;
         *other += x.count;
-        if (a->type->kind == AGG_SIGNIFICANT_TERMS) {
+        if (a->type == &agg_significant_terms) {
             uint32_t b = bucket_map_find(&t->background_counts, 0, x.key);
             x.background = b != NO_BUCKET ? t->background_counts.counts[b] : 0;
             x.score = significance(&a->terms, x.count, subset, x.background, t->background_docs);
@@ -338,7 +338,7 @@ static enum err terms_build(struct collector *c, uint32_t owner, struct agg_resu
             return c->run->failed != ERR_OK ? err_set(em, c->run->failed, "a term cannot be read")
                                             : err_no_memory(em);
         }
-        bool frequent = a->type->kind == AGG_RARE_TERMS && b->doc_count > a->terms.size;
+        bool frequent = a->type == &agg_rare_terms && b->doc_count > a->terms.size;
         e = frequent ? ERR_OK : collector_subs(c, best[i].bucket, &b->subs, em);
         if (e != ERR_OK) {
             return e;
@@ -351,11 +351,10 @@ static enum err terms_finish(struct collector *c, struct errmsg *em)
 {
     struct terms *t = (struct terms *)c;
     enum err e = bucket_map_group(&t->map, em);
-    if (e == ERR_OK && c->agg->type->kind == AGG_TERMS && c->agg->terms.min_doc_count == 0 && !t->v.none) {
+    if (e == ERR_OK && c->agg->type == &agg_terms && c->agg->terms.min_doc_count == 0 && !t->v.none) {
         e = terms_all_keys(t, em);
     }
-    return e == ERR_OK && c->agg->type->kind == AGG_SIGNIFICANT_TERMS && !t->v.none ? terms_background(t, em)
-                                                                                    : e;
+    return e == ERR_OK && c->agg->type == &agg_significant_terms && !t->v.none ? terms_background(t, em) : e;
 }
 
 /* ---- binding ---------------------------------------------------------------------------------------------------------- */
@@ -380,7 +379,7 @@ static enum err bind_orders(struct terms *t, struct errmsg *em)
 static void choose_shard_size(struct terms *t)
 {
     const struct terms_params *p = &t->c.agg->terms;
-    bool significant = t->c.agg->type->kind == AGG_SIGNIFICANT_TERMS;
+    bool significant = t->c.agg->type == &agg_significant_terms;
     bool by_key = p->orders.n > 0 && p->orders.v[0].by == ORDER_KEY;
     t->shard_size = p->shard_size;
     if (p->shard_size < 0 && !by_key) {
@@ -402,17 +401,17 @@ static enum err check_hint(const struct terms *t, struct errmsg *em)
 static enum err terms_check(struct collector *c, struct errmsg *em)
 {
     struct terms *t = (struct terms *)c;
-    enum agg_kind k = c->agg->type->kind;
+    const struct agg_type *k = c->agg->type;
     if (t->v.none) {
         return ERR_OK;
     }
-    if (k != AGG_TERMS && !t->text && t->v.floating) {
-        return err_set(em, k == AGG_RARE_TERMS ? ERR_ILLEGAL_ARGUMENT : ERR_UNSUPPORTED,
-                       k == AGG_RARE_TERMS ? "RareTerms aggregation does not support floating point fields."
-                                           : "No support for examining floating point numerics");
+    if (k != &agg_terms && !t->text && t->v.floating) {
+        return err_set(em, k == &agg_rare_terms ? ERR_ILLEGAL_ARGUMENT : ERR_UNSUPPORTED,
+                       k == &agg_rare_terms ? "RareTerms aggregation does not support floating point fields."
+                                            : "No support for examining floating point numerics");
     }
     const struct field *f = t->v.field;
-    if (k == AGG_SIGNIFICANT_TERMS && f != NULL && f->path.p[0] != '_'
+    if (k == &agg_significant_terms && f != NULL && f->path.p[0] != '_'
         && (!f->index || f->type == FT_BINARY)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "SignificantText aggregation requires fields to be searchable, but [%.*s] is not",
@@ -424,7 +423,7 @@ static enum err terms_check(struct collector *c, struct errmsg *em)
 
 static enum err terms_check_orders(struct collector *c, struct errmsg *em)
 {
-    return c->agg->type->kind == AGG_TERMS ? bind_orders((struct terms *)c, em) : ERR_OK;
+    return c->agg->type == &agg_terms ? bind_orders((struct terms *)c, em) : ERR_OK;
 }
 
 static const struct collector_ops terms_ops = {.check = terms_check,

@@ -1,4 +1,5 @@
 /* top_hits: the best documents of each bucket, as finished hits. */
+#include "engine/aggs/agg_row.h"
 #include "engine/aggs/collect.h"
 
 #include "engine/search/fetch.h"
@@ -179,3 +180,185 @@ void top_hits_free(struct agg_run *r)
     }
     r->top_hits = NULL;
 }
+
+/* ---- merging, bytes, printing, the row ---- */
+
+struct hit_order {
+    const struct search_source *source;
+    uint32_t n_sort;
+};
+
+static int hit_cmp(const struct hit_order *o, const struct agg_hit *a, const struct agg_hit *b)
+{
+    int c = o->n_sort > 0 ? sort_values_cmp(o->source->sort, o->n_sort, a->sort, b->sort)
+                          : (a->score < b->score) - (a->score > b->score);
+    return c != 0 ? c : a->shard < b->shard ? -1 : a->shard > b->shard;
+}
+
+/* A stable merge sort by insertion: at most a hundred hits a shard. */
+static enum err reduce_hits_of(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                               uint32_t n, struct agg_result *out)
+{
+    const struct search_source *s = a->top_hits.source;
+    uint32_t total = 0;
+    struct hit_order order = {.source = s};
+    out->max_score = NAN;
+    for (uint32_t i = 0; i < n; i++) {
+        total += in[i]->n_hits;
+        out->count += in[i]->count;
+        order.n_sort = MAX_OF(order.n_sort, in[i]->n_sort);
+        if (!isnan(in[i]->max_score) && !(out->max_score >= in[i]->max_score)) {
+            out->max_score = in[i]->max_score;
+        }
+    }
+    uint64_t want = (uint64_t)(s->from + s->size);
+    struct agg_hit *best = ARENA_ARRAY(r->arena, struct agg_hit, MIN_OF(want, (uint64_t)total) + 1);
+    uint32_t have = 0;
+    if (best == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < in[i]->n_hits && (order.n_sort == 0 || in[i]->n_sort == order.n_sort); k++) {
+            struct agg_hit x = in[i]->hits[k];
+            x.shard = i;
+            uint32_t at = have;
+            while (at > 0 && hit_cmp(&order, &x, &best[at - 1]) < 0) {
+                best[at] = best[at - 1];
+                at--;
+            }
+            best[at] = x;
+            have = (uint32_t)MIN_OF((uint64_t)have + 1, want);
+        }
+    }
+    uint32_t skip = (uint32_t)MIN_OF((uint64_t)s->from, (uint64_t)have);
+    out->hits = best + skip;
+    out->n_hits = have - skip;
+    return ERR_OK;
+}
+
+static void put_sort_value(struct buf *b, const struct sort_value *v)
+{
+    put_u8(b, (uint8_t)v->kind);
+    if (sort_value_is_bytes(v)) {
+        put_str(b, v->s);
+    } else if (v->kind == SV_DOUBLE || v->kind == SV_FLOAT) {
+        put_f64(b, v->d);
+    } else if (v->kind != SV_NULL) {
+        put_zigzag(b, v->l);
+    }
+}
+
+static void put_hits(struct buf *b, const struct agg_result *r)
+{
+    put_varint(b, (uint64_t)r->count);
+    put_f32(b, r->max_score);
+    put_varint(b, r->n_sort);
+    put_varint(b, r->n_hits);
+    for (uint32_t i = 0; i < r->n_hits; i++) {
+        put_f32(b, r->hits[i].score);
+        for (uint32_t k = 0; k < r->n_sort; k++) {
+            put_sort_value(b, &r->hits[i].sort[k]);
+        }
+        put_str(b, r->hits[i].json);
+    }
+}
+
+static void get_sort_value(const struct result_reading *d, struct sort_value *v)
+{
+    uint8_t kind = get_u8(d->in);
+    v->kind = kind <= SV_IP ? (enum sort_value_kind)kind : SV_NULL;
+    if (sort_value_is_bytes(v)) {
+        v->s = get_str(d->in);
+    } else if (v->kind == SV_DOUBLE || v->kind == SV_FLOAT) {
+        v->d = get_f64(d->in);
+    } else if (v->kind != SV_NULL) {
+        v->l = get_zigzag(d->in);
+    }
+}
+
+static enum err get_hits(const struct result_reading *d, struct agg_result *r)
+{
+    r->count = get_size(d);
+    r->max_score = get_f32(d->in);
+    size_t n_sort = get_count(d->in, 0), want = r->agg->top_hits.source->n_sort;
+    if (n_sort != 0 && n_sort != want) {
+        return result_corrupt(d);
+    }
+    r->n_sort = (uint32_t)n_sort;
+    r->n_hits = (uint32_t)get_count(d->in, 5);
+    r->hits = ARENA_ARRAY(d->arena, struct agg_hit, r->n_hits);
+    if (r->hits == NULL) {
+        return err_no_memory(d->em);
+    }
+    for (uint32_t i = 0; i < r->n_hits && !d->in->bad; i++) {
+        struct agg_hit *h = &r->hits[i];
+        h->score = get_f32(d->in);
+        struct sort_value *v = n_sort > 0 ? ARENA_ARRAY(d->arena, struct sort_value, n_sort) : NULL;
+        if (n_sort > 0 && v == NULL) {
+            return err_no_memory(d->em);
+        }
+        for (size_t k = 0; k < n_sort; k++) {
+            get_sort_value(d, &v[k]);
+        }
+        h->sort = v;
+        h->json = get_str(d->in);
+    }
+    return ERR_OK;
+}
+
+static void print_hits(const struct agg_result *r, struct jsonw *w)
+{
+    jw_k(w, "hits");
+    jw_obj(w);
+    jw_k(w, "total");
+    jw_obj(w);
+    jw_ki64(w, "value", r->count);
+    jw_kz(w, "relation", "eq");
+    jw_obj_end(w);
+    jw_k(w, "max_score");
+    if (isnan(r->max_score)) {
+        jw_null(w);
+    } else {
+        jw_float(w, r->max_score);
+    }
+    jw_k(w, "hits");
+    jw_arr(w);
+    for (uint32_t i = 0; i < r->n_hits; i++) {
+        jw_raw(w, r->hits[i].json);
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+static bool hits_want_scores(const struct search_source *s)
+{
+    if (s == NULL || s->n_sort == 0 || s->track_scores) {
+        return true;
+    }
+    for (uint32_t i = 0; i < s->n_sort; i++) {
+        if (s->sort[i].kind == SORT_SCORE
+            || (s->sort[i].kind == SORT_SCRIPT && script_wants_score(s->sort[i].script))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool top_hits_want_scores(const struct agg *a)
+{
+    return hits_want_scores(a->top_hits.source);
+}
+
+const struct agg_type agg_top_hits = {
+    .name = "top_hits",
+    .class = CLASS_METRIC,
+    .parse = parse_top_hits,
+    .collector = top_hits_new,
+    .builder = "metrics.TopHitsAggregationBuilder",
+    .results = {"InternalTopHits"},
+    .wants_scores = top_hits_want_scores,
+    .put = put_hits,
+    .get = get_hits,
+    .reduce = reduce_hits_of,
+    .print = print_hits,
+};

@@ -1,6 +1,7 @@
 /* What the coordinating node checks of pipelines before it asks any shard; and the order in which they
  * run. */
 #include "engine/aggs/agg_int.h"
+#include "engine/aggs/pipeline.h"
 
 static struct agg *find_agg(struct agg *const *v, uint32_t n, struct str name)
 {
@@ -149,7 +150,7 @@ static enum err order_pipes(struct agg_parse *p, struct agg *level, bool *ordere
 }
 
 /* A sibling pipeline reads the buckets of an aggregation beside it. */
-static enum err check_sibling(struct agg_parse *p, const struct agg *level, const struct agg *a)
+enum err check_sibling(struct agg_parse *p, const struct agg *level, const struct agg *a)
 {
     if (a->pipe.n == 0) {
         return invalid(p, a, "", "must have a buckets_path");
@@ -166,57 +167,47 @@ static enum err check_sibling(struct agg_parse *p, const struct agg *level, cons
                                       "buckets_path aggregation does not exist for aggregation [%.*s]: %.*s",
                                       STR_ARG(a->name), STR_ARG(text)));
     }
-    if (sub->type->class != CLASS_MULTI || sub->type->kind == AGG_COMPOSITE) {
+    if (sub->type->builder != NULL) {
         return failed(
             p, arena_printf(p->arena,
                             "The first aggregation in buckets_path must be a multi-bucket aggregation for "
                             "aggregation [%.*s] found :org.elasticsearch.search.aggregations.%s for "
                             "buckets path: %.*s",
-                            STR_ARG(a->name), agg_java_class(sub->type->kind), STR_ARG(text)));
+                            STR_ARG(a->name), sub->type->builder, STR_ARG(text)));
     }
     return ERR_OK;
 }
 
-static enum err check_sequential(struct agg_parse *p, const struct agg *level, const struct agg *a)
+enum err check_sequential(struct agg_parse *p, const struct agg *level, const struct agg *a)
 {
-    enum agg_kind k = level->type->kind;
-    if (k != AGG_HISTOGRAM && k != AGG_DATE_HISTOGRAM && k != AGG_AUTO_DATE_HISTOGRAM) {
+    if (level->type->gapless == NULL) {
         return invalid(p, a, "",
-                       k == AGG_ROOT
+                       level->type == &agg_type_root
                            ? "must have a histogram, date_histogram or auto_date_histogram as parent but "
                              "doesn't have a parent"
                            : "must have a histogram, date_histogram or auto_date_histogram as parent");
     }
-    if ((k == AGG_HISTOGRAM && level->histogram.min_doc_count != 0)
-        || (k == AGG_DATE_HISTOGRAM && level->date.min_doc_count != 0)) {
-        return invalid(p, a, "parent histogram of ", "must have min_doc_count of 0");
-    }
-    return ERR_OK;
+    return level->type->gapless(level)
+               ? ERR_OK
+               : invalid(p, a, "parent histogram of ", "must have min_doc_count of 0");
 }
 
-static enum err check_pipe(struct agg_parse *p, const struct agg *level, const struct agg *a)
+enum err check_scripted(struct agg_parse *p, const struct agg *level, const struct agg *a)
 {
-    switch (a->type->kind) {
-    case AGG_BUCKET_SCRIPT:
-    case AGG_BUCKET_SELECTOR:
-        return level->type->kind == AGG_ROOT
-                   ? invalid(p, a, "", "must be declared inside of another aggregation")
-                   : ERR_OK;
-    case AGG_BUCKET_SORT:
-        if (level->type->kind == AGG_ROOT) {
-            return invalid(p, a, "", "must be declared inside of another aggregation");
-        }
-        if (a->pipe.n_sort == 0 && a->pipe.from == 0 && a->pipe.size < 0) {
-            return failed(
-                p, arena_printf(p->arena,
-                                "[%.*s] is configured to perform nothing. Please set either of [sort, size, "
-                                "from] to use bucket_sort",
-                                STR_ARG(a->name)));
-        }
-        return ERR_OK;
-    default:
-        return a->type->class == CLASS_SIBLING ? check_sibling(p, level, a) : check_sequential(p, level, a);
+    return level->type == &agg_type_root ? invalid(p, a, "", "must be declared inside of another aggregation")
+                                         : ERR_OK;
+}
+
+enum err check_bucket_sort(struct agg_parse *p, const struct agg *level, const struct agg *a)
+{
+    enum err e = check_scripted(p, level, a);
+    if (level->type != &agg_type_root && a->pipe.n_sort == 0 && a->pipe.from == 0 && a->pipe.size < 0) {
+        return failed(p, arena_printf(p->arena,
+                                      "[%.*s] is configured to perform nothing. Please set either of [sort, "
+                                      "size, from] to use bucket_sort",
+                                      STR_ARG(a->name)));
     }
+    return e;
 }
 
 enum err agg_validate(struct agg_parse *p, struct agg *level)
@@ -225,7 +216,7 @@ enum err agg_validate(struct agg_parse *p, struct agg *level)
     enum err e = order_pipes(p, level, &ordered);
     for (uint32_t i = 0; e == ERR_OK && i < level->n_pipes; i++) {
         level->pipes[i]->place = level->n_subs + i;
-        e = ordered ? check_pipe(p, level, level->pipes[i]) : ERR_OK;
+        e = ordered ? level->pipes[i]->type->validate(p, level, level->pipes[i]) : ERR_OK;
     }
     for (uint32_t i = 0; e == ERR_OK && i < level->n_subs; i++) {
         level->subs[i]->place = i;

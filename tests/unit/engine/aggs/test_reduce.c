@@ -216,6 +216,32 @@ START_TEST(refusals)
 }
 END_TEST
 
+/* Each row of the list has what its class needs, and stands under its own name. */
+START_TEST(rows_are_whole)
+{
+    for (size_t i = 0; agg_types[i] != NULL; i++) {
+        const struct agg_type *t = agg_types[i];
+        bool pipe = t->class >= CLASS_SIBLING, many = t->class == CLASS_MULTI,
+             metric = t->class == CLASS_METRIC;
+        ck_assert_str_eq(t->name, agg_type_names[i]);
+        ck_assert(t->parse != NULL);
+        ck_assert_int_eq(t->collector != NULL, !pipe);
+        ck_assert_int_eq(t->reduce != NULL, !pipe);
+        ck_assert_int_eq(t->factory != NULL, t->class <= CLASS_MULTI);
+        ck_assert(many || pipe || t->builder != NULL);
+        ck_assert(t->class > CLASS_MULTI || t->results[0] != NULL);
+        ck_assert_int_eq(t->print_bucket != NULL, many);
+        ck_assert(!(metric || pipe) || t->print != NULL);
+        ck_assert(!metric || (t->put != NULL && t->get != NULL));
+        ck_assert_int_eq(t->put != NULL, t->get != NULL);
+        ck_assert_int_eq(t->put_bucket != NULL, t->get_bucket != NULL);
+        ck_assert_int_eq(t->validate != NULL, pipe);
+        ck_assert_int_eq(t->run != NULL, t->class == CLASS_PARENT);
+        ck_assert(t->names == NAMES_NONE || t->value != NULL);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("aggregations: partial results");
@@ -227,6 +253,7 @@ int main(void)
     tcase_add_test(c, many_buckets);
     tcase_add_loop_test(c, memory_refused, 0, (int)ARRAY_LEN(requests));
     tcase_add_test(c, refusals);
+    tcase_add_test(c, rows_are_whole);
     suite_add_tcase(s, c);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

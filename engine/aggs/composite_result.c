@@ -1,0 +1,166 @@
+/* composite: bytes, merging, printing of its results, and its row. */
+#include "engine/aggs/agg_row.h"
+
+#include "common/base/stop.h"
+
+static int combination_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y)
+{
+    for (uint32_t i = 0; i < a->composite.n; i++) {
+        const struct agg_key *p = &x->keys[i], *q = &y->keys[i];
+        bool null_p = p->kind == KEY_NULL, null_q = q->kind == KEY_NULL;
+        int c = null_p || null_q ? (null_p ? 0 : 1) - (null_q ? 0 : 1) : agg_key_cmp(p, q);
+        if (c != 0) {
+            return a->composite.v[i].descending ? -c : c;
+        }
+    }
+    return 0;
+}
+
+static bool shows(const struct agg_result *in, uint32_t source)
+{
+    return in->shapes != NULL && source < in->n_shapes && in->shapes[source] != NULL
+           && in->shapes[source]->kind != FORMAT_RAW;
+}
+
+/* A source that some shard did not know is shown as a shard that knows it does. */
+static enum err composite_shapes(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                                 uint32_t n, struct agg_result *out)
+{
+    out->n_shapes = a->composite.n;
+    out->shapes = ARENA_ARRAY(r->arena, struct value_shape *, out->n_shapes);
+    if (out->shapes == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t s = 0; s < out->n_shapes; s++) {
+        for (uint32_t i = 0; i < n && out->shapes[s] == NULL; i++) {
+            out->shapes[s] = shows(in[i], s) ? in[i]->shapes[s] : NULL;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err reduce_composite(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                                 uint32_t n, struct agg_result *out)
+{
+    struct agg_bucket **all;
+    size_t total;
+    enum err e = reduce_queue(r, a, combination_cmp, in, n, &all, &total);
+    if (e != ERR_OK) {
+        return e;
+    }
+    out->buckets = ARENA_ARRAY(r->arena, struct agg_bucket, total);
+    if (out->buckets == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (size_t i = 0, end; i < total && out->n < a->composite.size; i = end) {
+        end = i + reduce_run(a, combination_cmp, all + i, total - i);
+        e = reduce_buckets(r, a, all + i, (uint32_t)(end - i), &out->buckets[out->n++]);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    out->after = out->n > 0 ? out->buckets[out->n - 1].keys : NULL;
+    return composite_shapes(r, a, in, n, out);
+}
+
+static void print_combination(const struct agg_result *r, const struct agg_key *keys, struct jsonw *w)
+{
+    jw_obj(w);
+    size_t before = w->out->n;
+    for (uint32_t i = 0; i < r->agg->composite.n && !result_ends(w, before); i++) {
+        before = w->out->n;
+        const struct value_shape *s = r->shapes != NULL && i < r->n_shapes ? r->shapes[i] : NULL;
+        struct agg_result one = {.agg = r->agg, .shape = (struct value_shape *)(uintptr_t)s};
+        struct agg_bucket b = {.key = keys[i]};
+        jw_key(w, r->agg->composite.v[i].name);
+        if (keys[i].kind == KEY_NULL || keys[i].kind == KEY_NONE) {
+            jw_null(w);
+        } else if (s != NULL && s->kind == FORMAT_BOOLEAN && keys[i].kind == KEY_I64) {
+            jw_bool(w, keys[i].i != 0);
+        } else if (result_shaped(s) || keys[i].kind == KEY_STR) {
+            struct buf text;
+            buf_init(&text, NULL, BUF_UNLIMITED);
+            bucket_key_text(&one, &b, &text);
+            jw_str(w, buf_view(&text));
+            buf_fini(&text);
+        } else if (keys[i].kind == KEY_F64) {
+            jw_double(w, keys[i].d);
+        } else {
+            jw_i64(w, keys[i].i);
+        }
+    }
+    jw_obj_end(w);
+}
+
+static void composite_put(struct buf *b, const struct agg_result *r)
+{
+    for (uint32_t i = 0; i < r->agg->composite.n; i++) {
+        put_shape(b, r->shapes != NULL ? r->shapes[i] : NULL);
+    }
+}
+
+static enum err composite_get(const struct result_reading *d, struct agg_result *r)
+{
+    enum err e = ERR_OK;
+    r->n_shapes = r->agg->composite.n;
+    r->shapes = ARENA_ARRAY(d->arena, struct value_shape *, r->n_shapes);
+    for (uint32_t i = 0; r->shapes != NULL && e == ERR_OK && i < r->n_shapes; i++) {
+        e = get_shape(d, &r->shapes[i]);
+    }
+    return r->shapes == NULL ? err_no_memory(d->em) : e;
+}
+
+static void composite_put_bucket(struct buf *b, const struct agg *a, const struct agg_bucket *k)
+{
+    for (uint32_t i = 0; i < a->composite.n; i++) {
+        put_key(b, &k->keys[i]);
+    }
+}
+
+static enum err composite_get_bucket(const struct result_reading *d, const struct agg *a,
+                                     struct agg_bucket *k)
+{
+    struct agg_key *keys = ARENA_ARRAY(d->arena, struct agg_key, a->composite.n);
+    if (keys == NULL) {
+        return err_no_memory(d->em);
+    }
+    for (uint32_t i = 0; i < a->composite.n; i++) {
+        get_key(d, &keys[i]);
+    }
+    k->keys = keys;
+    return ERR_OK;
+}
+
+static void composite_print(const struct agg_result *r, struct jsonw *w)
+{
+    if (r->after != NULL || r->n > 0) {
+        jw_k(w, "after_key");
+        print_combination(r, r->after != NULL ? r->after : r->buckets[r->n - 1].keys, w);
+    }
+}
+
+static void composite_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
+                                   struct jsonw *w)
+{
+    (void)keyed;
+    jw_k(w, "key");
+    print_combination(r, b->keys, w);
+}
+
+const struct agg_type agg_composite = {
+    .name = "composite",
+    .class = CLASS_MULTI,
+    .parse = parse_composite,
+    .collector = composite_new,
+    .builder = "bucket.composite.CompositeAggregationBuilder",
+    .factory = "CompositeAggregationFactory",
+    .results = {"InternalComposite"},
+    .put = composite_put,
+    .get = composite_get,
+    .put_bucket = composite_put_bucket,
+    .get_bucket = composite_get_bucket,
+    .any_keys = true,
+    .reduce = reduce_composite,
+    .print = composite_print,
+    .print_bucket = composite_print_bucket,
+};
