@@ -89,7 +89,7 @@ bool hidden_phrase_prefix_takes(const struct text_run *r, const struct field *f,
 bool hidden_phrase_takes(const struct text_run *r, const struct field *f, const struct text_tokens *t)
 {
     int32_t before = -1;
-    if (f->phrase_field == NULL || r->slop != 0 || t->of_graph) {
+    if (f->phrase_field == NULL || r->slop != 0) {
         return false;
     }
     for (uint32_t i = 0; i < t->n; before = t->v[i++].position) {
