@@ -33,9 +33,9 @@ static const char *const own[] = {"path.conf", "xpack.*"};
 static enum err known_settings(struct arena *a, const char *const **out, size_t *n, struct errmsg *em)
 {
     const struct setting_registry *r = &setting_registry_cluster;
-    const char **v = ARENA_ARRAY(a, const char *, *r->n + r->n_families + ARRAY_LEN(own));
+    const char **v = ARENA_ARRAY(a, const char *, r->n + r->n_families + ARRAY_LEN(own));
     *n = 0;
-    for (size_t i = 0; v != NULL && i < *r->n; i++) {
+    for (size_t i = 0; v != NULL && i < r->n; i++) {
         v[(*n)++] = r->defs[i].name;
     }
     for (size_t i = 0; v != NULL && i < r->n_families; i++) {

@@ -3,7 +3,7 @@
 #include "common/base/inet.h"
 #include "common/base/java_hash.h"
 #include "common/base/num.h"
-#include "common/cluster/setting_registry_int.h"
+#include "common/cluster/setting_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +31,11 @@ static const struct setting_def cluster_families[] = {
     {.name = "monitor.jvm.gc.collector.", .flags = SETTING_NO_EFFECT},
 };
 
-const struct setting_registry setting_registry_index = {index_setting_defs, &index_setting_defs_n,
-                                                        index_families, ARRAY_LEN(index_families)};
-const struct setting_registry setting_registry_cluster = {cluster_setting_defs, &cluster_setting_defs_n,
-                                                          cluster_families, ARRAY_LEN(cluster_families)};
+const struct setting_registry setting_registry_index = {&setting_rows[SETTINGS_OF_CLUSTER],
+                                                        SETTINGS_N - SETTINGS_OF_CLUSTER, index_families,
+                                                        ARRAY_LEN(index_families)};
+const struct setting_registry setting_registry_cluster = {setting_rows, SETTINGS_OF_CLUSTER, cluster_families,
+                                                          ARRAY_LEN(cluster_families)};
 
 static int by_name(const void *key, const void *def)
 {
@@ -43,7 +44,7 @@ static int by_name(const void *key, const void *def)
 
 const struct setting_def *setting_def_find(const struct setting_registry *r, struct str key)
 {
-    const struct setting_def *d = bsearch(&key, r->defs, *r->n, sizeof(*d), by_name);
+    const struct setting_def *d = bsearch(&key, r->defs, r->n, sizeof(*d), by_name);
     for (size_t i = 0; d == NULL && i < r->n_families; i++) {
         struct str family = str_of(r->families[i].name);
         if (key.n > family.n && str_starts(key, family)) {
@@ -295,18 +296,13 @@ static enum err check_list(const struct setting_def *d, const struct setting *s,
     return e != ERR_OK || s->is_list || s->value.n == 0 ? e : check_choice(d, s->key, s->value, em);
 }
 
-static struct str default_of(const struct setting_def *d)
-{
-    return d->here != NULL ? str_of(d->here) : d->otherwise != NULL ? str_of(d->otherwise) : STR("");
-}
-
 /* Does it say what holds anyway? */
 static bool is_default(const struct setting_def *d, const struct setting *s)
 {
     if (s->is_list) {
-        return s->n == 0 || (s->n == 1 && str_eq_nocase(s->items[0], default_of(d)));
+        return s->n == 0 || (s->n == 1 && str_eq_nocase(s->items[0], setting_default(d)));
     }
-    return s->is_null || str_eq_nocase(str_trim(s->value), default_of(d));
+    return s->is_null || str_eq_nocase(str_trim(s->value), setting_default(d));
 }
 
 /* "index.routing.allocation.require._ip" and the like. */
@@ -371,7 +367,7 @@ enum err setting_check(const struct setting_def *d, const struct setting *s, str
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "[%.*s] can only be [%.*s]: what another value asks for is not offered, and would "
                        "not protect anything",
-                       STR_ARG(s->key), STR_ARG(default_of(d)));
+                       STR_ARG(s->key), STR_ARG(setting_default(d)));
     }
     if (s->is_null || d->kind == SETTING_TEXT) {
         return s->is_null || !is_filter_of_ips(s->key) ? ERR_OK : check_ips(s->key, text_of(s, room), em);
@@ -471,9 +467,9 @@ static void add_like(struct likeness *l, const char *name, float score, uint32_t
 /* The registered names above Elasticsearch's threshold of likeness. */
 static void find_like(const struct setting_registry *r, struct str key, struct likeness *l)
 {
-    uint32_t buckets = java_map_buckets(*r->n);
+    uint32_t buckets = java_map_buckets(r->n);
     l->n = 0;
-    for (size_t i = 0; key.n <= NAME_MAX_BYTES && i < *r->n; i++) {
+    for (size_t i = 0; key.n <= NAME_MAX_BYTES && i < r->n; i++) {
         struct str name = str_of(r->defs[i].name);
         if (name.n > NAME_MAX_BYTES) {
             continue;
@@ -549,7 +545,7 @@ enum err settings_check(const struct setting_registry *r, const struct settings 
 
 static bool put_default(const struct setting_def *d, struct settings *out)
 {
-    struct str name = str_of(d->name), value = default_of(d);
+    struct str name = str_of(d->name), value = setting_default(d);
     if (d->kind != SETTING_LIST) {
         return settings_put(out, name, value);
     }
@@ -564,7 +560,7 @@ static bool put_default(const struct setting_def *d, struct settings *out)
 bool settings_put_defaults(const struct setting_registry *r, const struct settings *given,
                            const struct settings *also, struct settings *out)
 {
-    for (size_t i = 0; i < *r->n; i++) {
+    for (size_t i = 0; i < r->n; i++) {
         const struct setting_def *d = &r->defs[i];
         struct str name = str_of(d->name);
         bool is_set =

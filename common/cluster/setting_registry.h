@@ -48,7 +48,7 @@ struct setting_def {
 
 struct setting_registry {
     const struct setting_def *defs; /* sorted by name */
-    const size_t *n;
+    size_t n;
     const struct setting_def *families;
     size_t n_families;
 };

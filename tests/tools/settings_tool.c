@@ -40,7 +40,7 @@ static void print(const char *registry, const struct setting_def *d)
 
 static void print_all(const char *registry, const struct setting_registry *r)
 {
-    for (size_t i = 0; i < *r->n; i++) {
+    for (size_t i = 0; i < r->n; i++) {
         print(registry, &r->defs[i]);
     }
     for (size_t i = 0; i < r->n_families; i++) {
