@@ -230,9 +230,12 @@ static void *counted_resize(void *self, void *p, size_t n)
     return resize(part_of(self), p, n, memory_take);
 }
 
+/* Bodies have their limit also where what is asked has none: who takes a limit back needs a small one. */
 static void *exempt_resize(void *self, void *p, size_t n)
 {
-    return resize(part_of(self), p, n, add_always);
+    enum memory_part part = part_of(self);
+    bool large = part == MEMORY_IN_FLIGHT && n >= MEMORY_BLOCK_SMALL;
+    return resize(part, p, n, large ? memory_take : add_always);
 }
 
 static void counted_release(void *self, void *p)

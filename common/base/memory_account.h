@@ -55,7 +55,7 @@ void memory_give(enum memory_part part, size_t n);
 
 /* The heap, counted: what it gives out is taken from the part. Never NULL. */
 const struct allocator *memory_allocator(enum memory_part part);
-/* The same for what must go on whatever the limits say: it counts and refuses nothing. What comes from either of the two may be given
+/* The same for what must go on whatever the limits say: it counts, and refuses nothing but large blocks of what is in flight. What comes from either of the two may be given
  * back by the other: an empty buffer, or an arena at any time, may change from one to the other. */
 const struct allocator *memory_allocator_exempt(enum memory_part part);
 /* An arena and a buffer for what one request needs: counted, with the request's ceiling. */

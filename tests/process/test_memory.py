@@ -99,11 +99,12 @@ class Mix:
             rounds += 1
 
     def bombs(self, seed):
-        """Packed bodies of 40 and 99 MB: blanks, one long text, many small documents."""
+        """Packed bodies of 40 and 99 MB: blanks, one long text, many small documents, settings."""
         rng, rounds = random.Random(seed), 0
         line = b'{"index":{}}\n{"t":"' + b"a" * 4000 + b'"}\n'
         bodies = [("/m/_search", gzip.compress(b" " * (40 << 20))), ("/m/_bulk", gzip.compress(line * ((40 << 20) // len(line)))),
                   ("/m/_search", gzip.compress(b'{"query":{"match":{"t":"' + b"a" * (99 << 20) + b'"}}}')),
+                  ("/_cluster/settings", gzip.compress(b'{"transient":{"a":"' + b"a" * (99 << 20) + b'"}}')),  # no limit refuses it while it is small
                   ("/_analyze", gzip.compress(b'{"tokenizer":"standard","text":"' + b"a " * (20 << 20) + b'"}'))]
         while self.goes_on(rounds):
             path, body = rng.choice(bodies)

@@ -197,6 +197,23 @@ START_TEST(exempt_is_counted)
 }
 END_TEST
 
+/* A body that is sent to what is exempt may be small whatever the limits say, and large as others may. */
+START_TEST(exempt_bodies_are_small)
+{
+    const struct allocator *exempt = memory_allocator_exempt(MEMORY_IN_FLIGHT);
+    set(MEMORY_UNLIMITED, 0, 0);
+    void *body = exempt->resize(exempt->self, NULL, MEMORY_BLOCK_SMALL / 2);
+    ck_assert_ptr_nonnull(body);
+    ck_assert_ptr_null(exempt->resize(exempt->self, body, MEMORY_BLOCK_SMALL));
+    has("[in_flight_requests] Data too large");
+    set(MEMORY_UNLIMITED, MIB, 0);
+    body = exempt->resize(exempt->self, body, 2 * MEMORY_BLOCK_SMALL);
+    ck_assert_ptr_nonnull(body);
+    exempt->release(exempt->self, body);
+    ck_assert_uint_eq(used(MEMORY_IN_FLIGHT), 0);
+}
+END_TEST
+
 static bool lasts(enum memory_part part)
 {
     struct errmsg em;
@@ -303,6 +320,7 @@ int main(void)
     tcase_add_test(t, limits_of_nothing_and_none);
     tcase_add_test(t, small_requests_pass_a_parts_limit);
     tcase_add_test(t, exempt_is_counted);
+    tcase_add_test(t, exempt_bodies_are_small);
     tcase_add_test(t, says_how_long_it_lasts);
     tcase_add_test(t, writes_what_goes_with_a_refusal);
     tcase_add_test(t, guards_the_default_allocator);
