@@ -147,38 +147,73 @@ static enum err check_window(const struct run *r)
     return ERR_OK;
 }
 
-/* Combinations that Elasticsearch refuses on the shard. */
-static enum err check_combinations(const struct run *r)
+/* What search_after has is read also where no document is there to be compared with it. */
+static enum err read_after(struct run *r)
+{
+    const struct json *after = r->source->search_after;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < MIN_OF(after->n, r->source->n_sort) && e == ERR_OK; i++) {
+        struct sort_cell cell = {0};
+        if (r->source->size == 0 && after->items[i].type == JSON_NULL) {
+            continue; /* nothing is compared with it */
+        }
+        buf_init(&cell.text, NULL, BUF_UNLIMITED);
+        e = sort_cell_parse(r->sort, i, &after->items[i], &cell, r->em);
+        buf_fini(&cell.text);
+    }
+    return e;
+}
+
+/* Combinations that Elasticsearch refuses on the shard, in its order. */
+static enum err check_search_after(struct run *r)
 {
     const struct search_source *s = r->source;
-    if (s->search_after != NULL && r->shard->scope.scroll) {
+    if (s->search_after == NULL) {
+        return ERR_OK;
+    }
+    if (r->shard->scope.scroll) {
         return err_set(r->em, ERR_SEARCH, "`search_after` cannot be used in a scroll context.");
     }
-    if (s->search_after != NULL && s->from > 0) {
+    if (s->from > 0) {
         return err_set(r->em, ERR_SEARCH, "`from` parameter must be set to 0 when `search_after` is used.");
     }
-    if (s->search_after != NULL && sorted_by_score_only(s)) {
+    if (sorted_by_score_only(s)) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Sort must contain at least one field.");
     }
-    if (s->search_after != NULL && s->search_after->n != s->n_sort) {
+    if (s->search_after->n != s->n_sort) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "search_after has %u value(s) but sort has %u.",
                        s->search_after->n, s->n_sort);
     }
-    if (s->collapse.field.p != NULL && r->shard->scope.scroll) {
-        return err_set(r->em, ERR_SEARCH, "cannot use `collapse` in a scroll context");
-    }
-    if (s->collapse.field.p != NULL && s->search_after != NULL) {
-        return err_set(r->em, ERR_SEARCH, "cannot use `collapse` in conjunction with `search_after`");
-    }
-    if (s->collapse.field.p != NULL && s->n_rescore > 0) {
-        return err_set(r->em, ERR_SEARCH, "cannot use `collapse` in conjunction with `rescore`");
-    }
+    return r->sort != NULL ? read_after(r) : ERR_OK;
+}
+
+static enum err check_stored_none(const struct run *r)
+{
+    const struct search_source *s = r->source;
     if (s->stored_none && s->source.given && s->source.enabled) {
         return err_set(r->em, ERR_SEARCH, "[stored_fields] cannot be disabled if [_source] is requested");
     }
     if (s->stored_none && s->n_fields > 0) {
         return err_set(r->em, ERR_SEARCH,
                        "[stored_fields] cannot be disabled when using the [fields] option");
+    }
+    return ERR_OK;
+}
+
+static enum err check_collapse(const struct run *r)
+{
+    const struct search_source *s = r->source;
+    if (s->collapse.field.p == NULL) {
+        return ERR_OK;
+    }
+    if (r->shard->scope.scroll) {
+        return err_set(r->em, ERR_SEARCH, "cannot use `collapse` in a scroll context");
+    }
+    if (s->search_after != NULL) {
+        return err_set(r->em, ERR_SEARCH, "cannot use `collapse` in conjunction with `search_after`");
+    }
+    if (s->n_rescore > 0) {
+        return err_set(r->em, ERR_SEARCH, "cannot use `collapse` in conjunction with `rescore`");
     }
     return ERR_OK;
 }
@@ -210,23 +245,6 @@ static enum err collapse_field(const struct run *r, const struct field **out)
     }
     *out = f;
     return ERR_OK;
-}
-
-/* What search_after has is read also where no document is there to be compared with it. */
-static enum err check_after(struct run *r)
-{
-    const struct json *after = r->source->search_after;
-    enum err e = ERR_OK;
-    for (uint32_t i = 0; i < MIN_OF(after->n, r->source->n_sort) && e == ERR_OK; i++) {
-        struct sort_cell cell = {0};
-        if (r->source->size == 0 && after->items[i].type == JSON_NULL) {
-            continue; /* nothing is compared with it */
-        }
-        buf_init(&cell.text, NULL, BUF_UNLIMITED);
-        e = sort_cell_parse(r->sort, i, &after->items[i], &cell, r->em);
-        buf_fini(&cell.text);
-    }
-    return e;
 }
 
 static enum err prepare_sort(struct run *r)
@@ -356,8 +374,9 @@ static enum err prepare(struct run *r)
     e = e == ERR_OK && s->highlight_spec != NULL ? highlight_check(s->highlight_spec, &r->cx, r->em) : e;
     e = e == ERR_OK && s->size != 0 ? script_fields_limit(&r->cx, s, r->em) : e;
     e = e == ERR_OK && s->size != 0 ? script_fields_check(&r->cx, r->em) : e;
-    e = e == ERR_OK ? check_combinations(r) : e;
-    e = e == ERR_OK && r->sort != NULL && s->search_after != NULL ? check_after(r) : e;
+    e = e == ERR_OK ? check_search_after(r) : e;
+    e = e == ERR_OK ? check_stored_none(r) : e;
+    e = e == ERR_OK ? check_collapse(r) : e;
     e = e == ERR_OK ? prepare_top(r) : e;
     e = e == ERR_OK ? check_window(r) : e;
     e = e == ERR_OK && r->sort != NULL ? sort_plan_check_missing(r->sort, r->em) : e;
