@@ -52,7 +52,7 @@ static void served(struct shard_rq *rq)
 
 void shard_task_begin(struct coordinator *co, struct shard_rq *rq, const char *type)
 {
-    const char *action = rq->op->action != NULL ? rq->op->action(rq) : NULL;
+    const char *action = rq->op->action_of != NULL ? rq->op->action_of(rq) : rq->op->action;
     struct shard_task *t = action != NULL ? ARENA_NEW(&rq->arena, struct shard_task) : NULL;
     if (t == NULL) {
         return;

@@ -391,8 +391,9 @@ bool shard_stop_end(struct shard_stop *st, struct shard_rq *rq)
 }
 
 /* What takes long: as long as somebody waits for it. */
-static void search_task(struct search_run *r)
+static void search_task(void *arg)
 {
+    struct search_run *r = arg;
     struct shard_rq *rq = r->rq;
     struct shard *sh = r->sh;
     struct view *v = r->view;
@@ -412,11 +413,6 @@ static void search_task(struct search_run *r)
     shard_stop_end(&st, rq);
     sh->counters.query_current--;
     search_finish(sh, v, rq);
-}
-
-static void query_task(void *arg)
-{
-    search_task(arg);
 }
 
 void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v,
@@ -454,7 +450,7 @@ static void refresh_first(void *arg)
         view_unref(r->view);
         r->view = v;
     }
-    search_submit(sh->service, r->rq, sh, r->view, query_task);
+    search_submit(sh->service, r->rq, sh, r->view, search_task);
 }
 
 /* true: the search goes on from the strand. */
@@ -480,7 +476,7 @@ static bool runs_here(struct data_service *s, struct shard_query *rq, struct sha
         return false;
     }
     *r = (struct search_run){sh, v, &rq->rq, q};
-    return executor_run_here(s->o.search_pool, query_task, r);
+    return executor_run_here(s->o.search_pool, search_task, r);
 }
 
 void data_query(struct data_service *s, struct shard_query *rq)
@@ -490,7 +486,7 @@ void data_query(struct data_service *s, struct shard_query *rq)
     if (!take_view(s, &rq->rq, rq->keep_alive_ms, &sh, &v)) {
         shard_rq_answer(&rq->rq);
     } else if (!refreshes_first(&rq->rq, sh, v) && !runs_here(s, rq, sh, v)) {
-        search_submit(s, &rq->rq, sh, v, query_task);
+        search_submit(s, &rq->rq, sh, v, search_task);
     }
 }
 
@@ -506,7 +502,7 @@ void data_dfs(struct data_service *s, struct shard_dfs *rq)
     if (!take_view(s, &rq->rq, 0, &sh, &v)) {
         shard_rq_answer(&rq->rq);
     } else if (!refreshes_first(&rq->rq, sh, v)) {
-        search_submit(s, &rq->rq, sh, v, query_task);
+        search_submit(s, &rq->rq, sh, v, search_task);
     }
 }
 

@@ -118,7 +118,7 @@ void remote_shards_call(struct remote_shards *r, const struct transport_peer *to
     *c = (struct outgoing){
         .t = {.cls = TRANSPORT_DATA,
               .kind = rq->op->kind,
-              .timeout_ms = rq->op->timeout_ms(rq),
+              .timeout_ms = rq->op->timeout_ms > 0 ? rq->op->timeout_ms : rq->op->timeout_of(rq),
               .on = pool_of(r, rq->op),
               .done = answered},
         .owner = r,

@@ -182,25 +182,19 @@ static void can_match_reset(struct shard_rq *of)
     SHARD_RQ(of, shard_can_match)->matches = false;
 }
 
-static const char *can_match_action(const struct shard_rq *of)
-{
-    (void)of;
-    return "indices:data/read/search[can_match]";
-}
-
 const struct shard_op shard_op_can_match = {
     .id = SHARD_OP_can_match,
     .kind = MESSAGE_SHARD_CAN_MATCH,
     .size = sizeof(struct shard_can_match),
     .cancellable = true,
-    .timeout_ms = shard_op_half_hour,
+    .timeout_ms = SHARD_OP_LONG_MS,
     .encode = can_match_encode,
     .decode = can_match_decode,
     .encode_answer = can_match_answer_encode,
     .decode_answer = can_match_answer_decode,
     .reset = can_match_reset,
     .no_copy = phase_no_copy,
-    .action = can_match_action,
+    .action = "indices:data/read/search[can_match]",
     .describe = phase_describe,
 };
 
@@ -239,25 +233,19 @@ static void dfs_reset(struct shard_rq *of)
     SHARD_RQ(of, shard_dfs)->stats = (struct dfs_stats){0};
 }
 
-static const char *dfs_action(const struct shard_rq *of)
-{
-    (void)of;
-    return "indices:data/read/search[phase/dfs]";
-}
-
 const struct shard_op shard_op_dfs = {
     .id = SHARD_OP_dfs,
     .kind = MESSAGE_SHARD_DFS,
     .size = sizeof(struct shard_dfs),
     .cancellable = true,
-    .timeout_ms = shard_op_half_hour,
+    .timeout_ms = SHARD_OP_LONG_MS,
     .encode = dfs_encode,
     .decode = dfs_decode,
     .encode_answer = dfs_answer_encode,
     .decode_answer = dfs_answer_decode,
     .reset = dfs_reset,
     .no_copy = phase_no_copy,
-    .action = dfs_action,
+    .action = "indices:data/read/search[phase/dfs]",
     .describe = phase_describe,
 };
 
@@ -367,14 +355,14 @@ const struct shard_op shard_op_query = {
     .kind = MESSAGE_SHARD_QUERY,
     .size = sizeof(struct shard_query),
     .cancellable = true,
-    .timeout_ms = shard_op_half_hour,
+    .timeout_ms = SHARD_OP_LONG_MS,
     .encode = query_encode,
     .decode = query_decode,
     .encode_answer = query_answer_encode,
     .decode_answer = query_answer_decode,
     .reset = query_reset,
     .no_copy = phase_no_copy,
-    .action = query_action,
+    .action_of = query_action,
     .describe = phase_describe,
 };
 
@@ -416,12 +404,6 @@ static void scroll_answer_decode(struct shard_rq *of, struct bytes_in *in)
     query_answer_decode(of, in);
 }
 
-static const char *scroll_action(const struct shard_rq *of)
-{
-    (void)of;
-    return "indices:data/read/search[phase/query/scroll]";
-}
-
 static void scroll_describe(const struct shard_rq *of, struct buf *out)
 {
     buf_printf(out, "id[%llu]", (unsigned long long)of->context);
@@ -432,12 +414,12 @@ const struct shard_op shard_op_scroll = {
     .kind = MESSAGE_SHARD_SCROLL,
     .size = sizeof(struct shard_query),
     .cancellable = true,
-    .timeout_ms = shard_op_half_hour,
+    .timeout_ms = SHARD_OP_LONG_MS,
     .encode = scroll_encode,
     .decode = scroll_decode,
     .encode_answer = scroll_answer_encode,
     .decode_answer = scroll_answer_decode,
-    .action = scroll_action,
+    .action = "indices:data/read/search[phase/query/scroll]",
     .describe = scroll_describe,
 };
 
@@ -485,12 +467,6 @@ static void fetch_answer_decode(struct shard_rq *of, struct bytes_in *in)
     in->bad |= n != rq->n;
 }
 
-static const char *fetch_action(const struct shard_rq *of)
-{
-    (void)of;
-    return "indices:data/read/search[phase/fetch/id]";
-}
-
 static void fetch_describe(const struct shard_rq *of, struct buf *out)
 {
     const struct shard_fetch *rq = CONST_SHARD_RQ(of, shard_fetch);
@@ -502,11 +478,11 @@ const struct shard_op shard_op_fetch = {
     .kind = MESSAGE_SHARD_FETCH,
     .size = sizeof(struct shard_fetch),
     .cancellable = true,
-    .timeout_ms = shard_op_half_hour,
+    .timeout_ms = SHARD_OP_LONG_MS,
     .encode = fetch_encode,
     .decode = fetch_decode,
     .encode_answer = fetch_answer_encode,
     .decode_answer = fetch_answer_decode,
-    .action = fetch_action,
+    .action = "indices:data/read/search[phase/fetch/id]",
     .describe = fetch_describe,
 };

@@ -156,12 +156,6 @@ static int64_t write_timeout_ms(const struct shard_rq *of)
     return MAX_OF(CONST_SHARD_RQ(of, shard_write)->timeout_ms, (int64_t)1000);
 }
 
-static const char *write_action(const struct shard_rq *of)
-{
-    (void)of;
-    return "indices:data/write/bulk[s][p]";
-}
-
 static void write_describe(const struct shard_rq *of, struct buf *out)
 {
     const struct shard_write *rq = CONST_SHARD_RQ(of, shard_write);
@@ -183,12 +177,12 @@ const struct shard_op shard_op_write = {
     .kind = MESSAGE_SHARD_WRITE,
     .size = sizeof(struct shard_write),
     .write_pool = true,
-    .timeout_ms = write_timeout_ms,
+    .timeout_of = write_timeout_ms,
     .encode = write_encode,
     .decode = write_decode,
     .encode_answer = write_answer_encode,
     .decode_answer = write_answer_decode,
-    .action = write_action,
+    .action = "indices:data/write/bulk[s][p]",
     .describe = write_describe,
     .status = write_status,
 };

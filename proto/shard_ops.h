@@ -34,8 +34,9 @@ struct shard_op {
     bool write_pool;  /* it is decoded, and its answer read, where writes are; else where searches are */
     bool cancellable; /* while it is served elsewhere */
     bool exempt; /* it is answered whatever memory there is: what it needs is counted, and never refused */
-    /* A node that is there and silent for as long has lost the request. */
-    int64_t (*timeout_ms)(const struct shard_rq *rq);
+    /* A node that is there and silent for as long has lost the request. 0: as long as timeout_of() says. */
+    int64_t timeout_ms;
+    int64_t (*timeout_of)(const struct shard_rq *rq);
     /* The request's bytes, and the answer's. Decoders trust nothing: they set in->bad on whatever does not read (also
      * without memory), and the struct is not to be used then. What they read borrows from the input; arrays are in
      * the request's arena. What only its maker can use stays behind: callbacks, users, parsed forms of texts. */
@@ -47,8 +48,10 @@ struct shard_op {
     void (*reset)(struct shard_rq *rq);
     /* No copy was there to be asked: the error, into rq->error. NULL as above. */
     void (*no_copy)(struct shard_rq *rq);
-    /* As a task: Elasticsearch's name of the action, and what it is about. NULL: it is none. */
-    const char *(*action)(const struct shard_rq *rq);
+    /* As a task: Elasticsearch's name of the action, and what it is about. NULL: it is none. action_of(): where the
+     * request decides; NULL: it does not. */
+    const char *action;
+    const char *(*action_of)(const struct shard_rq *rq);
     void (*describe)(const struct shard_rq *rq, struct buf *out);
     void (*status)(struct jsonw *w); /* NULL: none */
 };
@@ -62,9 +65,10 @@ extern const struct shard_op *const shard_ops[SHARD_OP_COUNT];
 #define SHARD_RQ(of, type)       CONTAINER_OF(of, struct type, rq)
 #define CONST_SHARD_RQ(of, type) CONST_CONTAINER_OF(of, struct type, rq)
 
-/* For rows: what reads one document may take a minute, what may rightly take long half an hour. */
-int64_t shard_op_minute(const struct shard_rq *rq);
-int64_t shard_op_half_hour(const struct shard_rq *rq);
+/* Of what reads one document; of what may rightly take long. */
+#define SHARD_OP_SOON_MS 60000
+#define SHARD_OP_LONG_MS 1800000
+
 /* For rows: No shard available for [get [index][_doc][id]]. */
 void shard_op_no_copy_of(struct shard_rq *rq, const char *what, struct str id);
 
