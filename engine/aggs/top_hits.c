@@ -236,18 +236,6 @@ static enum err reduce_hits_of(struct reduce *r, const struct agg *a, struct agg
     return ERR_OK;
 }
 
-static void put_sort_value(struct buf *b, const struct sort_value *v)
-{
-    put_u8(b, (uint8_t)v->kind);
-    if (sort_value_is_bytes(v)) {
-        put_str(b, v->s);
-    } else if (v->kind == SV_DOUBLE || v->kind == SV_FLOAT) {
-        put_f64(b, v->d);
-    } else if (v->kind != SV_NULL) {
-        put_zigzag(b, v->l);
-    }
-}
-
 static void put_hits(struct buf *b, const struct agg_result *r)
 {
     put_varint(b, (uint64_t)r->count);
@@ -257,22 +245,9 @@ static void put_hits(struct buf *b, const struct agg_result *r)
     for (uint32_t i = 0; i < r->n_hits; i++) {
         put_f32(b, r->hits[i].score);
         for (uint32_t k = 0; k < r->n_sort; k++) {
-            put_sort_value(b, &r->hits[i].sort[k]);
+            sort_value_encode(&r->hits[i].sort[k], b);
         }
         put_str(b, r->hits[i].json);
-    }
-}
-
-static void get_sort_value(const struct result_reading *d, struct sort_value *v)
-{
-    uint8_t kind = get_u8(d->in);
-    v->kind = kind <= SV_IP ? (enum sort_value_kind)kind : SV_NULL;
-    if (sort_value_is_bytes(v)) {
-        v->s = get_str(d->in);
-    } else if (v->kind == SV_DOUBLE || v->kind == SV_FLOAT) {
-        v->d = get_f64(d->in);
-    } else if (v->kind != SV_NULL) {
-        v->l = get_zigzag(d->in);
     }
 }
 
@@ -298,7 +273,7 @@ static enum err get_hits(const struct result_reading *d, struct agg_result *r)
             return err_no_memory(d->em);
         }
         for (size_t k = 0; k < n_sort; k++) {
-            get_sort_value(d, &v[k]);
+            sort_value_decode(&v[k], d->in, d->arena);
         }
         h->sort = v;
         h->json = get_str(d->in);

@@ -21,11 +21,6 @@ static enum err made(struct script_run *m, enum type_id type, struct str name, c
     return ERR_OK;
 }
 
-static enum err call1(struct script_run *m, struct sv f, struct sv v, struct sv *out)
-{
-    return vm_call(m, f, &v, 1, out);
-}
-
 enum err optional_of(struct script_run *m, bool has, struct sv v, struct sv *out)
 {
     enum err e = vm_list(m, LIST_LIST, out);
@@ -81,7 +76,7 @@ static enum err added(struct script_run *m, struct str name, struct sv f, struct
     enum err e = ERR_OK;
     for (uint32_t i = 0; i < stream.list->n && e == ERR_OK; i++) {
         struct sv v;
-        e = call1(m, f, stream.list->v[i], &v);
+        e = vm_call_one(m, f, stream.list->v[i], &v);
         e = e == ERR_OK ? vm_binary(m, OP_ADD, total, v, &total) : e;
     }
     if (average && e == ERR_OK && stream.list->n > 0) {
@@ -96,7 +91,7 @@ static enum err grouped(struct script_run *m, struct sv f, struct sv map, struct
     enum err e = ERR_OK;
     for (uint32_t i = 0; i < stream.list->n && e == ERR_OK; i++) {
         struct sv key, group, v = stream.list->v[i];
-        e = call1(m, f, v, &key);
+        e = vm_call_one(m, f, v, &key);
         if (e == ERR_OK && key.kind == SV_NULL) {
             return err_set(m->em, ERR_NULL_POINTER, "element cannot be mapped to a null key");
         }
@@ -118,7 +113,8 @@ static enum err finish_groups(struct script_run *m, struct sv map, const struct 
     enum err e = ERR_OK;
     for (uint32_t i = 0; i < map.map->n && e == ERR_OK; i++) {
         struct sv done, group = map.map->e[i].value;
-        e = collector != NULL ? call1(m, *collector, group, &done) : to_form(m, group, LIST_LIST, &done);
+        e = collector != NULL ? vm_call_one(m, *collector, group, &done)
+                              : to_form(m, group, LIST_LIST, &done);
         if (e == ERR_OK) {
             map.map->e[i].value = done;
         }
@@ -159,8 +155,8 @@ static enum err to_map(struct script_run *m, struct sv *a, uint32_t n, struct sv
     }
     for (uint32_t i = 0; i < stream.list->n && e == ERR_OK; i++) {
         struct sv key, value;
-        e = call1(m, a[0], stream.list->v[i], &key);
-        e = e == ERR_OK ? call1(m, a[1], stream.list->v[i], &value) : e;
+        e = vm_call_one(m, a[0], stream.list->v[i], &key);
+        e = e == ERR_OK ? vm_call_one(m, a[1], stream.list->v[i], &value) : e;
         struct sv *there = e == ERR_OK ? sv_map_get(out->map, key) : NULL;
         if (there != NULL && n < 3) {
             struct str texts[3];
@@ -189,7 +185,7 @@ static enum err reduced(struct script_run *m, struct sv *a, uint32_t n, struct s
     enum err e = ERR_OK;
     for (uint32_t i = 0; i < stream.list->n && e == ERR_OK; i++) {
         struct sv both[2] = {total, stream.list->v[i]};
-        e = n == 3 ? call1(m, a[1], both[1], &both[1]) : ERR_OK;
+        e = n == 3 ? vm_call_one(m, a[1], both[1], &both[1]) : ERR_OK;
         if (e == ERR_OK && has) {
             e = vm_call(m, a[n - 1], both, 2, &total);
         } else {
@@ -225,11 +221,11 @@ static enum err collect(struct script_run *m, struct str name, struct sv *a, uin
     }
     if (str_is(name, "mapping")) {
         e = vm_method(m, stream, STR("map"), a, 1, &mapped);
-        return e == ERR_OK ? call1(m, a[1], mapped, out) : e;
+        return e == ERR_OK ? vm_call_one(m, a[1], mapped, out) : e;
     }
     if (str_is(name, "collectingAndThen")) {
-        e = call1(m, a[0], stream, &mapped);
-        return e == ERR_OK ? call1(m, a[1], mapped, out) : e;
+        e = vm_call_one(m, a[0], stream, &mapped);
+        return e == ERR_OK ? vm_call_one(m, a[1], mapped, out) : e;
     }
     return str_is(name, "groupingBy")       ? group_by(m, a, n, stream, out)
            : str_is(name, "partitioningBy") ? partition(m, a, n, stream, out)
@@ -272,7 +268,7 @@ static enum err compared(struct script_run *m, struct sv x, struct sv y, struct 
 static enum err key_of(struct script_run *m, struct str name, const struct sv *f, struct sv v, struct sv *out)
 {
     if (f != NULL) {
-        return call1(m, *f, v, out);
+        return vm_call_one(m, *f, v, out);
     }
     return vm_method(m, v, str_is(name, "comparingByKey") ? STR("getKey") : STR("getValue"), NULL, 0, out);
 }

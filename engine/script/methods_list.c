@@ -17,18 +17,6 @@ static enum err growable(struct script_run *m, const struct sv_list *l)
     return l->frozen || l->of != NULL ? vm_frozen(m) : ERR_OK;
 }
 
-static enum err call1(struct script_run *m, struct sv f, struct sv v, struct sv *out)
-{
-    return vm_call(m, f, &v, 1, out);
-}
-
-static enum err test(struct script_run *m, struct sv f, struct sv v, bool *out)
-{
-    struct sv r;
-    enum err e = call1(m, f, v, &r);
-    return e == ERR_OK ? vm_arg_bool(m, r, out) : e;
-}
-
 /* ---- reading ---- */
 
 METHOD(size)
@@ -294,7 +282,7 @@ static enum err keep(struct script_run *m, struct sv_list *l, struct sv by, bool
     for (uint32_t i = 0; i < all && e == ERR_OK; i++) {
         bool is = false;
         struct sv v = l->v[i];
-        e = set == NULL ? test(m, by, v, &is) : vm_spend(m, 1);
+        e = set == NULL ? vm_test(m, by, v, &is) : vm_spend(m, 1);
         if (e == ERR_OK && l->n != all) { /* the function itself changed the list */
             return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "%s", "");
         }

@@ -4,25 +4,13 @@
 #define METHOD(f) \
     static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
 
-static enum err call1(struct script_run *m, struct sv f, struct sv v, struct sv *out)
-{
-    return vm_call(m, f, &v, 1, out);
-}
-
-static enum err test(struct script_run *m, struct sv f, struct sv v, bool *out)
-{
-    struct sv r;
-    enum err e = call1(m, f, v, &r);
-    return e == ERR_OK ? vm_arg_bool(m, r, out) : e;
-}
-
 METHOD(for_each)
 {
     struct sv ignored;
     enum err e = ERR_OK;
     (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
-        e = call1(m, a[0], self.list->v[i], &ignored);
+        e = vm_call_one(m, a[0], self.list->v[i], &ignored);
     }
     *out = sv_null();
     return e;
@@ -34,7 +22,7 @@ METHOD(map)
     (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct sv v;
-        e = call1(m, a[0], self.list->v[i], &v);
+        e = vm_call_one(m, a[0], self.list->v[i], &v);
         e = e == ERR_OK ? vm_push(m, out->list, v) : e;
     }
     return e;
@@ -76,7 +64,7 @@ METHOD(filter)
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         bool is = false;
         struct sv v = self.list->v[i];
-        e = test(m, a[0], v, &is);
+        e = vm_test(m, a[0], v, &is);
         e = e == ERR_OK && is ? vm_push(m, out->list, v) : e;
     }
     return e;
@@ -91,7 +79,7 @@ static enum err seek(struct script_run *m, const struct sv_list *l, struct sv f,
     for (uint32_t i = 0; i < l->n && e == ERR_OK && !*out; i++) {
         bool is = false;
         struct sv v = l->v[i];
-        e = test(m, f, v, &is);
+        e = vm_test(m, f, v, &is);
         *out = e == ERR_OK && is == want;
         if (*out && which != NULL) {
             *which = v;
@@ -142,7 +130,7 @@ METHOD(sum)
     enum err e = ERR_OK;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct sv v = self.list->v[i];
-        e = n > 0 ? call1(m, a[0], v, &v) : ERR_OK;
+        e = n > 0 ? vm_call_one(m, a[0], v, &v) : ERR_OK;
         e = e == ERR_OK ? vm_binary(m, OP_ADD, total, v, &total) : e;
     }
     *out = total;
@@ -238,7 +226,7 @@ METHOD(flat_map)
     (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct sv part, ignored;
-        e = call1(m, a[0], self.list->v[i], &part);
+        e = vm_call_one(m, a[0], self.list->v[i], &part);
         e = e == ERR_OK && part.kind != SV_NULL ? vm_method(m, *out, STR("addAll"), &part, 1, &ignored) : e;
     }
     return e;
@@ -258,7 +246,7 @@ METHOD(replace_all)
     (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct sv v;
-        e = call1(m, a[0], self.list->v[i], &v);
+        e = vm_call_one(m, a[0], self.list->v[i], &v);
         if (e == ERR_OK && i < self.list->n) {
             self.list->v[i] = v;
         }
@@ -277,7 +265,7 @@ METHOD(group_by)
     }
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct sv key, group, v = self.list->v[i];
-        e = call1(m, a[0], v, &key);
+        e = vm_call_one(m, a[0], v, &key);
         struct sv *there = e == ERR_OK ? sv_map_get(out->map, key) : NULL;
         if (e == ERR_OK && there == NULL) {
             e = vm_list(m, LIST_LIST, &group);
@@ -309,7 +297,7 @@ METHOD(count_of)
     (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         bool is = false;
-        e = test(m, a[0], self.list->v[i], &is);
+        e = vm_test(m, a[0], self.list->v[i], &is);
         count += is;
     }
     *out = sv_int(count);
@@ -322,7 +310,7 @@ METHOD(find_results)
     (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct sv v;
-        e = call1(m, a[0], self.list->v[i], &v);
+        e = vm_call_one(m, a[0], self.list->v[i], &v);
         e = e == ERR_OK && v.kind != SV_NULL ? vm_push(m, out->list, v) : e;
     }
     return e;
@@ -334,7 +322,7 @@ METHOD(find_result)
     enum err e = ERR_OK;
     struct sv v = sv_null();
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK && v.kind == SV_NULL; i++) {
-        e = call1(m, a[n - 1], self.list->v[i], &v);
+        e = vm_call_one(m, a[n - 1], self.list->v[i], &v);
     }
     *out = v.kind == SV_NULL && n == 2 ? a[0] : v;
     return e;
@@ -353,7 +341,7 @@ METHOD(split)
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         bool is = false;
         struct sv v = self.list->v[i];
-        e = test(m, a[0], v, &is);
+        e = vm_test(m, a[0], v, &is);
         e = e == ERR_OK ? vm_push(m, parts[is ? 0 : 1].list, v) : e;
     }
     return e;

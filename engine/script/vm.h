@@ -72,6 +72,9 @@ enum err vm_spend(struct script_run *m, uint64_t n);
 enum err vm_run(struct script_run *m, uint32_t code, const struct sv *args, uint32_t n, struct sv *out);
 /* Calls a lambda or a method reference. */
 enum err vm_call(struct script_run *m, struct sv func, const struct sv *args, uint32_t n, struct sv *out);
+/* Of one value: the function's, and whether that is true. */
+enum err vm_call_one(struct script_run *m, struct sv func, struct sv v, struct sv *out);
+enum err vm_test(struct script_run *m, struct sv func, struct sv v, bool *out);
 enum err vm_method(struct script_run *m, struct sv self, struct str name, struct sv *args, uint32_t n,
                    struct sv *out);
 /* ERR_OK and *found false: the table has no such method. */

@@ -196,3 +196,15 @@ bool vm_next(struct script_run *m, struct sv_iter *it, struct sv *out, enum err 
     *out = it->list->v[it->at++];
     return true;
 }
+
+enum err vm_call_one(struct script_run *m, struct sv func, struct sv v, struct sv *out)
+{
+    return vm_call(m, func, &v, 1, out);
+}
+
+enum err vm_test(struct script_run *m, struct sv func, struct sv v, bool *out)
+{
+    struct sv r;
+    enum err e = vm_call_one(m, func, v, &r);
+    return e == ERR_OK ? vm_arg_bool(m, r, out) : e;
+}

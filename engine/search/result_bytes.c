@@ -5,7 +5,7 @@
 #define RESULT_VERSION 4
 #define SORT_KEYS_MAX  1024
 
-static void put_sort_value(struct buf *b, const struct sort_value *v)
+void sort_value_encode(const struct sort_value *v, struct buf *b)
 {
     put_u8(b, (uint8_t)v->kind);
     if (sort_value_is_bytes(v)) {
@@ -17,7 +17,7 @@ static void put_sort_value(struct buf *b, const struct sort_value *v)
     }
 }
 
-static void get_sort_value(struct bytes_in *in, struct arena *arena, struct sort_value *v)
+void sort_value_decode(struct sort_value *v, struct bytes_in *in, struct arena *arena)
 {
     uint8_t kind = get_u8(in);
     in->bad |= kind > SV_IP;
@@ -41,10 +41,10 @@ void top_docs_encode(const struct top_doc *docs, uint32_t n, uint32_t n_sort, st
         put_varint(out, d->doc);
         put_varint(out, d->slot);
         put_f32(out, d->score);
-        put_sort_value(out, &d->collapse);
+        sort_value_encode(&d->collapse, out);
         put_bool(out, d->sort != NULL);
         for (uint32_t k = 0; d->sort != NULL && k < n_sort; k++) {
-            put_sort_value(out, &d->sort[k]);
+            sort_value_encode(&d->sort[k], out);
         }
     }
 }
@@ -64,10 +64,10 @@ void top_docs_decode(struct top_doc **docs, uint32_t *n, uint32_t *n_sort, struc
         d->doc = (uint32_t)get_varint(in);
         d->slot = (uint32_t)get_varint(in);
         d->score = get_f32(in);
-        get_sort_value(in, arena, &d->collapse);
+        sort_value_decode(&d->collapse, in, arena);
         struct sort_value *v = get_bool(in) && !in->bad ? ARENA_ARRAY(arena, struct sort_value, keys) : NULL;
         for (uint32_t k = 0; v != NULL && k < keys; k++) {
-            get_sort_value(in, arena, &v[k]);
+            sort_value_decode(&v[k], in, arena);
         }
         d->sort = v;
     }

@@ -168,5 +168,8 @@ static inline bool sort_value_is_bytes(const struct sort_value *v)
 }
 /* A sort value as the response prints it. */
 void sort_value_write(const struct sort_value *v, struct jsonw *w);
+/* Its bytes. What is none sets in->bad; texts are copied into the arena. */
+void sort_value_encode(const struct sort_value *v, struct buf *out);
+void sort_value_decode(struct sort_value *v, struct bytes_in *in, struct arena *arena);
 
 #endif
