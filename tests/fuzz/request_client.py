@@ -15,6 +15,7 @@ BUSY_TYPES = {429: {"circuit_breaking_exception", "es_rejected_execution_excepti
               503: {"search_phase_execution_exception", "too_many_buckets_exception", "unavailable_shards_exception", "no_shard_available_action_exception", "master_not_discovered_exception",
                     "process_cluster_event_timeout_exception", "shard_not_in_primary_mode_exception", "cluster_block_exception"}}
 TEXT_TYPES = ("text/plain", "application/yaml", "text/html", "text/css", "text/javascript", "application/javascript", "image/svg+xml", "text/event-stream")
+YAML_FOLD = re.compile(r"\\\n\s*\\?")
 YAML_CAUSE = re.compile(r'type: "([^"]*)"\s+reason: "((?:[^"\\]|\\.)*)"')
 
 
@@ -209,7 +210,7 @@ class Judge:
             while isinstance(inner, dict) and (inner.get("caused_by") or inner.get("root_cause")):
                 inner = inner.get("caused_by") or inner["root_cause"][0]
             pair = (str(inner.get("type")), str(inner.get("reason"))) if isinstance(inner, dict) else ("text", text[:400])
-            parts = list(errors_in(value)) if isinstance(value, dict) else YAML_CAUSE.findall(text)
+            parts = list(errors_in(value)) if isinstance(value, dict) else [(t, r.replace('\\"', '"')) for t, r in YAML_CAUSE.findall(YAML_FOLD.sub("", text))]
             pairs = [pair] if isinstance(inner, dict) else parts or [pair]
             if not any(self.is_known(*p) for p in pairs):
                 return f"{answer.status} {pair[0]}: {normalised(pair[1])}", text[:1500]
