@@ -2,8 +2,8 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "common/cluster/state.h"
-#include "data/copy_data.h"
-#include "data/replication_bytes.h"
+#include "data/replication/replication_bytes.h"
+#include "data/shard/copy_data.h"
 #include "engine/search/search.h"
 #include "master/meta_bytes.h"
 #include "master/pending.h"

@@ -6,7 +6,7 @@
  * when the place behind what is known to be synced is damaged as well: it looks as a torn write does. */
 #include "tests/sim/run_int.h"
 
-#include "data/copy_data.h"
+#include "data/shard/copy_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>

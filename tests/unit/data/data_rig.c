@@ -1,6 +1,6 @@
 #include "tests/unit/data/data_rig.h"
 
-#include "data/data_int.h"
+#include "data/shard/shard.h"
 
 #include <check.h>
 #include <stdio.h>

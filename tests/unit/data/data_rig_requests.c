@@ -1,7 +1,7 @@
 /* Requests to shards of the rig, and comparing copies. */
 #include "tests/unit/data/data_rig.h"
 
-#include "data/data_int.h"
+#include "data/shard/shard.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Operations as bytes, of every kind and with every part that may be absent. */
 #include "common/base/rand.h"
-#include "data/op_bytes.h"
+#include "data/replication/op_bytes.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "common/sys/clock_real.h"
 #include "common/sys/fs_mem.h"
 #include "common/sys/pool.h"
-#include "data/data_int.h"
+#include "data/shard/shard.h"
 #include "proto/transport_nng.h"
 
 #include <check.h>

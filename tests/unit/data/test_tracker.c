@@ -1,5 +1,5 @@
 /* The tracker beside a model that computes everything anew: copies come, catch up, are dropped. */
-#include "data/tracker.h"
+#include "data/replication/tracker.h"
 
 #include "common/base/rand.h"
 #include "engine/index/engine.h"

@@ -1,0 +1,169 @@
+/* What the recoveries of a node share: the limit of bytes a second, who serves what. */
+#include "data/recovery/recovery_int.h"
+#include "data/replication/replication.h"
+
+#include <stdlib.h>
+
+#define BURST_MS 150 /* what may pass at once after a pause: more than a tick's worth */
+
+enum err recovery_init(struct data_service *s, struct errmsg *em)
+{
+    struct recoveries *r = calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return err_no_memory(em);
+    }
+    pthread_mutex_init(&r->lock, NULL);
+    r->held_end = &r->held;
+    r->bytes_per_sec = RECOVERY_BYTES_PER_SEC;
+    s->recoveries = r;
+    const struct transport *t = s->o.transport;
+    if (t == NULL) {
+        return ERR_OK;
+    }
+    static const uint16_t of_session[] = {MESSAGE_RECOVERY_OPS, MESSAGE_RECOVERY_FINALIZE,
+                                          MESSAGE_RECOVERY_HANDOFF, MESSAGE_RECOVERY_CLEAN};
+    t->serve(t->self, MESSAGE_RECOVERY_START, s->o.write_pool, recovery_serve_start, s);
+    t->serve(t->self, MESSAGE_RECOVERY_CHUNK, s->o.search_pool, recovery_serve_chunk, s);
+    for (size_t i = 0; i < ARRAY_LEN(of_session); i++) {
+        t->serve(t->self, of_session[i], s->o.write_pool, recovery_serve_session, s);
+    }
+    return ERR_OK;
+}
+
+void recovery_fini(struct data_service *s)
+{
+    if (s->recoveries != NULL) {
+        pthread_mutex_destroy(&s->recoveries->lock);
+        free(s->recoveries);
+        s->recoveries = NULL;
+    }
+}
+
+void recovery_take_settings(struct data_service *s, const struct cluster_state *state)
+{
+    struct recoveries *r = s->recoveries;
+    struct settings v;
+    struct arena scratch;
+    int64_t rate = RECOVERY_BYTES_PER_SEC;
+    struct str text = cluster_setting(state, "indices.recovery.max_bytes_per_sec", STR_NULL);
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    settings_init(&v, &scratch);
+    if (text.p != NULL && settings_put(&v, STR("rate"), text)
+        && settings_bytes(&v, "rate", rate, &rate, NULL) != ERR_OK) {
+        rate = RECOVERY_BYTES_PER_SEC;
+    }
+    arena_fini(&scratch);
+    pthread_mutex_lock(&r->lock);
+    r->bytes_per_sec = rate > 0 ? rate : 0;
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool recovery_may_pass(struct data_service *s, enum recovery_way way, size_t bytes)
+{
+    struct recoveries *r = s->recoveries;
+    int64_t now = s->o.clock->mono_ns(s->o.clock->self);
+    pthread_mutex_lock(&r->lock);
+    struct recovery_budget *b = &r->budgets[way];
+    int64_t burst = r->bytes_per_sec / 1000 * BURST_MS;
+    int64_t ms = MIN_OF((now - b->at_ns) / 1000000, (int64_t)60000);
+    if (b->at_ns == 0) {
+        *b = (struct recovery_budget){burst, now};
+    } else if (ms > 0) {
+        b->left = MIN_OF(burst, b->left + r->bytes_per_sec * ms / 1000);
+        b->at_ns =
+            ms < 60000 ? b->at_ns + ms * 1000000 : now; /* what is left of a millisecond counts later */
+    }
+    bool pass = r->bytes_per_sec == 0 || b->left > 0;
+    if (pass) {
+        b->left -= (int64_t)bytes;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return pass;
+}
+
+void recovery_tick(struct data_service *s)
+{
+    recovery_serve_held(s);
+}
+
+void recovery_note_opening(struct shard *sh, bool empty)
+{
+    struct data_service *s = sh->service;
+    sh->figures = (struct shard_recovery){.stage = RECOVERY_INDEX,
+                                          .source = empty ? RECOVER_EMPTY_STORE : RECOVER_EXISTING_STORE,
+                                          .primary = sh->primary,
+                                          .target_node = s->node_id,
+                                          .start_ms = clock_wall_ms(s->o.clock)};
+}
+
+void recovery_note_opened(struct shard *sh)
+{
+    struct shard_recovery *f = &sh->figures;
+    struct engine_stats st;
+    const struct engine_commit *c =
+        f->source == RECOVER_EXISTING_STORE ? engine_commit_acquire(sh->engine, false) : NULL;
+    for (size_t i = 0; c != NULL && i < c->n_files; i++) {
+        f->files_total++;
+        f->files_reused++;
+        f->bytes_total += c->files[i].bytes;
+        f->bytes_reused += c->files[i].bytes;
+    }
+    if (c != NULL) {
+        engine_commit_release(sh->engine, c);
+    }
+    engine_stats(sh->engine, &st);
+    f->ops_total = f->ops_recovered = f->ops_total_on_start = st.recovered_ops;
+    f->stage = RECOVERY_DONE;
+    f->stop_ms = clock_wall_ms(sh->service->o.clock);
+    f->total_ms = MAX_OF(f->stop_ms - f->start_ms, (int64_t)0);
+}
+
+/* What the old primary knew: the new one need not wait for each copy to say it again. A copy that it had called in sync may be
+ * started by the next state, in the same term: it must miss nothing that is written until then. */
+static void take_handoff(struct shard *sh)
+{
+    struct shard_handoff *h = &sh->handoff;
+    const struct recovery_copy *v = h->v;
+    size_t n = h->n;
+    h->v = NULL; /* what follows may look here again */
+    h->n = 0;
+    for (size_t i = 0; sh->primary && i < n; i++) {
+        const struct recovery_copy *had = &v[i];
+        const struct tracked *c = tracker_find(&sh->tracker, had->allocation_id);
+        bool now;
+        if (c != NULL && had->in_sync && !c->in_sync && c->node.p != NULL
+            && replication_track(sh, c->allocation_id, c->node)) {
+            (void)replication_catch_up(sh, c->allocation_id, had->local_checkpoint, &now);
+        }
+        tracker_advance(&sh->tracker, had->allocation_id, had->local_checkpoint);
+    }
+    arena_reset(&h->arena);
+}
+
+static void cancel(void *arg)
+{
+    struct shard *sh = arg;
+    sh->leaving = true;
+    recovery_step(sh, false);
+    shard_release(sh);
+}
+
+void recovery_cancel(struct shard *sh)
+{
+    shard_use(sh);
+    if (!executor_submit_force(strand_executor(sh->strand), cancel, sh)) {
+        sh->users--; /* nothing runs any more; the caller's reference remains */
+        sh->leaving = true;
+        recovery_abandon_target(sh);
+        recovery_abandon_sessions(sh);
+    }
+}
+
+void recovery_step(struct shard *sh, bool tick)
+{
+    if (sh->handoff.v != NULL && !sh->initializing && (sh->tracking || !sh->primary)) {
+        take_handoff(sh);
+    }
+    recovery_step_sessions(sh, tick);
+    recovery_step_target(sh, tick);
+}

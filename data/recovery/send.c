@@ -1,0 +1,439 @@
+/* Recovery, the side that gives: what is sent. Files off the strand, the rest on it. */
+#include "common/base/hash.h"
+#include "data/recovery/recovery_int.h"
+#include "data/replication/op_bytes.h"
+#include "data/replication/replication.h"
+#include "engine/index/manifest.h"
+#include "engine/index/translog.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct chunk_call {
+    struct transport_call *call;
+    struct buf bytes;
+    struct chunk_call *next;
+};
+
+struct session_call {
+    struct recovery_session *r;
+    struct transport_call *call;
+};
+
+static int64_t now_ms(const struct shard *sh)
+{
+    return clock_mono_ms(sh->service->o.clock);
+}
+
+/* ---- files --------------------------------------------------------------------------------------------- */
+
+/* A file that is not what its commit says goes nowhere; the copy that has it should not be the primary for long. */
+static enum err verify(struct recovery_session *r, uint32_t i, struct errmsg *em)
+{
+    const struct engine_file *f = &r->files[i];
+    if (r->maps[i].n == f->bytes && hash_bytes(r->maps[i].p, r->maps[i].n, 0) == f->checksum) {
+        return ERR_OK;
+    }
+    struct view *v = shard_view(r->sh);
+    bool whole = v != NULL;
+    for (uint32_t k = 0; v != NULL && k < v->n_leaves; k++) {
+        whole &= segment_verify(v->leaves[k].segment, em) == ERR_OK;
+    }
+    view_unref(v);
+    uint64_t number;
+    bool segment = file_number(f->name, SEGMENT_PREFIX, &number);
+    r->sh->doubted = !whole ? 0 : segment ? number + 1 : DOUBTED_OTHER;
+    shard_report_damage(r->sh);
+    r->fs->unmap(r->fs->self, &r->maps[i]);
+    return err_set(em, ERR_CORRUPT, "file [%.*s] of the source does not match its checksum",
+                   STR_ARG(f->name));
+}
+
+/* The file's bytes, as its commit has them; they stay as long as the session does. */
+static enum err map_file(struct recovery_session *r, uint32_t i, struct fs_map *out, struct errmsg *em)
+{
+    struct arena scratch;
+    enum err e = ERR_OK;
+    pthread_mutex_lock(&r->lock);
+    if (!r->mapped[i]) {
+        arena_init(&scratch, NULL, ARENA_UNLIMITED);
+        struct str path = arena_printf(&scratch, "%.*s/%.*s", STR_ARG(r->sh->dir), STR_ARG(r->files[i].name));
+        e = path.p == NULL ? err_no_memory(em) : r->fs->map(r->fs->self, path.p, &r->maps[i], em);
+        e = e == ERR_OK ? verify(r, i, em) : e;
+        r->mapped[i] = e == ERR_OK;
+        arena_fini(&scratch);
+    }
+    *out = r->maps[i];
+    pthread_mutex_unlock(&r->lock);
+    return e;
+}
+
+static enum err read_chunk(struct recovery_session *r, const struct recovery_chunk *m, struct buf *out,
+                           struct errmsg *em)
+{
+    struct fs_map map;
+    if (r->over) {
+        return err_set(em, ERR_NO_SHARD, "no such recovery here");
+    }
+    if (m->file >= r->n_files) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "no such file in the recovery");
+    }
+    enum err e = map_file(r, m->file, &map, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (m->offset > map.n || m->length > map.n - m->offset) {
+        return err_set(em, ERR_CORRUPT, "file [%.*s] of the source is of another size",
+                       STR_ARG(r->files[m->file].name));
+    }
+    buf_add(out, map.p + m->offset, m->length);
+    return out->failed ? err_no_memory(em) : ERR_OK;
+}
+
+/* In the order they came: what is over the limit waits for the tick. */
+static void send_chunk(struct data_service *s, struct transport_call *call, struct buf *b)
+{
+    struct recoveries *all = s->recoveries;
+    struct chunk_call *c = malloc(sizeof(*c));
+    if (c == NULL) {
+        recovery_reply(s, call, b);
+        return;
+    }
+    *c = (struct chunk_call){call, *b, NULL};
+    pthread_mutex_lock(&all->lock);
+    *all->held_end = c;
+    all->held_end = &c->next;
+    pthread_mutex_unlock(&all->lock);
+    recovery_serve_held(s);
+}
+
+static struct chunk_call *take_held(struct recoveries *all)
+{
+    pthread_mutex_lock(&all->lock);
+    struct chunk_call *c = all->held;
+    if (c != NULL) {
+        all->held = c->next;
+        all->held_end = c->next != NULL ? all->held_end : &all->held;
+    }
+    pthread_mutex_unlock(&all->lock);
+    return c;
+}
+
+static void put_back(struct recoveries *all, struct chunk_call *c)
+{
+    pthread_mutex_lock(&all->lock);
+    c->next = all->held;
+    all->held_end = c->next != NULL ? all->held_end : &c->next;
+    all->held = c;
+    pthread_mutex_unlock(&all->lock);
+}
+
+void recovery_serve_held(struct data_service *s)
+{
+    struct recoveries *all = s->recoveries;
+    for (struct chunk_call *c = take_held(all); c != NULL; c = take_held(all)) {
+        if (!s->stopping && !recovery_may_pass(s, RECOVERY_OUT, c->bytes.n)) {
+            put_back(all, c);
+            return;
+        }
+        recovery_reply(s, c->call, &c->bytes);
+        free(c);
+    }
+}
+
+void recovery_serve_chunk(void *arg, struct transport_call *call)
+{
+    struct data_service *s = arg;
+    struct bytes_in in = bytes_in(call->payload);
+    struct recovery_chunk m;
+    struct errmsg em;
+    struct buf b;
+    recovery_chunk_decode(&m, &in);
+    struct recovery_session *r = in.bad ? NULL : recovery_find_session(s, m.session);
+    if (r == NULL) {
+        recovery_refuse_no_session(s, call);
+        return;
+    }
+    r->heard_ms = clock_mono_ms(s->o.clock);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    if (read_chunk(r, &m, &b, &em) == ERR_OK) {
+        send_chunk(s, call, &b);
+    } else {
+        buf_fini(&b);
+        recovery_refuse(s, call, &em);
+    }
+    recovery_session_unref(r);
+}
+
+/* ---- operations ---------------------------------------------------------------------------------------- */
+
+static void answer_batch(struct recovery_session *r, struct transport_call *call)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    buf_add(&b, r->bytes.p, r->bytes.n);
+    recovery_reply(r->sh->service, call, &b);
+}
+
+struct read_run {
+    struct recovery_session *r; /* a reference */
+    struct transport_call *call;
+    enum err result;
+    struct errmsg em;
+};
+
+static void batch_read(void *arg)
+{
+    struct read_run *run = arg;
+    struct recovery_session *r = run->r;
+    r->reading = false;
+    if (r->over) {
+        recovery_refuse_no_session(r->sh->service, run->call);
+    } else if (run->result != ERR_OK) {
+        if (run->result == ERR_CORRUPT) {
+            shard_doubt_disk(r->sh, &run->em);
+        }
+        recovery_refuse(r->sh->service, run->call, &run->em);
+        recovery_drop_session(r);
+    } else {
+        r->batch++;
+        answer_batch(r, run->call);
+    }
+    recovery_session_unref(r);
+    free(run);
+}
+
+static enum err read_batch(struct recovery_session *r, struct errmsg *em)
+{
+    struct buf ops;
+    uint64_t n = 0;
+    bool more = true;
+    enum err e = ERR_OK;
+    buf_init(&ops, NULL, BUF_UNLIMITED);
+    while (e == ERR_OK && more && ops.n < RECOVERY_OPS_BYTES) {
+        struct engine_op op;
+        e = engine_history_next(r->history, &op, &more, em);
+        if (e == ERR_OK && more) {
+            op_encode(&op, &ops);
+            n++;
+        }
+    }
+    struct recovery_ops head = {.batch = r->batch,
+                                .n = n,
+                                .total = engine_history_total(r->history),
+                                .more = more,
+                                .mapping_version = r->sh->index->mapping_version};
+    buf_reset(&r->bytes);
+    recovery_ops_encode(&head, &r->bytes);
+    buf_add(&r->bytes, ops.p, ops.n);
+    e = e == ERR_OK && (ops.failed || r->bytes.failed) ? err_no_memory(em) : e;
+    buf_fini(&ops);
+    return e;
+}
+
+static void read_run(void *arg)
+{
+    struct read_run *run = arg;
+    run->result = read_batch(run->r, &run->em);
+    shard_post_back(run->r->sh, batch_read, run);
+}
+
+/* From here on every write goes to the target; those before are in the history. */
+static enum err begin_operations(struct recovery_session *r, struct errmsg *em)
+{
+    struct shard *sh = r->sh;
+    if (!replication_track(sh, r->allocation_id, r->node_id)) {
+        return err_set(em, ERR_NO_SHARD, "copy [%.*s] is not on node [%.*s] any more",
+                       STR_ARG(r->allocation_id), STR_ARG(r->node_id));
+    }
+    enum err e = engine_history_open(&r->history, sh->engine, r->from, INT64_MAX, em);
+    if (e == ERR_CORRUPT) {
+        shard_doubt_disk(sh, em);
+    }
+    if (e == ERR_OK) { /* it has the log's files open: nothing else need stay */
+        recovery_let_files_go(r);
+        r->from = INT64_MAX;
+        recovery_hold_history(sh);
+    }
+    return e;
+}
+
+static void serve_ops(struct recovery_session *r, struct transport_call *call, struct bytes_in *in)
+{
+    struct data_service *s = r->sh->service;
+    struct recovery_ops_wish m;
+    struct errmsg em;
+    recovery_ops_wish_decode(&m, in);
+    if (!in->bad && !r->reading && m.batch + 1 == r->batch) {
+        answer_batch(r, call); /* the answer was lost */
+        return;
+    }
+    enum err e = ERR_OK;
+    if (in->bad || r->reading || m.batch != r->batch) {
+        e = err_set(&em, r->reading ? ERR_REJECTED : ERR_ILLEGAL_STATE,
+                    "batch [%llu] of operations is not next", (unsigned long long)m.batch);
+    }
+    e = e == ERR_OK && r->history == NULL ? begin_operations(r, &em) : e;
+    struct read_run *run = e == ERR_OK ? malloc(sizeof(*run)) : NULL;
+    e = e == ERR_OK && run == NULL ? err_no_memory(&em) : e;
+    if (e != ERR_OK) {
+        recovery_refuse(s, call, &em);
+        return;
+    }
+    *run = (struct read_run){.r = r, .call = call};
+    r->refs++;
+    r->reading = true;
+    if (!executor_submit_force(s->o.write_pool, read_run, run)) {
+        read_run(run);
+    }
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------- */
+
+void recovery_answer_finalize(struct recovery_session *r, struct transport_call *call)
+{
+    struct buf b;
+    struct recovery_finalized m = {r->in_sync, r->sh->tracker.global_checkpoint};
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    recovery_finalized_encode(&m, &b);
+    recovery_reply(r->sh->service, call, &b);
+}
+
+static void serve_finalize(struct recovery_session *r, struct transport_call *call, struct bytes_in *in)
+{
+    struct recovery_finalize m;
+    struct errmsg em;
+    recovery_finalize_decode(&m, in);
+    if (in->bad || r->waiting != NULL
+        || !replication_catch_up(r->sh, r->allocation_id, m.local_checkpoint, &r->in_sync)) {
+        err_set(&em, r->waiting != NULL ? ERR_REJECTED : ERR_NO_SHARD, "copy [%.*s] cannot be finished",
+                STR_ARG(r->allocation_id));
+        recovery_refuse(r->sh->service, call, &em);
+        return;
+    }
+    if (r->in_sync) {
+        recovery_answer_finalize(r, call);
+    } else {
+        r->waiting = call; /* the writes that are under way may bring it up */
+    }
+}
+
+static void answer_handoff(struct recovery_session *r)
+{
+    struct tracker *t = &r->sh->tracker;
+    struct recovery_handoff head = {t->global_checkpoint, t->n};
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    recovery_handoff_encode(&head, &b);
+    for (uint32_t i = 0; i < t->n; i++) {
+        struct recovery_copy c = {t->v[i].allocation_id, t->v[i].local_checkpoint, t->v[i].in_sync};
+        recovery_copy_encode(&c, &b);
+    }
+    struct transport_call *call = r->handover;
+    r->handover = NULL;
+    recovery_reply(r->sh->service, call, &b);
+}
+
+/* Requests that wait for a refresh are under way too, and nobody knows when the next one would be. */
+void recovery_refresh_waiting(struct shard *sh)
+{
+    struct errmsg em;
+    if (sh->refresh_waiters != NULL && engine_refresh(sh->engine, NULL, &em) == ERR_OK) {
+        sh->last_refresh_ms = now_ms(sh);
+        shard_maintain(sh);
+    }
+}
+
+static void drained(void *arg)
+{
+    struct shard *sh = arg;
+    for (struct recovery_session *r = sh->sessions; r != NULL; r = r->next) {
+        if (r->handover != NULL) {
+            answer_handoff(r);
+        }
+    }
+}
+
+/* From here on no new write begins until a role says who the primary is: with the answer the target may become it
+ * at any time. It is this copy's role that counts, not the newest state: what of that is not taken yet is not known to
+ * the rest of the shard either. */
+static void serve_handoff(struct recovery_session *r, struct transport_call *call)
+{
+    struct shard *sh = r->sh;
+    if (!r->in_sync || r->handover != NULL || !str_is(r->allocation_id, sh->moving_to)) {
+        struct errmsg em;
+        err_set(&em, ERR_REJECTED, "shard [%.*s][%u] does not move to [%.*s] now", STR_ARG(sh->index->name),
+                sh->number, STR_ARG(r->allocation_id));
+        recovery_refuse(sh->service, call, &em);
+        return;
+    }
+    r->handover = call;
+    snprintf(sh->handed_to, sizeof(sh->handed_to), "%s", sh->moving_to);
+    replication_drain(sh, drained, sh);
+    recovery_refresh_waiting(sh);
+}
+
+static void serve_clean(struct recovery_session *r, struct transport_call *call)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    recovery_reply(r->sh->service, call, &b);
+    recovery_drop_session(r);
+}
+
+/* Another copy takes this one's place, and knows only what it was told: copies that recover ask it, once it is there. */
+static bool no_more_news(const struct recovery_session *r, uint16_t kind)
+{
+    return r->sh->handing_over && !str_is(r->allocation_id, r->sh->handed_to)
+           && (kind == MESSAGE_RECOVERY_OPS || kind == MESSAGE_RECOVERY_FINALIZE);
+}
+
+static void session_call(void *arg)
+{
+    struct session_call *c = arg;
+    struct recovery_session *r = c->r;
+    struct bytes_in in = bytes_in(c->call->payload);
+    if (r->over || r->sh->engine == NULL || r->sh->failing || !r->sh->tracking) {
+        recovery_refuse_no_session(r->sh->service, c->call);
+    } else if (no_more_news(r, c->call->kind)) {
+        struct errmsg em;
+        err_set(&em, ERR_REJECTED, "shard [%.*s][%u] moves to another node", STR_ARG(r->sh->index->name),
+                r->sh->number);
+        recovery_refuse(r->sh->service, c->call, &em);
+    } else {
+        r->heard_ms = now_ms(r->sh);
+        switch (c->call->kind) {
+        case MESSAGE_RECOVERY_OPS:
+            serve_ops(r, c->call, &in);
+            break;
+        case MESSAGE_RECOVERY_FINALIZE:
+            serve_finalize(r, c->call, &in);
+            break;
+        case MESSAGE_RECOVERY_HANDOFF:
+            serve_handoff(r, c->call);
+            break;
+        default:
+            serve_clean(r, c->call);
+        }
+    }
+    recovery_session_unref(r);
+    free(c);
+}
+
+void recovery_serve_session(void *arg, struct transport_call *call)
+{
+    struct data_service *s = arg;
+    struct bytes_in in = bytes_in(call->payload);
+    uint64_t id = get_varint(&in);
+    struct recovery_session *r = in.bad ? NULL : recovery_find_session(s, id);
+    struct session_call *c = r != NULL ? malloc(sizeof(*c)) : NULL;
+    if (c == NULL) {
+        recovery_refuse_no_session(s, call);
+        if (r != NULL) {
+            recovery_session_unref(r);
+        }
+        return;
+    }
+    *c = (struct session_call){r, call};
+    shard_post_back(r->sh, session_call, c);
+}

@@ -1,0 +1,21 @@
+/* Whether a search need look at a shard. Little work: it is done on the thread that asks. */
+#include "data/shard/shard.h"
+
+void shard_can_match(struct shard_can_match *rq, struct shard *sh, struct view *v)
+{
+    rq->matches = true;
+    if (rq->rq.context == 0 && sh->refresh_owed) { /* a search would see more than this view has */
+        return;
+    }
+    if (search_body_read(&rq->rq, &rq->body) != ERR_OK) {
+        return; /* the search itself will say so */
+    }
+    struct settings_part *settings = index_settings(sh->index);
+    struct search_shard d;
+    shard_describe(&d, sh, v, settings, &rq->scope);
+    struct shard_stop st;
+    shard_stop_begin(&st, sh->service, &rq->rq);
+    search_can_match(&rq->matches, &d, rq->body.source, &rq->rq.arena, &rq->rq.error);
+    shard_stop_end(&st, &rq->rq);
+    state_part_unref(&settings->part);
+}

@@ -1,0 +1,140 @@
+#include "data/service/update_script.h"
+
+#include "engine/mapping/java.h"
+#include "engine/script/script.h"
+
+static enum err failed(struct errmsg *em)
+{
+    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to execute script");
+}
+
+/* A script is a text, or an object with source, lang, params, or the id of a stored one (which the
+ * coordinating node has put in its place by now). */
+static enum err read_script(const struct json *form, struct str *source, struct str *lang,
+                            const struct json **params, struct errmsg *em)
+{
+    *lang = STR("painless");
+    *params = NULL;
+    if (form->type == JSON_STRING) {
+        *source = form->s;
+        return ERR_OK;
+    }
+    const struct json *src = json_get(form, "source"), *l = json_get(form, "lang"),
+                      *id = json_get(form, "id");
+    src = src != NULL ? src : json_get(form, "inline");
+    id = id != NULL ? id : json_get(form, "stored");
+    *params = json_get(form, "params");
+    if (id != NULL) {
+        return err_set(em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
+                       STR_ARG(json_text(id)));
+    }
+    if (json_is(src, JSON_OBJECT)) { /* a template, which only other languages compile */
+        return script_template(src, em);
+    }
+    if (src == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "must specify either [source] for an inline script or [id] for a stored script");
+    }
+    *source = json_text(src);
+    *lang = l != NULL ? json_text(l) : *lang;
+    return ERR_OK;
+}
+
+static bool put(struct json *o, struct arena *a, const char *key, struct json v)
+{
+    return json_put(o, a, str_of(key), v);
+}
+
+static struct json number(struct arena *a, int64_t v)
+{
+    return (struct json){.type = JSON_NUMBER, .s = arena_printf(a, "%lld", (long long)v)};
+}
+
+static enum err make_ctx(struct json *ctx, const struct update_input *in, const struct json *source,
+                         bool create, struct arena *a, struct errmsg *em)
+{
+    const struct engine_doc *d = in->current;
+    *ctx = json_mk_object();
+    bool ok = put(ctx, a, "op", json_mk_str(create ? STR("create") : STR("index")))
+              && put(ctx, a, "_source", *source) && put(ctx, a, "_now", number(a, in->now_ms))
+              && put(ctx, a, "_id", json_mk_str(in->item->id))
+              && put(ctx, a, "_index", json_mk_str(in->index_name))
+              && put(ctx, a, "_type", json_mk_str(STR("_doc")));
+    if (ok && !create) {
+        ok = put(ctx, a, "_version", number(a, d->version))
+             && put(ctx, a, "_routing",
+                    d->routing.p != NULL ? json_mk_str(d->routing) : (struct json){.type = JSON_NULL});
+    }
+    return ok ? ERR_OK : err_no_memory(em);
+}
+
+static enum err take_result(struct update_plan *out, const struct update_input *in, const struct json *ctx,
+                            bool create, struct arena *a, struct errmsg *em)
+{
+    const struct json *op = json_get(ctx, "op"), *source = json_get(ctx, "_source");
+    out->source = in->current->source;
+    if (op == NULL || op->type == JSON_NULL) {
+        return err_set(em, ERR_NULL_POINTER,
+                       "Cannot invoke \"String.hashCode()\" because \"<local3>\" is null");
+    }
+    if (op->type != JSON_STRING) {
+        return err_set(em, ERR_CLASS_CAST, "class %s cannot be cast to class java.lang.String",
+                       java_class(op));
+    }
+    struct str name = op->s;
+    if (str_is(name, "none") || str_is(name, "noop")) {
+        out->result = UPDATE_NOOP;
+        return ERR_OK;
+    }
+    if (str_is(name, "delete") && !create) {
+        out->result = UPDATE_DELETE;
+        return ERR_OK;
+    }
+    if (!str_is(name, "index") && !(create && str_is(name, "create"))) {
+        out->result = UPDATE_NOOP; /* Elasticsearch warns of an unknown op and does nothing */
+        return ERR_OK;
+    }
+    struct buf b;
+    struct jsonw w;
+    if (source == NULL || source->type == JSON_NULL) {
+        err_set(
+            em, ERR_NOT_X_CONTENT,
+            "Compressor detection can only be called on some xcontent bytes or compressed xcontent bytes");
+        return err_wrap(em, ERR_MAPPER_PARSING, "failed to parse");
+    }
+    if (source->type != JSON_OBJECT) {
+        return err_set(em, ERR_CLASS_CAST, "class %s cannot be cast to class java.util.Map",
+                       java_class(source));
+    }
+    out->result = UPDATE_INDEX;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_value(&w, source);
+    out->source = arena_str(a, buf_view(&b));
+    bool ok = !b.failed && out->source.p != NULL;
+    buf_fini(&b);
+    return ok ? ERR_OK : err_no_memory(em);
+}
+
+enum err update_by_script(struct update_plan *out, const struct update_input *in, const struct json *body,
+                          const struct json *source, bool create, struct arena *arena, struct errmsg *em)
+{
+    struct str text, lang;
+    const struct json *params;
+    struct script *script = NULL;
+    struct script_run *run = NULL;
+    struct script_env env = {.now_ms = in->now_ms};
+    struct json ctx, after;
+    enum err e = read_script(json_get(body, "script"), &text, &lang, &params, em);
+    e = e == ERR_OK ? script_compile(&script, text, lang, SCRIPT_UPDATE, em) : e;
+    e = e == ERR_OK ? script_run_new(&run, script, params, NULL, em) : e;
+    e = e == ERR_OK ? make_ctx(&ctx, in, source, create, arena, em) : e;
+    bool unwritable = false; /* it ran, and what it left is no document */
+    e = e == ERR_OK ? script_update(run, &env, &ctx, arena, &after, &unwritable, em) : e;
+    script_run_free(run);
+    script_unref(script);
+    if (e == ERR_OK) {
+        return take_result(out, in, &after, create, arena, em);
+    }
+    return unwritable ? e : failed(em);
+}
