@@ -81,7 +81,7 @@ endef
 $(foreach p,$(THERE),$(eval $(call program,$(p))))
 
 # ---- pages and the database's schema, compiled in ------------------------------------------------------------------------
-CONSOLE   := $(sort $(wildcard coordinator/console/web/*))
+CONSOLE   := $(sort $(wildcard coordinator/rest/console/*))
 WEB       := $(sort $(wildcard hotel/web/*))
 WEB_ADMIN := $(sort $(wildcard hotel/web_admin/*)) $(addprefix hotel/web/,dom.js i18n.js icon.svg pages.js style.css)
 SCHEMA    := $(sort $(wildcard deploy/mysql/*.sql))

@@ -5,7 +5,7 @@
 #ifndef NODE_MEMBER_H
 #define NODE_MEMBER_H
 
-#include "coordinator/coordinator.h"
+#include "coordinator/core/coordinator.h"
 #include "data/data.h"
 #include "master/cluster.h"
 #include "node/cluster_conf.h"

@@ -6,7 +6,7 @@
 
 #include "common/base/settings.h"
 #include "common/sys/http_server.h"
-#include "coordinator/node_report.h"
+#include "coordinator/core/node_report.h"
 
 struct self {
     struct str host, transport_address, http_address, data_dir;

@@ -1,7 +1,7 @@
 #include "coordinator/rest/by_query_params.h"
 
 #include "common/base/num.h"
-#include "coordinator/rest/active.h"
+#include "coordinator/core/active.h"
 #include "engine/mapping/java.h"
 #include "engine/query/query.h"
 

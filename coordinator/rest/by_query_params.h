@@ -2,7 +2,7 @@
 #ifndef COORDINATOR_REST_BY_QUERY_PARAMS_H
 #define COORDINATOR_REST_BY_QUERY_PARAMS_H
 
-#include "coordinator/by_query.h"
+#include "coordinator/ops/by_query.h"
 
 /* A request being read: everything that the operation keeps is in `arena`. Errors are in r->em. */
 struct by_query_rq {

@@ -1,6 +1,6 @@
 /* The _cat endpoints about indices. */
 #include "common/cluster/health.h"
-#include "coordinator/rest/broadcast.h"
+#include "coordinator/core/broadcast.h"
 #include "coordinator/rest/cat_counters.h"
 #include "coordinator/rest/master_view.h"
 #include "coordinator/rest/stats.h"

@@ -1,5 +1,5 @@
 /* The _cat endpoints about shards and their segments. */
-#include "coordinator/rest/broadcast.h"
+#include "coordinator/core/broadcast.h"
 #include "coordinator/rest/cat_counters.h"
 #include "coordinator/rest/master_view.h"
 #include "coordinator/rest/nodes.h"

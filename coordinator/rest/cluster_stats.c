@@ -1,6 +1,6 @@
 /* GET _cluster/stats: sums over indices and nodes. */
 #include "common/cluster/health.h"
-#include "coordinator/rest/broadcast.h"
+#include "coordinator/core/broadcast.h"
 #include "coordinator/rest/node_figures.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/stats.h"

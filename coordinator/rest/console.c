@@ -2,10 +2,10 @@
 #include "coordinator/rest/rest.h"
 
 #include "common/base/web_files.h"
-#include "coordinator/console/events.h"
-#include "coordinator/delays.h"
+#include "coordinator/core/delays.h"
+#include "coordinator/core/events.h"
 
-extern const struct web_files console_files; /* coordinator/console/web */
+extern const struct web_files console_files; /* coordinator/rest/console */
 
 #define WAIT_MS_MAX   10000
 #define LOOK_AGAIN_MS 1000 /* clients that have gone, nodes that stop: what no state tells */

@@ -5,7 +5,7 @@
 #ifndef COORDINATOR_REST_DOCUMENT_H
 #define COORDINATOR_REST_DOCUMENT_H
 
-#include "coordinator/writes.h"
+#include "coordinator/ops/writes.h"
 
 /* A set of one entry, in r->arena; NULL: no memory (r->em says so). */
 struct write_set *document_write_new(struct rest *r);

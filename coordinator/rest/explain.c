@@ -1,7 +1,7 @@
 /* _explain and _validate/query: a query looked into. */
-#include "coordinator/ask.h"
-#include "coordinator/lookups.h"
-#include "coordinator/search.h"
+#include "coordinator/core/ask.h"
+#include "coordinator/ops/lookups.h"
+#include "coordinator/ops/search.h"
 #include "engine/index/engine.h"
 
 #include <ctype.h>

@@ -2,8 +2,8 @@
 #include "common/base/jsonr.h"
 #include "common/base/path_join.h"
 #include "common/base/sort_items.h"
+#include "coordinator/ops/search.h"
 #include "coordinator/rest/rest.h"
-#include "coordinator/search.h"
 #include "engine/query/query.h"
 
 #include <stdlib.h>

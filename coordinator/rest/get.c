@@ -1,7 +1,7 @@
 /* Reading one document, and what every reader of documents shares. */
 #include "coordinator/rest/get.h"
-#include "coordinator/ask.h"
-#include "coordinator/routing_required.h"
+#include "coordinator/core/ask.h"
+#include "coordinator/core/routing_required.h"
 
 #include "common/base/stop.h"
 #include "engine/index/engine.h"

@@ -1,5 +1,5 @@
 /* GET _nodes/hot_threads: what the threads of nodes are busy with, by name: there are no stacks to show. */
-#include "coordinator/delays.h"
+#include "coordinator/core/delays.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/nodes_stats.h"
 

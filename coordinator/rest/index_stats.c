@@ -1,5 +1,5 @@
 /* What the shards of indices hold: _stats, _segments. */
-#include "coordinator/rest/broadcast.h"
+#include "coordinator/core/broadcast.h"
 #include "coordinator/rest/stats.h"
 
 #include <stdio.h>

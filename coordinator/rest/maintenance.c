@@ -1,5 +1,5 @@
 /* Refresh, flush, force-merge, clearing of caches: one action to every shard of the indices named. */
-#include "coordinator/rest/broadcast.h"
+#include "coordinator/core/broadcast.h"
 
 static void answer(struct broadcast *bc)
 {

@@ -2,7 +2,7 @@
 #ifndef COORDINATOR_REST_META_H
 #define COORDINATOR_REST_META_H
 
-#include "coordinator/rest/active.h"
+#include "coordinator/core/active.h"
 
 /* A metadata request for r with `n` names (copied). NULL: no memory, and the request was answered. */
 struct meta_request *rest_meta(struct rest *r, enum meta_action action, const struct str *names, uint32_t n);

@@ -2,7 +2,7 @@
 #include "common/base/memory_account.h"
 #include "common/base/num.h"
 #include "common/base/stop.h"
-#include "coordinator/ask.h"
+#include "coordinator/core/ask.h"
 #include "coordinator/rest/get.h"
 #include "engine/index/engine.h"
 

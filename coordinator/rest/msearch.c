@@ -4,8 +4,8 @@
 #include "common/base/num.h"
 #include "common/base/stop.h"
 #include "common/cluster/health.h"
+#include "coordinator/ops/search.h"
 #include "coordinator/rest/nodes.h"
-#include "coordinator/search.h"
 #include "engine/mapping/java.h"
 
 #define THREADS_COUNTED 10 /* of a node, at most */

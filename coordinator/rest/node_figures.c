@@ -1,6 +1,6 @@
 #include "coordinator/rest/node_figures.h"
 
-#include "coordinator/rest/broadcast.h"
+#include "coordinator/core/broadcast.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/nodes_stats.h"
 #include "proto/shard_ops.h"

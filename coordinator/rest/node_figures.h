@@ -2,7 +2,7 @@
 #ifndef COORDINATOR_REST_NODE_FIGURES_H
 #define COORDINATOR_REST_NODE_FIGURES_H
 
-#include "coordinator/node_calls.h"
+#include "coordinator/core/node_calls.h"
 #include "coordinator/rest/stats.h"
 
 struct node_figures {

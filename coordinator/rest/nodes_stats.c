@@ -1,6 +1,6 @@
 /* GET _nodes/stats: how the nodes are. */
 #include "coordinator/rest/nodes_stats.h"
-#include "coordinator/rest/broadcast.h"
+#include "coordinator/core/broadcast.h"
 #include "coordinator/rest/node_figures.h"
 
 static const char *const metric_names[S_N] = {"indices",

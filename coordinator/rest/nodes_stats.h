@@ -2,7 +2,7 @@
 #ifndef COORDINATOR_REST_NODES_STATS_H
 #define COORDINATOR_REST_NODES_STATS_H
 
-#include "coordinator/node_calls.h"
+#include "coordinator/core/node_calls.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/stats.h"
 

@@ -1,7 +1,7 @@
 /* Points in time: opening and closing. */
 #include "common/base/jsonr.h"
-#include "coordinator/freeing.h"
-#include "coordinator/search.h"
+#include "coordinator/core/freeing.h"
+#include "coordinator/ops/search.h"
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 

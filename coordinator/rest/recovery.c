@@ -1,5 +1,5 @@
 /* How copies came to be, or come to be: _recovery, _cat/recovery. */
-#include "coordinator/rest/broadcast.h"
+#include "coordinator/core/broadcast.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/stats.h"
 #include "coordinator/rest/table.h"

@@ -1,16 +1,16 @@
+#include "coordinator/core/script_error.h"
 #include "coordinator/rest/absent.h"
 #include "coordinator/rest/nodes_stats.h"
-#include "coordinator/rest/script_error.h"
 #include "coordinator/rest/tasks_listing.h"
 
 #include "common/base/hash.h"
 #include "common/base/memory_account.h"
 #include "common/base/num.h"
 #include "common/base/stop.h"
-#include "coordinator/console/events.h"
-#include "coordinator/delays.h"
-#include "coordinator/shard_tasks.h"
-#include "coordinator/tasks.h"
+#include "coordinator/core/delays.h"
+#include "coordinator/core/events.h"
+#include "coordinator/core/shard_tasks.h"
+#include "coordinator/core/tasks.h"
 
 #include <stdarg.h>
 #include <stdio.h>

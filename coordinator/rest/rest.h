@@ -9,11 +9,11 @@
 #include "common/base/jsonr.h"
 #include "common/base/uri.h"
 #include "common/cluster/blocks.h"
-#include "coordinator/coordinator.h"
-#include "coordinator/node_calls.h"
-#include "coordinator/op_names.h"
-#include "coordinator/state_counts.h"
-#include "coordinator/state_waits.h"
+#include "coordinator/core/coordinator.h"
+#include "coordinator/core/node_calls.h"
+#include "coordinator/core/op_names.h"
+#include "coordinator/core/state_counts.h"
+#include "coordinator/core/state_waits.h"
 
 struct event_log;
 struct router;

@@ -1,7 +1,7 @@
 /* Scrolls: the next page, and letting go. */
-#include "coordinator/ask.h"
-#include "coordinator/freeing.h"
-#include "coordinator/search.h"
+#include "coordinator/core/ask.h"
+#include "coordinator/core/freeing.h"
+#include "coordinator/ops/search.h"
 
 static enum err wrong_value(struct rest *r, const struct json_member *m)
 {

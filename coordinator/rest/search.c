@@ -1,5 +1,5 @@
 /* _search and _count. */
-#include "coordinator/search.h"
+#include "coordinator/ops/search.h"
 #include "common/base/num.h"
 #include "engine/query/query.h"
 

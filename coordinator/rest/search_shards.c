@@ -1,8 +1,8 @@
 /* _search_shards: where a search would go. */
 #include "common/cluster/health.h"
-#include "coordinator/ask.h"
-#include "coordinator/copies.h"
-#include "coordinator/search.h"
+#include "coordinator/core/ask.h"
+#include "coordinator/core/copies.h"
+#include "coordinator/ops/search.h"
 
 /* Does the expression name the alias, by itself or with a wildcard? */
 static bool names_alias(struct str expression, struct str alias)

@@ -1,12 +1,12 @@
 /* _tasks, _cat/tasks, and rates of operations under way. */
-#include "coordinator/tasks.h"
-#include "coordinator/ask.h"
+#include "coordinator/core/tasks.h"
+#include "coordinator/core/ask.h"
 
+#include "coordinator/ops/task_results.h"
 #include "coordinator/rest/by_query_params.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/table.h"
 #include "coordinator/rest/tasks_listing.h"
-#include "coordinator/task_results.h"
 
 #include "common/base/date.h"
 #include "common/base/time_text.h"

@@ -1,8 +1,8 @@
 #include "coordinator/rest/tasks_listing.h"
 
-#include "coordinator/delays.h"
+#include "coordinator/core/delays.h"
+#include "coordinator/core/task_print.h"
 #include "coordinator/rest/rest.h"
-#include "coordinator/task_print.h"
 
 #define POLL_MS 50 /* between looks at tasks that are waited for */
 

@@ -2,7 +2,7 @@
 #ifndef COORDINATOR_REST_TASKS_LISTING_H
 #define COORDINATOR_REST_TASKS_LISTING_H
 
-#include "coordinator/node_calls.h"
+#include "coordinator/core/node_calls.h"
 
 struct tasks_question {
     struct str actions;     /* patterns; n == 0: all */

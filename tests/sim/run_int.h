@@ -5,7 +5,7 @@
 #ifndef SIM_RUN_INT_H
 #define SIM_RUN_INT_H
 
-#include "coordinator/writes.h"
+#include "coordinator/ops/writes.h"
 #include "tests/sim/history.h"
 #include "tests/sim/run.h"
 #include "tests/sim/world.h"

@@ -1,7 +1,7 @@
 #include "tests/sim/world.h"
 
 #include "common/sys/http_server.h"
-#include "coordinator/node_report.h"
+#include "coordinator/core/node_report.h"
 #include "node/data_folder.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Which requests no limit of memory refuses. */
-#include "coordinator/coordinator.h"
+#include "coordinator/core/coordinator.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,0 +1,71 @@
+#include "coordinator/core/active.h"
+
+#include "common/base/num.h"
+#include "common/cluster/health.h"
+
+#define LOOK_AGAIN_MS 20
+
+enum err rest_active_shards(struct rest *r, int32_t *out)
+{
+    struct str v = rest_param(r, "wait_for_active_shards");
+    *out = v.p == NULL ? ACTIVE_DEFAULT : ACTIVE_ALL;
+    if (v.p == NULL || str_is(v, "all")) {
+        return ERR_OK;
+    }
+    if (!num_parse_i32(v, out)) {
+        err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
+        return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "cannot parse ActiveShardCount[%.*s]", STR_ARG(v));
+    }
+    return *out >= 0 ? ERR_OK
+                     : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "shard count cannot be a negative value");
+}
+
+int32_t active_wanted(const struct index_meta *m, int32_t wanted)
+{
+    if (wanted == ACTIVE_DEFAULT) {
+        struct str own = settings_str(&m->settings, "index.write.wait_for_active_shards", STR("1"));
+        wanted = num_parse_i32(own, &wanted) ? wanted : ACTIVE_ALL;
+    }
+    return wanted == ACTIVE_ALL ? 1 + (int32_t)m->n_replicas : wanted;
+}
+
+static bool met(const struct active_wait *w)
+{
+    struct coordinator *co = w->r->co;
+    struct cluster_state *s = co->o.state(co->o.self);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < w->n_names; i++) {
+        const struct index_meta *m = cluster_index(s, w->names[i]);
+        int32_t wanted = m != NULL ? active_wanted(m, w->wanted) : 0;
+        ok = m == NULL
+             || (w->one_shard ? (int32_t)shard_health(s, m, w->shard).active >= wanted
+                              : health_enough_active(s, m, wanted));
+    }
+    cluster_state_unref(s);
+    return ok;
+}
+
+static void look(void *arg)
+{
+    struct active_wait *w = arg;
+    struct state_waits *waits = &w->r->co->state_waits;
+    uint64_t seen = state_waits_seen(waits);
+    int64_t left = w->deadline_ms - clock_mono_ms(w->r->co->o.clock);
+    bool ok = met(w);
+    if (ok || left <= 0 || delays_stopped(w->r->co->delays)) {
+        w->then(w, ok);
+    } else {
+        state_waits_add(waits, &w->wait, seen, MIN_OF(left, LOOK_AGAIN_MS), look, w);
+    }
+}
+
+void active_wait_begin(struct active_wait *w)
+{
+    w->deadline_ms = clock_mono_ms(w->r->co->o.clock) + w->timeout_ms;
+    uint64_t seen = state_waits_seen(&w->r->co->state_waits);
+    if (met(w)) {
+        w->then(w, true);
+    } else {
+        state_waits_add(&w->r->co->state_waits, &w->wait, seen, 0, look, w);
+    }
+}

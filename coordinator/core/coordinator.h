@@ -1,0 +1,75 @@
+/* coordinator.h - the coordinating role: REST in, shards and the master asked, one answer out.
+ *
+ * Every request lives on the HTTP loop that accepted it. It reads one snapshot of the applied cluster state,
+ * asks shards through shard_api.h and the master through a function, and answers from whichever thread
+ * finished last. */
+#ifndef COORDINATOR_CORE_COORDINATOR_H
+#define COORDINATOR_CORE_COORDINATOR_H
+
+#include "common/base/executor.h"
+#include "common/base/log.h"
+#include "common/base/rand.h"
+#include "common/base/timers.h"
+#include "common/cluster/state.h"
+#include "common/sys/http_server.h"
+#include "coordinator/core/node_report.h"
+#include "engine/analysis/analysis.h"
+#include "master/metadata.h"
+#include "proto/shard_ops.h"
+
+struct coordinator;
+struct remote_shards;
+struct transport;
+struct pending_rq;
+
+struct coordinator_opts { /* all borrowed: they outlive the coordinator */
+    const struct clock *clock;
+    const struct log *log;
+    const struct shard_api *shards; /* of this node */
+    struct remote_shards *remote;   /* those of others; NULL: there are none */
+    /* The applied state, a reference for the caller. Any thread. */
+    struct cluster_state *(*state)(void *self);
+    /* Hands a metadata request to the master; rq->done() comes later, on any thread. */
+    void (*master)(void *self, struct meta_request *rq);
+    /* Asks the master what waits there; rq->done() comes later, on any thread. NULL: there is nobody to ask. */
+    void (*pending)(void *self, struct pending_rq *rq);
+    /* Registry and mapping of an index here (uuid empty: the node's own registry); references, or NULL. */
+    struct analysis *(*analysis)(void *self, struct str uuid);
+    struct mapping *(*mapping)(void *self, struct str uuid);
+    /* How this node is at the moment. Any thread. */
+    void (*report)(void *self, struct node_report *out);
+    void *self;
+    /* Where long operations wait, and where they go on; timers may be NULL: then nothing that waits goes on
+     * by itself. */
+    const struct timers *timers;
+    const struct executor *timer_loop, *workers;
+    /* Where requests are read that may take long to read; NULL: where they arrive. */
+    const struct executor *requests;
+    /* Where requests without a body go that may be about many indices; NULL: where they arrive. They do not wait for what is long to
+     * read: a cluster's health is one. */
+    const struct executor *listings;
+    const struct transport *transport; /* NULL: the node is alone */
+    struct str node_id, node_name, cluster_name;
+    const struct settings *node_settings;
+    uint64_t seed; /* of generated ids */
+    int64_t started_ms;
+};
+
+enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em);
+void coordinator_free(struct coordinator *c); /* NULL ok; no request may be under way */
+/* The node stops: what waits waits no more, long operations end where they can. Then requests may be waited
+ * for. */
+void coordinator_stop(struct coordinator *c);
+/* Waits for operations that answer nobody. Not from a pool's thread. */
+void coordinator_drain(struct coordinator *c);
+/* A state has been applied here: what waits for one looks again. `took_us`: from its arrival until then; < 0:
+ * unknown. Any thread. */
+void coordinator_applied(struct coordinator *c, int64_t took_us);
+/* Asserts what always holds between two events: of names of operations, tasks, and what waits. */
+void coordinator_invariant(struct coordinator *c);
+/* The HTTP server's handler. */
+void coordinator_handle(void *coordinator, struct http_request *req);
+/* For http_server_opts.exempt. */
+bool coordinator_exempt(struct str path);
+
+#endif

@@ -1,0 +1,162 @@
+/* The end of an operation: its answer, or its result stored for _tasks. */
+#include "coordinator/core/task_print.h"
+#include "coordinator/ops/by_query_int.h"
+#include "coordinator/ops/task_results.h"
+
+#include <stdlib.h>
+
+static const struct by_query_worker *failed_worker(const struct by_query *op)
+{
+    for (uint32_t i = 0; i < op->n_workers; i++) {
+        if (op->workers[i].answer.n > 0 || op->workers[i].answer.failed) {
+            return &op->workers[i];
+        }
+    }
+    return NULL;
+}
+
+/* An object of JSON with one member more: what the other slices that failed say. */
+static void with_suppressed(const struct by_query *op, const struct by_query_worker *first, struct str object,
+                            struct jsonw *j)
+{
+    bool any = false;
+    jw_obj(j);
+    jw_members(j, object);
+    for (const struct by_query_worker *w = first + 1; w < op->workers + op->n_workers; w++) {
+        if (w->error.n == 0) {
+            continue;
+        }
+        if (!any) {
+            jw_k(j, "suppressed");
+            jw_arr(j);
+            any = true;
+        }
+        jw_raw(j, buf_view(&w->error));
+    }
+    if (any) {
+        jw_arr_end(j);
+    }
+    jw_obj_end(j);
+}
+
+/* {"error":{...},"status":n} of the first that failed. */
+static void failed_answer(const struct by_query *op, const struct by_query_worker *first, struct buf *b)
+{
+    struct str text = buf_view(&first->answer);
+    struct arena scratch;
+    struct json tree;
+    struct jsonw j;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    b->failed |= first->answer.failed; /* half an answer is none */
+    if (op->n_workers == 1 || json_parse(&tree, text, &scratch, &json_limits_default, NULL) != ERR_OK
+        || json_get(&tree, "error") == NULL) {
+        buf_str(b, text);
+    } else {
+        const struct json *error = json_get(&tree, "error");
+        jsonw_init(&j, b, false);
+        jw_obj(&j);
+        jw_k(&j, "error");
+        with_suppressed(op, first, str_slice(text, error->off, error->end), &j);
+        jw_ki64(&j, "status", first->error_status);
+        jw_obj_end(&j);
+    }
+    arena_fini(&scratch);
+}
+
+static void answer(struct by_query *op)
+{
+    struct rest *r = op->r;
+    const struct by_query_worker *failed = failed_worker(op);
+    struct buf b;
+    struct jsonw j;
+    int status;
+    bool human = false;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    if (failed != NULL) {
+        failed_answer(op, failed, &b);
+        status = failed->error_status;
+        r->unfiltered = true;
+    } else {
+        struct str v = rest_param(r, "human");
+        human = v.p != NULL && !str_is(v, "false");
+        jsonw_init(&j, &b, false);
+        jw_obj(&j);
+        response_members(op, human ? PRINT_HUMAN : 0, &j, &status);
+        jw_obj_end(&j);
+    }
+    tasks_end(op->co->tasks, &op->task);
+    by_query_free(op);
+    rest_send(r, status, &b);
+}
+
+/* ---- results for later --------------------------------------------------------------------------------- */
+
+struct stored_op {
+    struct task_result t;
+    struct by_query *op;
+};
+
+static void stored(struct task_result *t)
+{
+    struct stored_op *s = t->user;
+    struct by_query *op = s->op;
+    if (t->error != NULL) {
+        log_warn(op->co->o.log, "tasks", "the result of task %llu is lost: %s",
+                 (unsigned long long)op->task.id, t->error->frame[0].reason);
+    }
+    tasks_end(op->co->tasks, &op->task); /* only now: until it is stored, _tasks shows it as running */
+    by_query_free(op);
+}
+
+static void write_result(const struct by_query *op, struct jsonw *j)
+{
+    const struct by_query_worker *failed = failed_worker(op);
+    int status;
+    jw_obj(j);
+    jw_kbool(j, "completed", true);
+    jw_k(j, "task");
+    task_write(op->co, &op->task, true, j);
+    if (failed != NULL) {
+        jw_k(j, "error");
+        with_suppressed(op, failed, buf_view(&failed->error), j);
+    } else {
+        jw_k(j, "response");
+        jw_obj(j);
+        response_members(op, PRINT_ALL | PRINT_HUMAN, j, &status);
+        jw_obj_end(j);
+    }
+    jw_obj_end(j);
+}
+
+static void store(struct by_query *op)
+{
+    struct stored_op *s = ARENA_NEW(&op->arena, struct stored_op);
+    struct buf b;
+    struct jsonw j;
+    if (s == NULL) {
+        tasks_end(op->co->tasks, &op->task);
+        by_query_free(op);
+        return;
+    }
+    s->op = op;
+    s->t = (struct task_result){.rest = {.co = op->co, .arena = &op->arena}, .done = stored, .user = s};
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&j, &b, false);
+    write_result(op, &j);
+    s->t.id =
+        arena_printf(&op->arena, "%.*s:%llu", STR_ARG(op->co->o.node_id), (unsigned long long)op->task.id);
+    s->t.source = arena_str(&op->arena, buf_view(&b));
+    buf_fini(&b);
+    task_result_store(&s->t);
+}
+
+void by_query_ended(struct by_query *op)
+{
+    const struct clock *c = op->co->o.clock;
+    op->took_ms = (c->mono_ns(c->self) - op->task.start_ns) / 1000000;
+    if (op->r != NULL) {
+        answer(op);
+    } else {
+        store(op);
+    }
+}

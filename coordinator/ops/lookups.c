@@ -1,0 +1,222 @@
+#include "coordinator/ops/lookups.h"
+
+#include "coordinator/core/ask.h"
+
+#include "engine/index/engine.h"
+
+#include <stdatomic.h>
+
+struct lookup {
+    struct get_call g; /* first: done() gets it */
+    struct lookup *next;
+    struct json *place; /* in the copy of the tree: becomes an array of values */
+    struct str path;
+    bool sent;
+};
+
+/* Index, id and path, all texts: no aggregation's options look like that. */
+static bool is_lookup(const struct json *v)
+{
+    return json_is(v, JSON_OBJECT) && json_is(json_get(v, "index"), JSON_STRING) && json_get(v, "id") != NULL
+           && json_is(json_get(v, "path"), JSON_STRING);
+}
+
+/* Calls each(user, value) with every lookup below v; false ends the walk. The parser has limited the
+ * depth. */
+static bool walk(struct json *v, bool (*each)(void *user, struct json *lookup), void *user)
+{
+    if (v->type == JSON_ARRAY) {
+        for (uint32_t i = 0; i < v->n; i++) {
+            if (!walk(&v->items[i], each, user)) {
+                return false;
+            }
+        }
+    }
+    for (uint32_t i = 0; v->type == JSON_OBJECT && i < v->n; i++) {
+        struct json *m = &v->members[i].value;
+        for (uint32_t k = 0; str_is(v->members[i].key, "terms") && m->type == JSON_OBJECT && k < m->n; k++) {
+            if (is_lookup(&m->members[k].value) && !each(user, &m->members[k].value)) {
+                return false;
+            }
+        }
+        if (!walk(m, each, user)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool stop(void *user, struct json *lookup)
+{
+    (void)user;
+    (void)lookup;
+    return false;
+}
+
+bool lookups_needed(const struct json *tree)
+{
+    return tree != NULL && !walk((struct json *)(uintptr_t)tree, stop, NULL); /* stop() changes nothing */
+}
+
+/* ---- values -------------------------------------------------------------------------------------------- */
+
+struct values {
+    struct arena *arena;
+    struct json *v;
+    size_t n, cap;
+    bool failed;
+};
+
+static void add(struct values *out, const struct json *v)
+{
+    struct json *grown = arena_grow(out->arena, out->v, out->n, &out->cap, sizeof(*grown));
+    out->failed |= grown == NULL || !json_copy(&grown[out->n], v, out->arena);
+    out->v = grown != NULL ? grown : out->v;
+    out->n += !out->failed;
+}
+
+/* As XContentMapValues.extractRawValues: keys with dots in them count, arrays are entered, objects and nulls
+ * are no values. */
+static void extract(struct values *out, const struct json *v, struct str path)
+{
+    if (v->type == JSON_ARRAY) {
+        for (uint32_t i = 0; i < v->n; i++) {
+            bool deeper = v->items[i].type == JSON_ARRAY || v->items[i].type == JSON_OBJECT;
+            if (deeper || path.n == 0) {
+                extract(out, &v->items[i], path);
+            }
+        }
+        return;
+    }
+    if (v->type != JSON_OBJECT) {
+        if (v->type != JSON_NULL) {
+            add(out, v);
+        }
+        return;
+    }
+    for (size_t dot = 0; path.n > 0 && dot <= path.n; dot++) {
+        if (dot < path.n && path.p[dot] != '.') {
+            continue;
+        }
+        const struct json *m = json_get_str(v, str_slice(path, 0, dot));
+        if (m != NULL && m->type != JSON_NULL) {
+            extract(out, m, dot < path.n ? str_slice(path, dot + 1, path.n) : STR(""));
+            return;
+        }
+    }
+}
+
+static enum err fill(struct lookups *l, struct lookup *k)
+{
+    struct values out = {.arena = l->arena};
+    struct json tree;
+    struct shard_get *rq = &k->g.rq;
+    if (rq->found && rq->source.n > 0) {
+        enum err e = json_parse(&tree, rq->source, &rq->rq.arena, &json_limits_default, &l->error);
+        if (e != ERR_OK) {
+            return e;
+        }
+        extract(&out, &tree, k->path);
+    }
+    *k->place = (struct json){.type = JSON_ARRAY, .n = (uint32_t)out.n, .items = out.v};
+    return out.failed ? err_no_memory(&l->error) : ERR_OK;
+}
+
+/* The tree as text, and parsed again: places in it are those of what shards will read. */
+static enum err print(struct lookups *l)
+{
+    struct buf b;
+    struct jsonw w;
+    struct json *tree = ARENA_NEW(l->arena, struct json);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_value(&w, l->tree);
+    l->text = b.failed ? STR_NULL : arena_str(l->arena, buf_view(&b));
+    buf_fini(&b);
+    if (tree == NULL || l->text.p == NULL) {
+        return err_no_memory(&l->error);
+    }
+    l->tree = tree;
+    return json_parse(tree, l->text, l->arena, &json_limits_default, &l->error);
+}
+
+static void all_read(struct lookups *l)
+{
+    for (struct lookup *k = l->first; k != NULL; k = k->next) {
+        if (l->error.n == 0 && k->g.rq.rq.error.n > 0) {
+            l->error = k->g.rq.rq.error;
+        }
+        if (l->error.n == 0) {
+            (void)fill(l, k); /* its error is in l */
+        }
+        if (k->sent) {
+            shard_rq_fini(&k->g.rq.rq);
+        }
+    }
+    if (l->error.n == 0) {
+        (void)print(l);
+    }
+    l->done(l);
+}
+
+static void one_read(struct lookups *l)
+{
+    if (atomic_fetch_sub(&l->pending, 1) == 1) {
+        all_read(l);
+    }
+}
+
+static void read_done(struct shard_rq *rq)
+{
+    one_read(rq->user);
+}
+
+/* ---- requests ------------------------------------------------------------------------------------------ */
+
+static bool note(void *user, struct json *v)
+{
+    struct lookups *l = user;
+    struct lookup *k = ARENA_NEW(l->arena, struct lookup);
+    if (k == NULL) {
+        err_no_memory(&l->error);
+        return false;
+    }
+    *k = (struct lookup){.next = l->first, .place = v, .path = json_get(v, "path")->s};
+    k->g.r = l->r;
+    k->g.version = VERSION_ANY;
+    k->g.rq.id = json_text(json_get(v, "id"));
+    k->g.rq.realtime = k->g.rq.want_source = true;
+    enum err e = get_locate(l->r, &k->g, json_get(v, "index")->s, json_text(json_get(v, "routing")), l->arena,
+                            &l->error);
+    struct shard_ref where = k->g.rq.rq.shard;
+    shard_rq_init(&k->g.rq.rq, &shard_op_get, read_done, l);
+    k->g.rq.rq.shard = where;
+    k->sent = true;
+    l->first = k;
+    l->pending++;
+    return e == ERR_OK;
+}
+
+void lookups_run(struct lookups *l)
+{
+    struct json *tree = ARENA_NEW(l->arena, struct json);
+    err_clear(&l->error);
+    l->first = NULL;
+    l->pending = 1; /* for this call, while it sends */
+    if (tree == NULL || !json_copy(tree, l->tree, l->arena)) {
+        err_no_memory(&l->error);
+        l->done(l);
+        return;
+    }
+    l->tree = tree;
+    if (!walk(tree, note, l)) {
+        l->pending = 1;
+        one_read(l);
+        return;
+    }
+    struct ask_where where = ask_anywhere(l->r->co, l->r->state, STR_NULL);
+    for (struct lookup *k = l->first; k != NULL; k = k->next) {
+        ask_get(l->r->co, &where, &k->g.rq);
+    }
+    one_read(l);
+}

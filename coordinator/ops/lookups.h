@@ -1,0 +1,31 @@
+/* lookups.h - terms that a query takes from other documents, put in their place before a request goes to any
+ * shard.
+ *
+ * {"terms": {"user": {"index": ..., "id": ..., "path": ...}}} becomes {"terms": {"user": [...]}}: the
+ * documents are read in real time, each once for each mention. Knows nothing of what else is in the request.
+ * done() is called exactly once, on any thread. */
+#ifndef COORDINATOR_OPS_LOOKUPS_H
+#define COORDINATOR_OPS_LOOKUPS_H
+
+#include "coordinator/rest/get.h"
+
+struct lookup;
+
+struct lookups {
+    struct rest *r;
+    struct arena *arena;     /* of the results; used by one thread at a time */
+    const struct json *tree; /* the request; NULL: none. Afterwards the new one, its places those of `text` */
+    struct str text;         /* afterwards the new tree's text */
+    struct errmsg error;     /* n > 0: a document could not be looked up */
+    void (*done)(struct lookups *l);
+    void *user;
+    /* own */
+    struct lookup *first;
+    _Atomic uint32_t pending;
+};
+
+/* Does the request mention other documents? Without any, there is nothing to run. */
+bool lookups_needed(const struct json *tree);
+void lookups_run(struct lookups *l);
+
+#endif

@@ -1,0 +1,602 @@
+#include "coordinator/ops/writes_int.h"
+
+#include "common/base/hash.h"
+#include "common/base/memory_account.h"
+#include "common/base/num.h"
+#include "common/cluster/blocks.h"
+#include "coordinator/core/active.h"
+#include "coordinator/core/routing_required.h"
+#include "coordinator/rest/meta.h"
+#include "engine/index/engine.h"
+
+#define ID_BYTES_MAX 512
+
+/* ---- ids ----------------------------------------------------------------------------------------------- */
+
+struct str writes_auto_id(struct rest *r)
+{
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    struct coordinator *c = r->co;
+    uint64_t counter = c->next_auto_id++;
+    char id[20];
+    /* Fifteen bytes: what identifies this node's run, the time, and a counter; ids made together share
+     * prefixes, which the term dictionary likes. */
+    uint64_t words[2] = {((uint64_t)clock_wall_ms(c->o.clock) << 20) ^ (counter >> 24),
+                         hash_u64(c->id_seed) << 24 | (counter & 0xFFFFFF)};
+    for (int i = 0; i < 20; i++) {
+        uint64_t *w = &words[i / 10];
+        id[i] = alphabet[(*w >> 54) & 63];
+        *w <<= 6;
+    }
+    if (id[0] == '-' || id[0] == '_') {
+        id[0] = 'x';
+    }
+    return arena_str(r->arena, str_mk(id, sizeof(id)));
+}
+
+/* ---- validation ---------------------------------------------------------------------------------------- */
+
+static void complain(struct write_complaints *c, const char *what)
+{
+    buf_printf(&c->text, "%u: %s;", ++c->n, what);
+}
+
+/* A creation that is anything else is told that alone. */
+static bool check_creation(struct write_complaints *c, const struct write_item *it)
+{
+    bool cas = it->if_seq_no != SEQ_UNASSIGNED || it->if_primary_term != 0;
+    const char *what = !it->create ? NULL
+                       : it->version_type != VERSION_INTERNAL
+                           ? "create operations only support internal versioning. use index instead"
+                       : it->version != VERSION_ANY
+                           ? "create operations do not support explicit versions. use index instead"
+                       : cas ? "create operations do not support compare and set. use index instead"
+                             : NULL;
+    if (what != NULL) {
+        complain(c, what);
+    }
+    return what == NULL;
+}
+
+static void check_versions(struct write_complaints *c, const struct write_item *it)
+{
+    bool cas = it->if_seq_no != SEQ_UNASSIGNED, external = it->version_type != VERSION_INTERNAL;
+    bool versioned = it->version != VERSION_ANY;
+    bool legal =
+        external ? it->version >= 0 : it->version > 0 || !versioned || it->version == VERSION_MUST_BE_NEW;
+    if (!legal) {
+        buf_printf(&c->text, "%u: illegal version value [%lld] for version type [%s];", ++c->n,
+                   (long long)it->version,
+                   !external                              ? "INTERNAL"
+                   : it->version_type == VERSION_EXTERNAL ? "EXTERNAL"
+                                                          : "EXTERNAL_GTE");
+    }
+    if (!external && versioned && it->version != VERSION_MUST_BE_NEW) {
+        complain(c, "internal versioning can not be used for optimistic concurrency control. Please use "
+                    "`if_seq_no` and "
+                    "`if_primary_term` instead");
+    }
+    if (cas && (external || versioned)) {
+        complain(c, "compare and write operations can not use versioning");
+    }
+    if (cas && it->if_primary_term == 0) {
+        complain(c, "ifSeqNo is set, but primary term is [0]");
+    }
+    if (!cas && it->if_primary_term != 0) {
+        buf_printf(&c->text, "%u: ifSeqNo is unassigned, but primary term is [%lld];", ++c->n,
+                   (long long)it->if_primary_term);
+    }
+}
+
+static void check_update(struct write_complaints *c, const struct write_entry *e)
+{
+    const struct write_item *it = &e->item;
+    const struct update_parts *p = e->update;
+    if (it->if_seq_no != SEQ_UNASSIGNED) {
+        if (it->retry_on_conflict > 0) {
+            complain(c, "compare and write operations can not be retried");
+        }
+        if (it->doc_as_upsert) {
+            complain(c, "compare and write operations can not be used with upsert");
+        }
+        if (p->upsert) {
+            complain(c, "upsert requests don't support `if_seq_no` and `if_primary_term`");
+        }
+    }
+    if (!p->doc && !p->script) {
+        complain(c, "script or doc is missing");
+    }
+    if (p->doc && p->script) {
+        complain(c, "can't provide both script and doc");
+    }
+    if (!p->doc && it->doc_as_upsert) {
+        complain(c, "doc must be specified if doc_as_upsert is enabled");
+    }
+}
+
+void write_complaints_init(struct write_complaints *c)
+{
+    buf_init(&c->text, NULL, 64 * KIB);
+    c->n = 0;
+}
+
+void writes_complain(struct write_complaints *c, const struct write_entry *e)
+{
+    const struct write_item *it = &e->item;
+    if (e->target.p == NULL) {
+        complain(c, "index is missing");
+    }
+    if (it->id.n == 0 && it->kind != WRITE_INDEX) {
+        complain(c, "id is missing");
+    }
+    if (it->kind == WRITE_INDEX && !check_creation(c, it)) {
+        return;
+    }
+    if (it->kind == WRITE_INDEX && e->auto_id
+        && (it->version_type != VERSION_INTERNAL || it->version != VERSION_ANY)) {
+        complain(c, "an id must be provided if version type or value are set");
+    }
+    check_versions(c, it);
+    if (e->update != NULL) {
+        check_update(c, e);
+    }
+    if (it->id.n > ID_BYTES_MAX && it->kind == WRITE_INDEX) {
+        buf_printf(&c->text, "%u: id [%.*s] is too long, must be no longer than 512 bytes but was: %zu;",
+                   ++c->n, (int)MIN_OF(it->id.n, (size_t)600), it->id.p, it->id.n);
+    }
+}
+
+enum err writes_complained(struct write_complaints *c, struct errmsg *em)
+{
+    enum err err = c->n == 0 ? ERR_OK
+                             : err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s",
+                                       STR_ARG(buf_view(&c->text)));
+    buf_fini(&c->text);
+    return err;
+}
+
+enum err writes_validate(const struct write_entry *e, struct errmsg *em)
+{
+    struct write_complaints c;
+    write_complaints_init(&c);
+    writes_complain(&c, e);
+    return writes_complained(&c, em);
+}
+
+enum err writes_params(struct rest *r, struct write_set *w)
+{
+    struct str refresh = rest_param(r, "refresh");
+    enum err e = rest_active_shards(r, &w->active);
+    e = e == ERR_OK ? rest_time(r, "timeout", 60000, &w->timeout_ms) : e;
+    w->refresh = REFRESH_NONE;
+    if (refresh.p != NULL && (refresh.n == 0 || str_is(refresh, "true"))) {
+        w->refresh = REFRESH_NOW;
+    } else if (str_is(refresh, "wait_for")) {
+        w->refresh = REFRESH_WAIT;
+    } else if (e == ERR_OK && refresh.p != NULL && !str_is(refresh, "false")) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Unknown value for refresh: [%.*s].", STR_ARG(refresh));
+    }
+    return e;
+}
+
+/* ---- resolving ----------------------------------------------------------------------------------------- */
+
+void writes_fail(struct write_set *w, struct write_entry *e, const struct errmsg *em)
+{
+    e->error = memory_keep_error(w->r->arena, em);
+}
+
+static bool auto_create_allowed(const struct cluster_state *s, struct str index)
+{
+    struct str rule = cluster_setting(s, "action.auto_create_index", STR("true")), rest = rule;
+    if (str_is(rule, "true") || str_is(rule, "false")) {
+        return str_is(rule, "true");
+    }
+    while (rest.p != NULL) {
+        struct str one = str_trim(str_cut(rest, ',', &rest));
+        bool minus = one.n > 0 && one.p[0] == '-';
+        if (minus || (one.n > 0 && one.p[0] == '+')) {
+            one = str_slice(one, 1, one.n);
+        }
+        if (str_glob(one, index)) {
+            return !minus;
+        }
+    }
+    return false;
+}
+
+static enum err missing_index(const struct write_entry *e, bool auto_create_off, struct errmsg *em)
+{
+    if (auto_create_off) {
+        err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s] and [action.auto_create_index] is [false]",
+                STR_ARG(e->index));
+    } else {
+        return index_expression_missing(e->index, em);
+    }
+    err_about_index(em, e->index, STR("_na_"));
+    return ERR_INDEX_NOT_FOUND;
+}
+
+static enum err not_an_alias(const struct write_entry *e, struct errmsg *em)
+{
+    err_set(em, ERR_INDEX_NOT_FOUND,
+            "no such index [%.*s] and [require_alias] request flag is [true] and [%.*s] is not an alias",
+            STR_ARG(e->target), STR_ARG(e->target));
+    err_about_index(em, e->target, STR("_na_"));
+    return ERR_INDEX_NOT_FOUND;
+}
+
+/* Ingest pipelines are not offered: there is none that could be named. */
+static enum err check_pipeline(struct str name, struct errmsg *em)
+{
+    return name.n == 0 || str_is(name, "_none")
+               ? ERR_OK
+               : err_set(em, ERR_ILLEGAL_ARGUMENT, "pipeline with id [%.*s] does not exist", STR_ARG(name));
+}
+
+static enum err check_own_pipelines(const struct write_entry *e, struct errmsg *em)
+{
+    const struct settings *s = &e->meta->settings;
+    struct str none = STR("_none");
+    if (e->item.kind == WRITE_DELETE) {
+        return ERR_OK;
+    }
+    enum err err =
+        e->pipeline.p == NULL ? check_pipeline(settings_str(s, "index.default_pipeline", none), em) : ERR_OK;
+    return err == ERR_OK ? check_pipeline(settings_str(s, "index.final_pipeline", none), em) : err;
+}
+
+/* An index has one type, `_doc`: documents of another are refused as Elasticsearch refuses a second one, and
+ * none is there. */
+static enum err check_type(const struct write_entry *e, struct errmsg *em)
+{
+    struct str type = e->type;
+    if (type.n == 0 || str_is(type, "_doc")) {
+        return ERR_OK;
+    }
+    if (e->item.kind == WRITE_UPDATE && e->meta != NULL) {
+        err_set(em, ERR_DOCUMENT_MISSING, "[%.*s][%.*s]: document missing", STR_ARG(type),
+                STR_ARG(e->item.id));
+        err_about_index(em, e->meta->name, e->meta->uuid);
+        err_about_shard(em, (int)e->shard);
+        return ERR_DOCUMENT_MISSING;
+    }
+    if (type.p[0] == '_') {
+        return err_set(em, ERR_INVALID_TYPE_NAME,
+                       "mapping type name [%.*s] can't start with '_' unless it is called [_doc]",
+                       STR_ARG(type));
+    }
+    return err_set(
+        em, ERR_ILLEGAL_ARGUMENT,
+        "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 type: [_doc, %.*s]",
+        STR_ARG(e->index), STR_ARG(type));
+}
+
+static enum err make_id(struct rest *r, struct write_entry *e, struct errmsg *em)
+{
+    e->item.id = writes_auto_id(r);
+    e->item.auto_id_ms = clock_wall_ms(r->co->o.clock);
+    e->item.create = true;
+    e->item.if_seq_no = SEQ_UNASSIGNED; /* nothing has a made id: there is nothing to compare with */
+    e->item.if_primary_term = 0;
+    return e->item.id.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static enum err resolve(struct write_set *w, struct write_entry *e, struct errmsg *em)
+{
+    const struct alias_meta *alias;
+    struct rest *r = w->r;
+    enum err err = resolve_write(r->state, e->target, clock_wall_ms(r->co->o.clock), r->arena, &e->meta,
+                                 &alias, &e->index, em);
+    if (err != ERR_OK || e->meta == NULL) {
+        return err;
+    }
+    if (e->require_alias && alias == NULL) {
+        return not_an_alias(e, em);
+    }
+    if (alias != NULL && alias->index_routing.p != NULL) {
+        if (e->item.routing.p != NULL && !str_eq(e->item.routing, alias->index_routing)) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Alias [%.*s] has index routing associated with it [%.*s], and was provided with "
+                           "routing value [%.*s], "
+                           "rejecting operation",
+                           STR_ARG(alias->name), STR_ARG(alias->index_routing), STR_ARG(e->item.routing));
+        }
+        e->item.routing = alias->index_routing;
+    }
+    err = check_own_pipelines(e, em);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (e->item.routing.p == NULL && routing_required(e->meta->mapping)) {
+        err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]",
+                STR_ARG(e->meta->name), STR_ARG(e->item.id.p != NULL ? e->item.id : STR("null")));
+        err_about_index(em, e->meta->name, STR("_na_"));
+        return ERR_ROUTING_MISSING;
+    }
+    if (e->auto_id && e->item.id.p == NULL) {
+        err = make_id(r, e, em);
+    }
+    err = err == ERR_OK ? index_block_check(r->state, e->meta, BLOCK_WRITE, em) : err;
+    if (err != ERR_OK) {
+        return err;
+    }
+    e->shard = shard_of(e->meta, e->item.id, e->item.routing);
+    return check_type(e, em);
+}
+
+/* ---- auto-create --------------------------------------------------------------------------------------- */
+
+static void next_missing(struct write_set *w);
+
+/* An index that cannot be made fails all that name it, deletes among them. */
+static void fail_same(struct write_set *w, const struct write_entry *e, const struct errmsg *em)
+{
+    const struct str target = e->target, index = e->index;
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (w->v[i].error == NULL && str_eq(w->v[i].target, target)) {
+            w->v[i].index = index;
+            writes_fail(w, &w->v[i], em);
+        }
+    }
+}
+
+static void created(struct rest *r, struct meta_request *rq)
+{
+    struct write_set *w = r->user;
+    if (rq->error.n > 0) {
+        fail_same(w, &w->v[w->creating], &rq->error);
+    }
+    rest_meta_free(rq);
+    next_missing(w);
+}
+
+/* Does the entry make its index when it is missing? A delete only with external versions. */
+static bool creates(const struct write_entry *e)
+{
+    return e->item.kind != WRITE_DELETE || e->item.version_type != VERSION_INTERNAL;
+}
+
+/* Makes the index that the entry lacks, and goes on after that: true. Else *em says why not. */
+static bool create_for(struct write_set *w, struct write_entry *e, struct errmsg *em)
+{
+    struct rest *r = w->r;
+    if (index_name_check(e->index, em) != ERR_OK) {
+        fail_same(w, e, em);
+        return false;
+    }
+    if (!auto_create_allowed(r->state, e->index)) {
+        missing_index(e, true, em);
+        fail_same(w, e, em);
+        return false;
+    }
+    struct meta_request *rq = NULL;
+    if (check_type(e, em) == ERR_OK) {
+        rq = rest_meta_new(r, META_CREATE_INDEX, &e->index, 1);
+        if (rq == NULL) {
+            err_no_memory(em);
+        }
+    }
+    if (rq == NULL) {
+        writes_fail(w, e, em);
+        return false;
+    }
+    rq->auto_create = true;
+    r->user = w;
+    rest_meta_then(r, rq, created);
+    return true;
+}
+
+/* What is left once all indices are there that could be made. */
+static void resolve_others(struct write_set *w)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        struct write_entry *e = &w->v[i];
+        struct errmsg em;
+        if (e->error != NULL || creates(e)) {
+            continue;
+        }
+        err_clear(&em);
+        enum err err = resolve(w, e, &em);
+        if (err == ERR_OK && e->meta == NULL) {
+            err = missing_index(e, false, &em);
+        }
+        if (err != ERR_OK) {
+            writes_fail(w, e, &em);
+        }
+    }
+}
+
+/* An index that one of the request wants to be an alias is not made for the others either. */
+static bool refuse_index(struct write_set *w, const struct write_entry *e)
+{
+    const struct str target = e->target, index = e->index;
+    bool wanted = false;
+    for (uint32_t i = 0; i < w->n && !wanted; i++) {
+        wanted = w->v[i].require_alias && creates(&w->v[i]) && str_eq(w->v[i].target, target);
+    }
+    for (uint32_t i = 0; wanted && i < w->n; i++) {
+        struct write_entry *x = &w->v[i];
+        struct errmsg em;
+        if (x->error == NULL && str_eq(x->target, target)) {
+            x->index = index;
+            err_clear(&em);
+            if (x->require_alias) {
+                not_an_alias(x, &em);
+            } else {
+                missing_index(x, false, &em);
+            }
+            writes_fail(w, x, &em);
+        }
+    }
+    return wanted;
+}
+
+static void next_missing(struct write_set *w)
+{
+    for (; w->creating < w->n; w->creating++) {
+        struct write_entry *e = &w->v[w->creating];
+        struct errmsg em;
+        if (e->error != NULL || !creates(e)) {
+            continue;
+        }
+        err_clear(&em);
+        enum err err = resolve(w, e, &em);
+        if (err == ERR_OK && e->meta == NULL
+            && delays_stopped(w->r->co->delays)) { /* no more indices are made */
+            err = err_set(&em, ERR_NODE_CLOSED, "node closed");
+        }
+        if (err == ERR_OK && e->meta == NULL) {
+            if (refuse_index(w, e)) {
+                continue;
+            }
+            if (create_for(w, e, &em)) {
+                return;
+            }
+            continue;
+        }
+        if (err != ERR_OK) {
+            writes_fail(w, e, &em);
+        }
+    }
+    resolve_others(w);
+    writes_send(w);
+}
+
+/* ---- without a master, nothing is written: its successor may know better who is the primary ---- */
+
+#define MASTER_AGAIN_MS 1000 /* when no state comes */
+
+static bool has_master(const struct rest *r)
+{
+    return r->co->o.remote == NULL || r->state->nodes == NULL || r->state->nodes->master.p != NULL;
+}
+
+static void refuse_all(struct write_set *w)
+{
+    struct errmsg em;
+    err_set(&em, ERR_CLUSTER_BLOCK, "blocked by: [SERVICE_UNAVAILABLE/2/no master];");
+    em.about.status_set = true;
+    em.about.http_status = 503;
+    for (uint32_t i = 0; i < w->n; i++) {
+        writes_fail(w, &w->v[i], &em);
+    }
+    w->blocked = true;
+    writes_finish(w);
+}
+
+static void with_master(void *arg)
+{
+    struct write_set *w = arg;
+    struct coordinator *co = w->r->co;
+    uint64_t seen = state_waits_seen(&co->state_waits);
+    if (!has_master(w->r)) {
+        rest_renew_state(w->r);
+    }
+    int64_t left = writes_time_left(w);
+    if (has_master(w->r)) {
+        next_missing(w);
+    } else if (left <= 0 || delays_stopped(co->delays)) {
+        refuse_all(w);
+    } else {
+        state_waits_add(&co->state_waits, &w->master_wait, seen, MIN_OF(left, (int64_t)MASTER_AGAIN_MS),
+                        with_master, w);
+    }
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+static void describe(const struct task *t, struct buf *out)
+{
+    const struct write_set *w =
+        (const struct write_set *)(const void *)((const char *)t - offsetof(struct write_set, task));
+    buf_printf(out, "requests[%u], indices[", w->n);
+    for (uint32_t i = 0; i < w->n; i++) {
+        bool seen = false;
+        for (uint32_t k = i; k-- > 0 && !seen && i - k < 100;) { /* bulks name few indices, mostly in runs */
+            seen = str_eq(w->v[k].target, w->v[i].target);
+        }
+        if (!seen) {
+            buf_printf(out, "%s%.*s", i > 0 ? ", " : "", STR_ARG(w->v[i].target));
+        }
+    }
+    buf_char(out, ']');
+}
+
+static const struct task_ops task_ops = {.describe = describe};
+
+void writes_run(struct write_set *w)
+{
+    const struct http_request *http = w->r->http;
+    const struct str *opaque =
+        http != NULL ? http_header_find(http->headers, http->headers_n, "x-opaque-id") : NULL;
+    w->task = (struct task){
+        .ops = &task_ops, .action = "indices:data/write/bulk", .type = "transport", .parent = w->parent_task};
+    w->task.opaque_id = opaque != NULL ? *opaque : STR_NULL;
+    tasks_begin(w->r->co->tasks, &w->task);
+    w->creating = 0;
+    w->since_ms = clock_mono_ms(w->r->co->o.clock);
+    w->n_shard_writes = 0;
+    for (uint32_t i = 0; i < w->n; i++) {
+        struct errmsg em;
+        err_clear(&em);
+        if (w->v[i].error == NULL && w->v[i].item.kind == WRITE_INDEX
+            && check_pipeline(w->v[i].pipeline, &em) != ERR_OK) {
+            w->v[i].index = w->v[i].target;
+            writes_fail(w, &w->v[i], &em);
+        }
+    }
+    with_master(w);
+}
+
+void writes_fini(struct write_set *w)
+{
+    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
+        shard_rq_fini(&w->shard_writes[i].rq);
+    }
+    w->n_shard_writes = 0;
+}
+
+/* ---- results ------------------------------------------------------------------------------------------- */
+
+static const char *outcome_name(enum write_outcome o)
+{
+    static const char *const names[] = {"created", "updated", "deleted", "not_found", "noop"};
+    return names[o];
+}
+
+int writes_status(const struct write_entry *e)
+{
+    const struct errmsg *em = e->error != NULL ? e->error : e->item.error;
+    if (em != NULL) {
+        return err_http_status(em);
+    }
+    return e->item.outcome == WRITE_CREATED ? 201 : e->item.outcome == WRITE_NOT_FOUND ? 404 : 200;
+}
+
+void writes_result(struct jsonw *w, const struct write_entry *e, bool forced_refresh, bool in_bulk)
+{
+    jw_kstr(w, "_index", e->meta->name);
+    jw_kz(w, "_type", "_doc");
+    jw_kstr(w, "_id", e->item.id);
+    jw_ki64(w, "_version", e->item.result_version);
+    jw_kz(w, "result", outcome_name(e->item.outcome));
+    bool noop = e->item.outcome == WRITE_NOOP;
+    if (forced_refresh && (!noop || in_bulk)) {
+        jw_kbool(w, "forced_refresh", true);
+    }
+    jw_k(w, "_shards");
+    jw_obj(w);
+    jw_ki64(w, "total", noop && !in_bulk ? 0 : 1 + (int64_t)e->meta->n_replicas);
+    jw_ki64(w, "successful", noop && !in_bulk ? 0 : MAX_OF(e->copies_ok, 1U));
+    jw_ki64(w, "failed", noop && !in_bulk ? 0 : e->copies_failed);
+    jw_obj_end(w);
+    if (e->item.seq_no >= 0) {
+        jw_ki64(w, "_seq_no", e->item.seq_no);
+        jw_ki64(w, "_primary_term", e->item.primary_term);
+    }
+    if (e->item.get.n > 0) {
+        jw_k(w, "get");
+        jw_raw(w, e->item.get);
+    }
+}
