@@ -14,10 +14,9 @@ struct agg;
 struct agg_parse;
 
 enum agg_class { CLASS_SINGLE, CLASS_MULTI, CLASS_METRIC, CLASS_SIBLING, CLASS_PARENT };
-/* What an order by this metric may name: nothing, one of its names, one of its numbers. */
-enum agg_names { NAMES_NONE, NAMES_TEXTS, NAMES_NUMBERS };
 
 struct agg_bucket;
+struct agg_key;
 struct agg_result;
 struct agg_run;
 struct collector;
@@ -29,6 +28,7 @@ struct result_reading;
 struct agg_type {
     const char *name;
     enum agg_class class;
+    size_t params_size; /* of its struct of parameters (AGG_PARAMS) */
     /* Takes the definition apart: `body` is the object behind the type's name. */
     enum err (*parse)(struct agg_parse *p, struct agg *a, const struct json *body);
     /* Makes what gathers it on a shard. NULL: pipelines. */
@@ -47,8 +47,12 @@ struct agg_type {
     bool (*wants_scores)(const struct agg *a);
     /* Buckets in the order of numbers, which pipelines in sequence need: whether without gaps. NULL: none such. */
     bool (*gapless)(const struct agg *a);
-    bool key_no_number; /* dates and cells */
-    enum agg_names names;
+    struct agg_key (*next_key)(const struct agg *a,
+                               struct agg_key k); /* of such: where the next bucket begins */
+    bool key_no_number;                           /* dates and cells */
+    /* What an order by this metric may name (NULL: nothing), and whether that is a number. */
+    bool (*has_value)(const struct agg *a, struct str key);
+    bool named_by_number;
 
     /* The bytes that its results have beside the form and the shape: of all the buckets, and of one after its document
      * count (NULL: nothing, and its key). Metrics: the first two. Pipelines: none. */
@@ -61,6 +65,7 @@ struct agg_type {
     /* One result out of those of n shards. NULL: pipelines. */
     enum err (*reduce)(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
                        struct agg_result *out);
+    bool java_queue; /* its sorted lists are merged by Java's queue: equal ones come in another order */
 
     /* Prints a result of one that has no buckets, or what stands before the list of them (then it may be NULL). */
     void (*print)(const struct agg_result *r, struct jsonw *w);
@@ -69,6 +74,9 @@ struct agg_type {
     void (*print_counts)(const struct agg_result *r, const struct agg_bucket *b, struct jsonw *w);
     void (*print_after)(const struct agg_result *r, struct jsonw *w);
     bool (*keyed)(const struct agg *a); /* NULL: never */
+    bool plain_keys; /* keys are texts that are shown as they are, whatever the field's form */
+    /* What pipelines call a bucket without a key, by its place; NULL: all have keys. */
+    void (*place_text)(const struct agg *a, uint32_t place, struct buf *out);
 
     /* The single value; NULL: there are none or several. */
     double (*number)(const struct agg_result *r);
@@ -182,159 +190,6 @@ struct source_spec {
     const struct zone *zone; /* NULL: none given */
 };
 
-struct include_list {
-    struct str regex; /* p == NULL: none */
-    const struct str *v;
-    const struct json *const *raw; /* the same as they were written */
-    uint32_t n;
-    bool given;
-};
-
-struct terms_params {
-    int64_t size, shard_size, min_doc_count, shard_min_doc_count; /* shard_size -1: not given */
-    struct agg_orders orders;
-    struct include_list include, exclude;
-    int32_t partition, partitions; /* partitions > 0: in use */
-    bool show_error;
-    struct str execution_hint;
-    const struct json *background; /* significant_terms */
-    struct {
-        enum { HEURISTIC_JLH, HEURISTIC_MUTUAL, HEURISTIC_CHI, HEURISTIC_GND, HEURISTIC_PERCENTAGE } kind;
-        bool include_negatives, background_is_superset;
-    } heuristic;
-};
-
-struct histogram_params {
-    double interval, offset;
-    int64_t min_doc_count;
-    bool keyed;
-    double ext_min, ext_max, hard_min, hard_max; /* infinite: open */
-    struct agg_orders orders;
-};
-
-struct bound_spec { /* of a date histogram: a date, date math or a number */
-    const struct json *min, *max;
-    bool given;
-};
-
-struct date_histogram_params {
-    bool has_interval, calendar;
-    enum date_unit unit;
-    int64_t fixed_ms;
-    struct str bad_interval; /* p != NULL: what `interval` was, and nobody can read */
-    int64_t offset_ms, min_doc_count;
-    bool keyed;
-    struct bound_spec extended, hard;
-    struct agg_orders orders;
-    /* auto_date_histogram */
-    int32_t buckets;
-    int minimum_unit; /* index into the roundings; 0: seconds */
-};
-
-struct range_spec {
-    struct str key;               /* p == NULL: made of the bounds */
-    const struct json *from, *to; /* NULL: open */
-    struct str mask;              /* ip_range */
-};
-
-struct range_params {
-    const struct range_spec *v;
-    uint32_t n;
-    bool keyed;
-    /* geo_distance */
-    struct geo_point origin;
-    bool has_origin;
-    double unit_metres;
-    bool plane;
-};
-
-struct filter_spec {
-    struct str name;
-    const struct json *query;
-};
-
-struct filters_params {
-    const struct filter_spec *v; /* in the order of their names when keyed */
-    uint32_t n;
-    bool keyed, other;
-    struct str other_key, separator;
-};
-
-struct grid_params {
-    int32_t precision;
-    int64_t size, shard_size;
-    bool bounded;
-    struct geo_box box;
-};
-
-struct composite_source {
-    struct str name;
-    enum { COMPOSITE_TERMS, COMPOSITE_HISTOGRAM, COMPOSITE_DATE, COMPOSITE_GEOTILE } kind;
-    struct source_spec vs;
-    bool descending, missing_bucket;
-    double interval;
-    struct date_histogram_params date;
-    struct grid_params grid; /* of tiles: precision and bounds */
-};
-
-struct composite_params {
-    const struct composite_source *v;
-    uint32_t n;
-    int64_t size;
-    const struct json *after; /* NULL: from the start */
-};
-
-struct percentiles_params {
-    const double *v;
-    uint32_t n;
-    bool keyed, hdr;
-    double compression;
-    int32_t digits;
-};
-
-struct sampler_params {
-    int64_t shard_size, per_value;
-    struct str
-        hint; /* how to remember values: there is one way here, and what is none is refused by shards */
-};
-
-enum gap_policy { GAP_SKIP, GAP_ZEROS };
-
-struct pipe_path {
-    struct str var; /* bucket_script, bucket_selector: the variable */
-    struct agg_path path;
-};
-
-struct pipe_sort {
-    bool asc;
-    struct agg_path path;
-};
-
-struct pipe_params {
-    struct pipe_path *v; /* before agg_validate(): with their texts alone */
-    uint32_t n;
-    enum gap_policy gap;
-    struct str format;
-    const double *percents;
-    uint32_t n_percents;
-    bool keyed;
-    double sigma;
-    const struct json *script;
-    int32_t window, shift, lag;
-    struct str unit;        /* derivative; p == NULL: none */
-    struct pipe_sort *sort; /* bucket_sort; NULL: none */
-    uint32_t n_sort;
-    int64_t from, size; /* bucket_sort; size -1: all */
-    bool refused;       /* bucket_sort: from or size was read, and refused when it was set */
-    /* moving_avg */
-    const struct json *settings; /* NULL: none */
-    struct str model_name;
-    enum { MODEL_SIMPLE, MODEL_LINEAR, MODEL_EWMA, MODEL_HOLT, MODEL_HOLT_WINTERS } model;
-    double alpha, beta, gamma;
-    int32_t period, predict;
-    bool multiplicative, pad;
-};
-
 struct agg {
     const struct agg_type *type;
     struct str name;
@@ -346,39 +201,15 @@ struct agg {
     uint32_t n_pipes;
     uint32_t place; /* among the parent's results: subs first, then pipes */
     struct source_spec vs;
-    union {
-        struct terms_params terms;
-        struct histogram_params histogram;
-        struct date_histogram_params date;
-        struct range_params range;
-        struct filters_params filters; /* filter: one; missing: none */
-        struct grid_params grid;
-        struct composite_params composite;
-        struct composite_source source; /* while the definition of one is read */
-        struct percentiles_params percentiles;
-        struct sampler_params sampler;
-        struct pipe_params pipe;
-        struct {
-            struct str path;
-        } nested;
-        struct {
-            double sigma;
-        } stats;
-        struct {
-            int64_t threshold; /* -1: the default */
-        } cardinality;
-        struct {
-            struct source_spec weight;
-            bool has_value, has_weight;
-        } weighted;
-        struct {
-            bool wrap;
-        } geo_bounds;
-        struct {
-            const struct search_source *source;
-        } top_hits;
-    };
+    void *params; /* type->params_size bytes that are zero at first: what the type alone knows */
 };
+
+/* The parameters of an aggregation of the type whose struct this is: name(a). */
+#define AGG_PARAMS(name)                                 \
+    static inline struct name *name(const struct agg *a) \
+    {                                                    \
+        return a->params;                                \
+    }
 
 struct agg_spec {
     struct agg root;
@@ -473,6 +304,8 @@ enum err agg_set_zone(struct agg_parse *p, struct agg *a, const struct json *v);
 enum err agg_script(struct agg_parse *p, const struct json *v, const struct json **out);
 /* ERR_ILLEGAL_ARGUMENT unless a field or a script is given. */
 enum err agg_need_source(struct agg_parse *p, const struct source_spec *s);
+/* A whole definition of nothing else: rows' parse. */
+enum err agg_parse_source(struct agg_parse *p, struct agg *a, const struct json *body);
 /* ERR_ILLEGAL_ARGUMENT unless a field is given. */
 enum err agg_need_field(struct agg_parse *p, const struct source_spec *s);
 
@@ -482,45 +315,9 @@ enum err agg_orders_parse(struct agg_parse *p, const struct json *v, struct agg_
 /* The given order with a final one by key, ascending. NULL, 0 for v, n: only that. */
 enum err agg_orders_make(struct agg_parse *p, const struct agg_order *v, uint32_t n, struct agg_orders *out);
 
-/* "+6h", "-1d", "90m" or a number of milliseconds. */
-enum err agg_offset_parse(const struct json *v, int64_t *out, struct errmsg *em);
 enum err agg_zone_parse(struct agg_parse *p, const struct json *v, const struct zone **out);
-/* Reads `bounds` of a grid; p->at is where it stopped. */
-enum err agg_grid_bounds(struct agg_parse *p, struct grid_params *to, const struct json *v);
-enum err agg_calendar_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v);
-enum err agg_fixed_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v);
-enum err agg_old_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v);
-
-/* The parsers of the families (parse_*.c), named in the table of types. */
-enum err parse_metric(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_stats(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_cardinality(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_percentiles(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_weighted(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_geo_bounds(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_top_hits(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_terms(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_rare_terms(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_significant(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_histogram(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_date_histogram(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_auto_date(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_range(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_geo_distance(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_grid(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_filter(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_filters(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_adjacency(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_missing(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_global(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_nested(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_sampler(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_diversified(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_composite(struct agg_parse *p, struct agg *a, const struct json *body);
-enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body);
-
-/* The model of moving_avg and its settings, read when the rest is. ERR_PARSING. */
-enum err moving_model_parse(struct agg_parse *p, struct agg *a, const struct json *body);
+/* Refuses a member of a definition that is read without a table. */
+enum err agg_unknown_key(struct agg_parse *p, const struct agg *a, const struct json_member *m);
 
 /* The script names the score. */
 bool script_wants_score(const struct json *script);

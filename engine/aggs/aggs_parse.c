@@ -43,6 +43,10 @@ static enum err parse_type(struct agg_parse *p, struct agg *a, const struct json
                    : unknown_type(p, m);
     }
     a->body = &m->value;
+    a->params = arena_zalloc(p->arena, a->type->params_size);
+    if (a->params == NULL) {
+        return err_no_memory(p->em);
+    }
     return a->type->parse(p, a, &m->value);
 }
 

@@ -1,21 +1,78 @@
-/* Collecting auto_date_histogram: rounded moments are noted while each owner's unit is found; when all are
- * known, documents go down to the sub-aggregations in their final buckets. */
-#include "engine/aggs/auto_date.h"
+/* auto_date_histogram: as many buckets as asked for at most, of the finest unit that gives no more.
+ *
+ * Rounded moments are noted while each owner's unit is found; when all are known, documents go down to the sub-aggregations
+ * in their final buckets. Merging coarsens until there are few enough. */
+#include "engine/aggs/agg_row.h"
+#include "engine/aggs/histogram.h"
+#include "engine/aggs/values.h"
 
 #include "common/base/coerce.h"
+#include "common/base/jsonr.h"
 #include "common/base/sort_items.h"
-#include "engine/aggs/values.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-const struct auto_unit auto_units[AUTO_UNITS] = {
+#define AUTO_UNITS 6
+
+struct auto_unit {
+    enum date_unit unit;
+    const char *suffix;
+    int64_t rough_ms;
+    int inner[6]; /* multiples that buckets may be merged to; 0: no more */
+    int inner_max;
+};
+
+struct auto_date_params {
+    int32_t buckets;
+    int minimum_unit; /* index into the units; 0: seconds */
+};
+AGG_PARAMS(auto_date_params)
+
+/* ---- the definition -------------------------------------------------------------------------------------- */
+
+static enum err auto_buckets(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    enum err e = jr_int(v, &auto_date_params(a)->buckets, p->em);
+    if (e == ERR_OK && auto_date_params(a)->buckets <= 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "buckets must be greater than 0 for [%.*s]",
+                       STR_ARG(a->name));
+    }
+    return e;
+}
+
+static enum err auto_minimum(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    static const char *const units[] = {"second", "minute", "hour", "day", "month", "year"};
+    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+        if (str_is(json_text(v), units[i])) {
+            auto_date_params(a)->minimum_unit = (int)i;
+            return ERR_OK;
+        }
+    }
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                   "minimum_interval must be one of [[hour, minute, year, month, day, second]]");
+}
+
+static const struct agg_param auto_table[] = {
+    {"buckets", TK_INT, auto_buckets}, {"minimum_interval", TK_STRING, auto_minimum}, {NULL, 0, NULL}};
+
+static enum err parse_auto_date(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    auto_date_params(a)->buckets = 10;
+    enum err e = agg_params(p, a, body, "auto_date_histogram", auto_table, agg_source_params_zone);
+    return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
+}
+
+/* ---- collecting ------------------------------------------------------------------------------------------ */
+
+static const struct auto_unit auto_units[AUTO_UNITS] = {
     {UNIT_SECOND, "s", 1000, {1, 5, 10, 30}, 30}, {UNIT_MINUTE, "m", 60000, {1, 5, 10, 30}, 30},
     {UNIT_HOUR, "h", 3600000, {1, 3, 12}, 12},    {UNIT_DAY, "d", 86400000, {1, 7}, 7},
     {UNIT_MONTH, "M", 2592000000, {1, 3}, 3},     {UNIT_YEAR, "y", 31536000000, {1, 5, 10, 20, 50, 100}, 100},
 };
 
-bool auto_unit_fits(int unit, int64_t n, int64_t min, int64_t max, int32_t target)
+static bool auto_unit_fits(int unit, int64_t n, int64_t min, int64_t max, int32_t target)
 {
     const struct auto_unit *u = &auto_units[unit];
     return n <= (int64_t)target * u->inner_max && max - min <= (int64_t)target * u->rough_ms * u->inner_max;
@@ -56,7 +113,7 @@ static int64_t round_to(const struct auto_date *h, int unit, int64_t t)
 static bool fits(const struct auto_date *h, const struct owner *o)
 {
     return o->unit == AUTO_UNITS - 1
-           || auto_unit_fits(o->unit, o->buckets, o->min, o->max, h->c.agg->date.buckets);
+           || auto_unit_fits(o->unit, o->buckets, o->min, o->max, auto_date_params(h->c.agg)->buckets);
 }
 
 /* The one owner's buckets are counted anew with each coarser unit. */
@@ -134,7 +191,7 @@ static void auto_collect(struct collector *c, const struct doc_run *d)
                 return;
             }
             for (; had < h->cap_owners; had++) {
-                h->owners[had].unit = c->agg->date.minimum_unit;
+                h->owners[had].unit = auto_date_params(c->agg)->minimum_unit;
             }
             int64_t key = round_to(h, h->owners[owner].unit, t);
             if (at == last_at && key == last) {
@@ -181,7 +238,7 @@ static enum err auto_build(struct collector *c, uint32_t owner, struct agg_resul
     out->agg = c->agg;
     out->form = h->v.none ? RESULT_UNMAPPED : RESULT_I64;
     out->shape = h->v.shape;
-    out->unit = owner < h->cap_owners ? h->owners[owner].unit : c->agg->date.minimum_unit;
+    out->unit = owner < h->cap_owners ? h->owners[owner].unit : auto_date_params(c->agg)->minimum_unit;
     out->n = n;
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, n);
     if (out->buckets == NULL) {
@@ -206,13 +263,13 @@ static const struct collector_ops auto_ops = {
 static enum err check_buckets(const struct agg *a, struct errmsg *em)
 {
     int most = 0;
-    for (int unit = a->date.minimum_unit; unit < AUTO_UNITS - 1; unit++) {
+    for (int unit = auto_date_params(a)->minimum_unit; unit < AUTO_UNITS - 1; unit++) {
         most = MAX_OF(most, auto_units[unit].inner_max);
     }
     if (most == 0) {
         return err_set(em, ERR_NO_SUCH_ELEMENT, "No value present");
     }
-    return a->date.buckets > AGG_BUCKETS_MAX / most
+    return auto_date_params(a)->buckets > AGG_BUCKETS_MAX / most
                ? err_set(em, ERR_ILLEGAL_ARGUMENT, "buckets must be less than %d", AGG_BUCKETS_MAX / most)
                : ERR_OK;
 }
@@ -227,7 +284,8 @@ static bool has_one_bucket(const struct agg *a)
     return true;
 }
 
-enum err auto_date_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+static enum err auto_date_new(struct collector **out, struct agg_run *r, const struct agg *a,
+                              struct errmsg *em)
 {
     struct auto_date *h = ARENA_NEW(r->arena, struct auto_date);
     if (h == NULL) {
@@ -241,3 +299,181 @@ enum err auto_date_new(struct collector **out, struct agg_run *r, const struct a
     e = e == ERR_OK ? values_bind(&h->v, r, a, &a->vs, TAKES_NUMERIC, SOURCE_DATE, em) : e;
     return e == ERR_OK ? check_buckets(a, em) : e;
 }
+
+/* ---- merging --------------------------------------------------------------------------------------------- */
+
+static struct rounding unit_rounding(const struct agg *a, int unit)
+{
+    return rounding_calendar(auto_units[unit].unit, a->vs.zone, 0);
+}
+
+/* Neighbours that round to the same key, or every `step` of them, become one. */
+static enum err merge_runs(struct reduce *r, const struct agg *a, struct agg_bucket *v, uint32_t *n,
+                           const struct rounding *to, uint32_t step)
+{
+    struct agg_result **subs = ARENA_ARRAY(r->arena, struct agg_result *, *n);
+    uint32_t have = 0;
+    if (subs == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t i = 0; i < *n;) {
+        int64_t key = rounding_round(to, v[i].key.i);
+        uint32_t end = i, k = 0;
+        struct agg_bucket b = {.key = {.kind = KEY_I64, .i = key}};
+        for (; end < *n && (step > 0 ? end - i < step : rounding_round(to, v[end].key.i) == key); end++) {
+            b.doc_count += v[end].doc_count;
+            if (v[end].subs != NULL) {
+                subs[k++] = v[end].subs;
+            }
+        }
+        enum err e = reduce_subs(r, a, subs, k, &b.subs);
+        if (e != ERR_OK) {
+            return e;
+        }
+        v[have++] = b;
+        i = end;
+    }
+    *n = have;
+    return ERR_OK;
+}
+
+/* The unit that the whole span needs, empty buckets included. */
+static int span_unit(const struct agg *a, int64_t min, int64_t max, int unit)
+{
+    int64_t target = auto_date_params(a)->buckets, needed = 0;
+    int at = unit;
+    if (unit == AUTO_UNITS - 1) {
+        return unit;
+    }
+    for (int i = unit + 1; i < AUTO_UNITS; i++) { /* a rough guess first: counting seconds of years is slow */
+        if ((max - min) / auto_units[i].rough_ms < target * auto_units[i].inner_max) {
+            at = i - 1;
+            break;
+        }
+        at = i;
+    }
+    do {
+        struct rounding r = unit_rounding(a, at);
+        needed = 0;
+        for (int64_t key = min; key < max && needed <= target * auto_units[at].inner_max;
+             key = rounding_next(&r, key)) {
+            needed++;
+        }
+        at++;
+    } while (needed > target * auto_units[at - 1].inner_max && at < AUTO_UNITS);
+    return at - 1;
+}
+
+static enum err coarsen(struct reduce *r, const struct agg *a, struct agg_bucket *v, uint32_t *n, int *unit)
+{
+    while ((int64_t)*n > (int64_t)auto_date_params(a)->buckets * auto_units[*unit].inner_max
+           && *unit < AUTO_UNITS - 1) {
+        ++*unit;
+        struct rounding to = unit_rounding(a, *unit);
+        enum err e = merge_runs(r, a, v, n, &to, 0);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err fill_span(struct filling *f, struct agg_bucket *v, uint32_t *n, int *unit)
+{
+    *unit = span_unit(f->a, v[0].key.i, v[*n - 1].key.i, *unit);
+    f->rounding = unit_rounding(f->a, *unit);
+    enum err e = merge_runs(f->r, f->a, v, n, &f->rounding, 0);
+    return e == ERR_OK ? fill_gaps(f, v, *n, NULL) : e;
+}
+
+static enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                                 uint32_t n, struct agg_result *out)
+{
+    struct filling f;
+    struct agg_bucket *v;
+    uint32_t have = 0;
+    int unit = auto_date_params(a)->minimum_unit;
+    out->unit = unit;
+    out->inner = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        unit = MAX_OF(unit, in[i]->unit);
+    }
+    struct rounding common = unit_rounding(a, unit);
+    filling_init(&f, r, a, in, n);
+    f.date = true;
+    enum err e = reduce_sorted(r, a, in, n, &v, &have);
+    e = e == ERR_OK ? merge_runs(r, a, v, &have, &common, 0) : e; /* shards may have stopped at finer units */
+    e = e == ERR_OK ? coarsen(r, a, v, &have, &unit) : e;
+    if (e != ERR_OK || have == 0) {
+        return e;
+    }
+    e = fill_span(&f, v, &have, &unit);
+    e = e == ERR_OK ? coarsen(r, a, f.v, &f.n, &unit) : e;
+    out->unit = unit;
+    for (size_t i = 0;
+         e == ERR_OK && f.n > (uint32_t)auto_date_params(a)->buckets && i < ARRAY_LEN(auto_units[0].inner);
+         i++) {
+        int step = auto_units[unit].inner[i];
+        if (step > 0
+            && (f.n + (uint32_t)step - 1) / (uint32_t)step <= (uint32_t)auto_date_params(a)->buckets) {
+            struct rounding to = unit_rounding(a, unit);
+            out->inner = step;
+            e = merge_runs(r, a, f.v, &f.n, &to, (uint32_t)step);
+            break;
+        }
+    }
+    out->buckets = f.v;
+    out->n = f.n;
+    return e;
+}
+
+/* ---- bytes, printing, row -------------------------------------------------------------------------------- */
+
+static void auto_put(struct buf *b, const struct agg_result *r)
+{
+    put_u8(b, (uint8_t)r->unit);
+}
+
+static enum err auto_get(const struct result_reading *d, struct agg_result *r)
+{
+    r->unit = get_u8(d->in) % 6;
+    return ERR_OK;
+}
+
+static void auto_print_interval(const struct agg_result *r, struct jsonw *w)
+{
+    jw_k(w, "interval");
+    jw_strf(w, "%d%s", r->inner, auto_units[r->unit].suffix);
+}
+
+static bool auto_gapless(const struct agg *a)
+{
+    (void)a;
+    return true;
+}
+
+static struct agg_key auto_next_key(const struct agg *a, struct agg_key k)
+{
+    struct rounding days = rounding_calendar(UNIT_DAY, NULL, 0);
+    (void)a;
+    k.i = rounding_next(&days, k.i);
+    return k;
+}
+
+const struct agg_type agg_auto_date_histogram = {
+    .name = "auto_date_histogram",
+    .class = CLASS_MULTI,
+    .params_size = sizeof(struct auto_date_params),
+    .parse = parse_auto_date,
+    .collector = auto_date_new,
+    .factory = "AutoDateHistogramAggregatorFactory",
+    .results = {"InternalAutoDateHistogram"},
+    .gapless = auto_gapless,
+    .next_key = auto_next_key,
+    .put = auto_put,
+    .get = auto_get,
+    .reduce = reduce_auto_date,
+    .print_bucket = histogram_print_bucket,
+    .key_no_number = true,
+    .print_after = auto_print_interval,
+};

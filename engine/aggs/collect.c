@@ -379,20 +379,6 @@ static enum err drop_key(const struct agg_order *o, const struct agg *a, const c
         kind, key, STR_ARG(a->name), key, STR_ARG(a->name), key, end);
 }
 
-static bool known_value(const struct agg *a, struct str key)
-{
-    struct agg_result probe = {.agg = a};
-    double d;
-    if (a->type->names == NAMES_NUMBERS) {
-        bool known = false;
-        for (uint32_t i = 0; num_parse_double(key, &d) && i < a->percentiles.n; i++) {
-            known |= a->percentiles.v[i] == d;
-        }
-        return known;
-    }
-    return result_value(&probe, key, &d, NULL) == ERR_OK;
-}
-
 /* The end of a path must give one number. */
 static enum err check_end(const struct agg_order *o, const struct agg *a, struct str key, struct errmsg *em)
 {
@@ -406,7 +392,7 @@ static enum err check_end(const struct agg_order *o, const struct agg *a, struct
                    ? ERR_OK
                    : drop_key(o, a, "value metrics aggregation", "value", "", em);
     }
-    if (a->type->names == NAMES_NONE) {
+    if (a->type->has_value == NULL) {
         return bad_path(o, em, NOT_SINGLE);
     }
     if (key.p == NULL) {
@@ -414,13 +400,13 @@ static enum err check_end(const struct agg_order *o, const struct agg *a, struct
             o, em, "When ordering on a multi-value metrics aggregation a metric name must be specified.");
     }
     double d;
-    if (a->type->names == NAMES_NUMBERS && !num_parse_double(key, &d)) {
+    if (a->type->named_by_number && !num_parse_double(key, &d)) {
         err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(key));
         return err_wrap(em, ERR_AGG_EXECUTION,
                         "Invalid aggregation order path [%.*s]. For input string: \"%.*s\"",
                         STR_ARG(o->path.text), STR_ARG(key));
     }
-    if (!known_value(a, key)) {
+    if (!a->type->has_value(a, key)) {
         return bad_path(o, em, "Unknown metric name [%.*s] on multi-value metrics aggregation [%.*s]",
                         STR_ARG(key), STR_ARG(a->name));
     }

@@ -172,27 +172,6 @@ enum err order_bind(struct collector *c, const struct agg_order *o, struct colle
                     struct errmsg *em);
 double order_value(struct collector *leaf, const struct agg_order *o, uint32_t bucket);
 
-/* The makers of the families. */
-enum err terms_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err histogram_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err date_histogram_new(struct collector **out, struct agg_run *r, const struct agg *a,
-                            struct errmsg *em);
-enum err auto_date_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err range_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err grid_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err filters_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err missing_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err global_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err nested_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err sampler_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err composite_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err metric_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err weighted_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err cardinality_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err percentiles_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err geo_metric_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err top_hits_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-
 /* Elasticsearch would have rewritten the query on this shard (rewritten.c). */
 bool query_is_rewritten(struct agg_run *r, const struct json *query);
 
@@ -210,10 +189,5 @@ enum err filter_bits_init(struct filter_bits *f, struct agg_run *r, const struct
                           struct errmsg *em);
 enum err filter_bits_leaf(struct filter_bits *f, struct errmsg *em);
 bool filter_bits_test(struct filter_bits *f, doc_id doc);
-
-/* composite_lead.c: whether a document that has several values in one bucket of the first source, of field `f`
- * (NULL: none), counts once. `from_start`: `after` has no value for that source. */
-bool composite_lead_once(const struct agg_run *r, const struct agg *a, const struct field *f,
-                         bool from_start);
 
 #endif

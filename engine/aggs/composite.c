@@ -2,56 +2,17 @@
  *
  * While collecting, only the best `size` combinations are kept (a heap with the last of them at its root, and a table).
  * Documents go down to sub-aggregations in a second pass, when the combinations are known. */
-#include "engine/aggs/auto_date.h"
-#include "engine/aggs/values.h"
-#include "engine/mapping/java.h"
+#include "engine/aggs/composite.h"
 
 #include "common/base/coerce.h"
 #include "common/base/hash.h"
 #include "common/base/inet.h"
-#include "common/base/jsonr.h"
 #include "common/base/num.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-struct part {  /* a source's value in a combination */
-    int64_t v; /* number of a text, whole or sortable number, cell */
-    bool null;
-};
-
-struct source {
-    const struct composite_source *spec;
-    struct values v;
-    struct rounding rounding;
-    bool text;
-    bool
-        once; /* a document counts once for all its values in a bucket of this source (composite_lead.c); what stands below still meets it once a value */
-    /* values of a batch's documents: those of document k are list[start[k] .. start[k + 1]) */
-    struct part *list;
-    uint32_t *start;
-    uint32_t cap;
-};
-
-struct composite {
-    struct collector c;
-    struct source *s;
-    uint32_t n;
-    struct part *after; /* NULL: from the start */
-    uint32_t size;
-    struct part *slots; /* size + 1 combinations, one behind the other; the last is the candidate */
-    int64_t *counts;
-    uint32_t used;
-    uint32_t *heap;  /* slots; the last in order at the root */
-    uint32_t *table; /* slot + 1 by hash */
-    uint32_t n_table;
-    struct put_off *noted; /* documents, for the second pass */
-    uint32_t n_noted, cap_noted;
-    bool second;
-    uint32_t *rank; /* second pass: the bucket of each slot */
-};
-
-/* ---- order ------------------------------------------------------------------------------------------------------------ */
+/* ---- order ----------------------------------------------------------------------------------------------- */
 
 static int text_cmp(struct term_dict *d, int64_t a, int64_t b)
 {
@@ -88,7 +49,7 @@ static struct part *slot_at(const struct composite *m, uint32_t slot)
     return m->slots + (size_t)slot * m->n;
 }
 
-/* ---- the table and the heap --------------------------------------------------------------------------------------------- */
+/* ---- the table and the heap ------------------------------------------------------------------------------ */
 
 static uint32_t table_home(const struct composite *m, const struct part *p)
 {
@@ -168,7 +129,7 @@ static void sift_down(struct composite *m, uint32_t at)
     }
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------------------- */
 
 static int64_t part_of(struct source *s, uint32_t i)
 {
@@ -241,7 +202,7 @@ static bool load_source(struct composite *m, struct source *s, const struct doc_
     return m->c.run->failed == ERR_OK;
 }
 
-/* ---- collecting ------------------------------------------------------------------------------------------------------------- */
+/* ---- collecting ------------------------------------------------------------------------------------------ */
 
 /* The combination in the last slot was met once. */
 static void offer(struct composite *m)
@@ -330,7 +291,7 @@ static enum err composite_leaf(struct collector *c, struct errmsg *em)
     return e;
 }
 
-/* ---- the second pass and results ---------------------------------------------------------------------------------------------- */
+/* ---- the second pass and results ------------------------------------------------------------------------- */
 
 /* Heap sort: the heap becomes the slots in order. */
 static enum err rank_slots(struct composite *m, struct errmsg *em)
@@ -439,111 +400,7 @@ static enum err composite_build(struct collector *c, uint32_t owner, struct agg_
     return ERR_OK;
 }
 
-/* ---- binding ------------------------------------------------------------------------------------------------------------------ */
-
-static enum err parse_tile(struct str text, int64_t *out, struct errmsg *em)
-{
-    int64_t part[3];
-    struct str rest = text;
-    for (int i = 0; i < 3; i++) {
-        if (rest.p == NULL || !num_parse_i64(str_cut(rest, '/', &rest), &part[i])) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                           "Invalid geotile_grid hash string of %.*s. Must be three integers in a form "
-                           "\"zoom/x/y\".",
-                           STR_ARG(text));
-        }
-    }
-    *out = (int64_t)((uint64_t)part[0] << 58 | ((uint64_t)part[1] & 0x1FFFFFFF) << 29
-                     | ((uint64_t)part[2] & 0x1FFFFFFF));
-    return ERR_OK;
-}
-
-static enum err after_text(struct source *s, const struct json *given, struct part *out, struct errmsg *em)
-{
-    struct str text = json_text(given);
-    if (given->type != JSON_STRING) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid value, expected string, got %s",
-                       java_class_name(given));
-    }
-    enum err e = values_term(&s->v, text, &text, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    uint32_t id = dict_of_text(&s->v.dict, text);
-    out->v = id;
-    return id != NO_BUCKET ? ERR_OK : err_no_memory(em);
-}
-
-/* A whole number, or what the source's format makes one of. */
-static enum err after_whole(struct source *s, const struct json *given, struct part *out, struct errmsg *em)
-{
-    double d;
-    int64_t whole;
-    struct json text = json_mk_str(json_text(given)); /* numbers, too, are read in the source's format */
-    if (s->v.kind == SOURCE_DATE && s->spec->vs.format.n == 0) { /* which is that of numbers */
-        enum err e = num_parse_double(text.s, &d) ? ERR_OK : jr_bad_double(text.s, em);
-        out->v = e != ERR_OK || num_parse_i64(text.s, &out->v) ? out->v : num_double_to_i64(floor(d));
-        return e;
-    }
-    enum err e = values_parse(&s->v, &text, &d, &whole, em);
-    bool exact = num_parse_i64(text.s, &whole);
-    out->v = s->v.kind == SOURCE_NUMBER && !exact && e == ERR_OK ? num_double_to_i64(floor(d)) : whole;
-    return e;
-}
-
-static enum err after_value(struct source *s, const struct json *given, struct part *out, struct errmsg *em)
-{
-    double d;
-    int64_t whole;
-    if (given->type == JSON_NULL && s->spec->missing_bucket) {
-        out->null = true;
-        return ERR_OK;
-    }
-    if (given->type == JSON_NULL || given->type == JSON_ARRAY || given->type == JSON_OBJECT) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Invalid value for [after.%.*s], expected comparable, got [%s]",
-                       STR_ARG(s->spec->name), java_class_name(given));
-    }
-    if (s->text) {
-        return after_text(s, given, out, em);
-    }
-    if (s->spec->kind == COMPOSITE_GEOTILE) {
-        return given->type == JSON_NUMBER ? jr_long(given, &out->v, em)
-                                          : parse_tile(json_text(given), &out->v, em);
-    }
-    if (s->spec->kind != COMPOSITE_HISTOGRAM && !(s->spec->kind == COMPOSITE_TERMS && s->v.floating)) {
-        return after_whole(s, given, out, em);
-    }
-    struct json text = given->type == JSON_BOOL ? json_mk_str(json_text(given)) : *given;
-    enum err e = values_parse(&s->v, &text, &d, &whole, em);
-    out->v = num_from_double(d);
-    return e;
-}
-
-static enum err bind_after(struct composite *m, const struct composite_params *p, struct errmsg *em)
-{
-    if (p->after == NULL) {
-        return ERR_OK;
-    }
-    if (p->after->n != m->n) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[after] has %u value(s) but [sources] has %u", p->after->n,
-                       m->n);
-    }
-    m->after = ARENA_ARRAY(m->c.run->arena, struct part, m->n);
-    if (m->after == NULL) {
-        return err_no_memory(em);
-    }
-    for (uint32_t i = 0; i < m->n; i++) {
-        const struct json *v = json_get_str(p->after, m->s[i].spec->name);
-        enum err e = v == NULL ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Missing value for [after.%.*s]",
-                                         STR_ARG(m->s[i].spec->name))
-                               : after_value(&m->s[i], v, &m->after[i], em);
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return ERR_OK;
-}
+/* ---- binding --------------------------------------------------------------------------------------------- */
 
 /* Dates without a format are shown as numbers here, unlike everywhere else. */
 static void fix_shape(struct source *s)
@@ -554,35 +411,6 @@ static void fix_shape(struct source *s)
     } else if (shape->kind == FORMAT_DATE && s->spec->vs.format.p == NULL) {
         shape->kind = FORMAT_RAW;
     }
-}
-
-static enum err bind_source(struct composite *m, struct source *s, const struct composite_source *spec,
-                            struct errmsg *em)
-{
-    static const enum source_kind otherwise[] = {[COMPOSITE_TERMS] = SOURCE_TEXT,
-                                                 [COMPOSITE_HISTOGRAM] = SOURCE_NUMBER,
-                                                 [COMPOSITE_DATE] = SOURCE_DATE,
-                                                 [COMPOSITE_GEOTILE] = SOURCE_GEO};
-    static const unsigned takes[] = {[COMPOSITE_TERMS] = TAKES_NUMERIC | TAKES_TEXT | TAKES_IP,
-                                     [COMPOSITE_HISTOGRAM] = TAKES_NUMERIC,
-                                     [COMPOSITE_DATE] = TAKES_NUMERIC,
-                                     [COMPOSITE_GEOTILE] = TAKES_GEO};
-    struct agg_run *r = m->c.run;
-    s->spec = spec;
-    s->start = ARENA_ARRAY(r->arena, uint32_t, BATCH + 1);
-    if (s->start == NULL) {
-        return err_no_memory(em);
-    }
-    if (spec->vs.field.p == NULL && spec->vs.script == NULL) {
-        return err_set(em, ERR_ILLEGAL_STATE,
-                       "value source config is invalid; must have either a field or a script");
-    }
-    enum err e =
-        spec->kind == COMPOSITE_DATE ? date_rounding(&s->rounding, &spec->date, spec->vs.zone, em) : ERR_OK;
-    e = e == ERR_OK ? values_bind(&s->v, r, m->c.agg, &spec->vs, takes[spec->kind], otherwise[spec->kind], em)
-                    : e;
-    s->text = spec->kind == COMPOSITE_TERMS && (s->v.kind == SOURCE_TEXT || s->v.kind == SOURCE_IP);
-    return e;
 }
 
 static enum err check_place(const struct agg *a, struct errmsg *em)
@@ -602,7 +430,7 @@ static enum err check_place(const struct agg *a, struct errmsg *em)
 /* What `size` combinations need; the size is known to be reasonable. */
 static enum err make_slots(struct composite *m, struct arena *arena, struct errmsg *em)
 {
-    m->size = (uint32_t)m->c.agg->composite.size;
+    m->size = (uint32_t)composite_params(m->c.agg)->size;
     for (m->n_table = 16; m->n_table < 2 * m->size;) {
         m->n_table *= 2;
     }
@@ -618,13 +446,13 @@ static enum err composite_check(struct collector *c, struct errmsg *em)
 {
     const struct agg *a = c->agg;
     int64_t max = c->run->cx->shard->max_buckets > 0 ? c->run->cx->shard->max_buckets : AGG_BUCKETS_MAX;
-    if (a->composite.size > max) {
-        return err_too_many_buckets(max, a->composite.size, em);
+    if (composite_params(a)->size > max) {
+        return err_too_many_buckets(max, composite_params(a)->size, em);
     }
-    if (a->composite.size < 0) {
-        return err_set(em, ERR_NEGATIVE_ARRAY_SIZE, "%lld", (long long)a->composite.size);
+    if (composite_params(a)->size < 0) {
+        return err_set(em, ERR_NEGATIVE_ARRAY_SIZE, "%lld", (long long)composite_params(a)->size);
     }
-    if (a->composite.size == 0) {
+    if (composite_params(a)->size == 0) {
         return err_set(em, ERR_NULL_POINTER, "composite of no buckets");
     }
     return make_slots((struct composite *)c, c->run->arena, em);
@@ -648,15 +476,12 @@ enum err composite_new(struct collector **out, struct agg_run *r, const struct a
     if (e != ERR_OK) {
         return e;
     }
-    m->n = a->composite.n;
+    m->n = composite_params(a)->n;
     m->s = ARENA_ARRAY(r->arena, struct source, m->n);
     if (m->s == NULL) {
         return err_no_memory(em);
     }
-    for (uint32_t i = 0; e == ERR_OK && i < m->n; i++) {
-        e = bind_source(m, &m->s[i], &a->composite.v[i], em);
-    }
-    e = e == ERR_OK ? bind_after(m, &a->composite, em) : e;
+    e = composite_bind(m, composite_params(a), em);
     if (e == ERR_OK && m->n > 0) {
         m->s[0].once = composite_lead_once(r, a, m->s[0].v.field, m->after == NULL || m->after[0].null);
     }

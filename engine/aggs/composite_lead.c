@@ -2,7 +2,7 @@
  *
  * Where it can, it walks the points of the leading field instead of the documents: then a document that has two
  * values in one bucket of that source is met once, else as often as it has values there. Answers show which. */
-#include "engine/aggs/collect.h"
+#include "engine/aggs/composite.h"
 
 static const struct json *only(const struct json *clauses)
 {
@@ -56,7 +56,7 @@ static bool asks_for_all(const struct agg_run *r, struct str path)
 
 bool composite_lead_once(const struct agg_run *r, const struct agg *a, const struct field *f, bool from_start)
 {
-    const struct composite_source *s = &a->composite.v[0];
+    const struct composite_source *s = &composite_params(a)->v[0];
     if (a->parent->type != &agg_type_root || f == NULL || !f->index || s->vs.script != NULL || s->descending
         || (s->missing_bucket && from_start) || (s->kind != COMPOSITE_TERMS && s->kind != COMPOSITE_DATE)) {
         return false;

@@ -1,16 +1,17 @@
 /* composite: bytes, merging, printing of its results, and its row. */
 #include "engine/aggs/agg_row.h"
+#include "engine/aggs/composite.h"
 
 #include "common/base/stop.h"
 
 static int combination_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y)
 {
-    for (uint32_t i = 0; i < a->composite.n; i++) {
+    for (uint32_t i = 0; i < composite_params(a)->n; i++) {
         const struct agg_key *p = &x->keys[i], *q = &y->keys[i];
         bool null_p = p->kind == KEY_NULL, null_q = q->kind == KEY_NULL;
         int c = null_p || null_q ? (null_p ? 0 : 1) - (null_q ? 0 : 1) : agg_key_cmp(p, q);
         if (c != 0) {
-            return a->composite.v[i].descending ? -c : c;
+            return composite_params(a)->v[i].descending ? -c : c;
         }
     }
     return 0;
@@ -26,7 +27,7 @@ static bool shows(const struct agg_result *in, uint32_t source)
 static enum err composite_shapes(struct reduce *r, const struct agg *a, struct agg_result *const *in,
                                  uint32_t n, struct agg_result *out)
 {
-    out->n_shapes = a->composite.n;
+    out->n_shapes = composite_params(a)->n;
     out->shapes = ARENA_ARRAY(r->arena, struct value_shape *, out->n_shapes);
     if (out->shapes == NULL) {
         return err_no_memory(r->em);
@@ -52,7 +53,7 @@ static enum err reduce_composite(struct reduce *r, const struct agg *a, struct a
     if (out->buckets == NULL) {
         return err_no_memory(r->em);
     }
-    for (size_t i = 0, end; i < total && out->n < a->composite.size; i = end) {
+    for (size_t i = 0, end; i < total && out->n < composite_params(a)->size; i = end) {
         end = i + reduce_run(a, combination_cmp, all + i, total - i);
         e = reduce_buckets(r, a, all + i, (uint32_t)(end - i), &out->buckets[out->n++]);
         if (e != ERR_OK) {
@@ -67,12 +68,12 @@ static void print_combination(const struct agg_result *r, const struct agg_key *
 {
     jw_obj(w);
     size_t before = w->out->n;
-    for (uint32_t i = 0; i < r->agg->composite.n && !result_ends(w, before); i++) {
+    for (uint32_t i = 0; i < composite_params(r->agg)->n && !result_ends(w, before); i++) {
         before = w->out->n;
         const struct value_shape *s = r->shapes != NULL && i < r->n_shapes ? r->shapes[i] : NULL;
         struct agg_result one = {.agg = r->agg, .shape = (struct value_shape *)(uintptr_t)s};
         struct agg_bucket b = {.key = keys[i]};
-        jw_key(w, r->agg->composite.v[i].name);
+        jw_key(w, composite_params(r->agg)->v[i].name);
         if (keys[i].kind == KEY_NULL || keys[i].kind == KEY_NONE) {
             jw_null(w);
         } else if (s != NULL && s->kind == FORMAT_BOOLEAN && keys[i].kind == KEY_I64) {
@@ -94,7 +95,7 @@ static void print_combination(const struct agg_result *r, const struct agg_key *
 
 static void composite_put(struct buf *b, const struct agg_result *r)
 {
-    for (uint32_t i = 0; i < r->agg->composite.n; i++) {
+    for (uint32_t i = 0; i < composite_params(r->agg)->n; i++) {
         put_shape(b, r->shapes != NULL ? r->shapes[i] : NULL);
     }
 }
@@ -102,7 +103,7 @@ static void composite_put(struct buf *b, const struct agg_result *r)
 static enum err composite_get(const struct result_reading *d, struct agg_result *r)
 {
     enum err e = ERR_OK;
-    r->n_shapes = r->agg->composite.n;
+    r->n_shapes = composite_params(r->agg)->n;
     r->shapes = ARENA_ARRAY(d->arena, struct value_shape *, r->n_shapes);
     for (uint32_t i = 0; r->shapes != NULL && e == ERR_OK && i < r->n_shapes; i++) {
         e = get_shape(d, &r->shapes[i]);
@@ -112,7 +113,7 @@ static enum err composite_get(const struct result_reading *d, struct agg_result 
 
 static void composite_put_bucket(struct buf *b, const struct agg *a, const struct agg_bucket *k)
 {
-    for (uint32_t i = 0; i < a->composite.n; i++) {
+    for (uint32_t i = 0; i < composite_params(a)->n; i++) {
         put_key(b, &k->keys[i]);
     }
 }
@@ -120,11 +121,11 @@ static void composite_put_bucket(struct buf *b, const struct agg *a, const struc
 static enum err composite_get_bucket(const struct result_reading *d, const struct agg *a,
                                      struct agg_bucket *k)
 {
-    struct agg_key *keys = ARENA_ARRAY(d->arena, struct agg_key, a->composite.n);
+    struct agg_key *keys = ARENA_ARRAY(d->arena, struct agg_key, composite_params(a)->n);
     if (keys == NULL) {
         return err_no_memory(d->em);
     }
-    for (uint32_t i = 0; i < a->composite.n; i++) {
+    for (uint32_t i = 0; i < composite_params(a)->n; i++) {
         get_key(d, &keys[i]);
     }
     k->keys = keys;
@@ -150,6 +151,7 @@ static void composite_print_bucket(const struct agg_result *r, const struct agg_
 const struct agg_type agg_composite = {
     .name = "composite",
     .class = CLASS_MULTI,
+    .params_size = sizeof(struct composite_params),
     .parse = parse_composite,
     .collector = composite_new,
     .builder = "bucket.composite.CompositeAggregationBuilder",
@@ -161,6 +163,7 @@ const struct agg_type agg_composite = {
     .get_bucket = composite_get_bucket,
     .any_keys = true,
     .reduce = reduce_composite,
+    .java_queue = true,
     .print = composite_print,
     .print_bucket = composite_print_bucket,
 };

@@ -2,11 +2,160 @@
 #include "engine/aggs/agg_row.h"
 #include "engine/aggs/values.h"
 
+#include "common/base/jsonr.h"
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
-#define FILTERS_MAX 100 /* of an adjacency matrix: index.max_adjacency_matrix_filters */
+#include <stdlib.h>
 
-/* ---- filter, filters, adjacency_matrix --------------------------------------------------------------------------------- */
+struct filter_spec {
+    struct str name;
+    const struct json *query;
+};
+
+struct filters_params {
+    const struct filter_spec *v; /* in the order of their names when keyed */
+    uint32_t n;
+    bool keyed, other;
+    struct str other_key, separator;
+};
+AGG_PARAMS(filters_params)
+
+/* ---- definitions ----------------------------------------------------------------------------------------- */
+
+static enum err parse_filter(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    struct filter_spec *f = ARENA_NEW(p->arena, struct filter_spec);
+    if (f == NULL) {
+        return err_no_memory(p->em);
+    }
+    f->query = body;
+    filters_params(a)->v = f;
+    filters_params(a)->n = 1;
+    return query_check(body, p->text, p->arena, p->em);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return str_cmp(((const struct filter_spec *)a)->name, ((const struct filter_spec *)b)->name);
+}
+
+/* Named queries (an object) or anonymous ones (an array). The reader of a named one begins at its name, or behind
+ * it. */
+static enum err query_list(struct agg_parse *p, struct agg *a, const struct json *v, bool from_name)
+{
+    struct json_pull c;
+    struct filters_params *f = filters_params(a);
+    struct filter_spec *list = ARENA_ARRAY(p->arena, struct filter_spec, (size_t)v->n + 1);
+    if (list == NULL || !json_pull_init(&c, v, p->text, p->arena)) {
+        return err_no_memory(p->em);
+    }
+    f->keyed = v->type == JSON_OBJECT;
+    f->v = list;
+    f->n = 0;
+    json_pull_next(&c);
+    while (f->n <= v->n && json_pull_until(&c, f->keyed ? TOK_END_OBJECT : TOK_END_ARRAY)) {
+        struct filter_spec *to = &list[f->n++];
+        to->name = f->keyed ? c.name : STR_NULL;
+        if (f->keyed && !from_name) {
+            json_pull_next(&c);
+        }
+        enum err e = agg_query(p, &c, &to->query);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    if (c.off != v->end - 1) { /* it ended with a list inside it */
+        return jr_fail(p->text, v->end - 1, p->em, "Unknown key for a %s in [%.*s]: [filters].",
+                       f->keyed ? "END_OBJECT" : "END_ARRAY", STR_ARG(a->name));
+    }
+    if (f->keyed) {
+        sort_items(list, f->n, sizeof(*list), by_name);
+    }
+    return ERR_OK;
+}
+
+static enum err parse_filters(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    bool other_given = false, other = false;
+    filters_params(a)->other_key = STR("_other_");
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct json_member *m = &body->members[i];
+        enum err e = ERR_OK;
+        if (str_is(m->key, "filters") && (m->value.type == JSON_OBJECT || m->value.type == JSON_ARRAY)) {
+            e = query_list(p, a, &m->value, false);
+        } else if (str_is(m->key, "other_bucket") && m->value.type == JSON_BOOL) {
+            other_given = true;
+            other = m->value.b;
+        } else if (str_is(m->key, "other_bucket_key") && m->value.type == JSON_STRING) {
+            filters_params(a)->other_key = m->value.s;
+            filters_params(a)->other = true;
+        } else {
+            e = agg_unknown_key(p, a, m);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    filters_params(a)->other = other_given ? other : filters_params(a)->other;
+    if (filters_params(a)->n == 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[filters] cannot be empty.");
+    }
+    return ERR_OK;
+}
+
+static enum err matrix_filters(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    if (v->type == JSON_ARRAY) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[filters] doesn't support arrays. Use a single object with multiple fields.");
+    }
+    enum err e = query_list(p, a, v, true);
+    return e == ERR_OK || e == ERR_NO_MEMORY
+               ? e
+               : jr_wrap_field(p->text, p->at, "filters", v->members[filters_params(a)->n - 1].key, p->em);
+}
+
+static enum err matrix_separator(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    (void)p;
+    filters_params(a)->separator = json_text(v);
+    return ERR_OK;
+}
+
+static const struct agg_param matrix_table[] = {{"separator", TK_STRING, matrix_separator},
+                                                {"filters", TK_OBJECT | TK_ARRAY, matrix_filters},
+                                                {NULL, 0, NULL}};
+
+static enum err parse_adjacency(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    filters_params(a)->separator = STR("&");
+    enum err e = agg_params(p, a, body, "adjacency_matrix", matrix_table, NULL);
+    if (e == ERR_OK && filters_params(a)->n == 0) {
+        return err_set(p->em, ERR_ILLEGAL_STATE, "[%.*s] is missing : filters parameter", STR_ARG(a->name));
+    }
+    return e;
+}
+
+static enum err parse_missing(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    enum err e = agg_params(p, a, body, "missing", agg_source_params, NULL);
+    return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
+}
+
+static enum err parse_global(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    if (body->n > 0) {
+        return jr_fail(p->text, body->members[0].value.off, p->em,
+                       "Expected [FIELD_NAME] under a [START_OBJECT], but got a [%s] in [%.*s]",
+                       json_token_name(&body->members[0].value), STR_ARG(a->name));
+    }
+    return ERR_OK;
+}
+
+/* ---- filter, filters, adjacency_matrix ------------------------------------------------------------------- */
+
+#define FILTERS_MAX 100 /* of an adjacency matrix: index.max_adjacency_matrix_filters */
 
 struct filters {
     struct collector c;
@@ -47,7 +196,8 @@ static uint32_t pair_place(const struct filters *s, uint32_t i, uint32_t j)
 static void filters_collect(struct collector *c, const struct doc_run *d)
 {
     struct filters *s = (struct filters *)c;
-    const struct agg_type *k = c->agg->type;
+    bool matrix = c->agg->type == &agg_adjacency_matrix,
+         others = c->agg->type == &agg_filters && filters_params(c->agg)->other;
     for (uint32_t at = 0; at < d->n && c->run->failed == ERR_OK && !stop_often(); at++) {
         uint32_t hits = 0;
         for (uint32_t i = 0; i < s->n; i++) {
@@ -56,10 +206,10 @@ static void filters_collect(struct collector *c, const struct doc_run *d)
                 take(s, d, at, i);
             }
         }
-        if (hits == 0 && k == &agg_filters && c->agg->filters.other) {
+        if (hits == 0 && others) {
             take(s, d, at, s->n);
         }
-        for (uint32_t i = 0; k == &agg_adjacency_matrix && i < hits && !stop_often(); i++) {
+        for (uint32_t i = 0; matrix && i < hits && !stop_often(); i++) {
             for (uint32_t j = i + 1; j < hits; j++) {
                 take(s, d, at, pair_place(s, s->hit[i], s->hit[j]));
             }
@@ -70,7 +220,7 @@ static void filters_collect(struct collector *c, const struct doc_run *d)
 
 static enum err place_key(const struct filters *s, uint32_t place, struct agg_key *out, struct errmsg *em)
 {
-    const struct filters_params *p = &s->c.agg->filters;
+    const struct filters_params *p = filters_params(s->c.agg);
     const struct agg_type *k = s->c.agg->type;
     *out = (struct agg_key){.kind = KEY_NONE};
     if (k == &agg_filter || (k == &agg_filters && !p->keyed)) {
@@ -101,7 +251,8 @@ static enum err filters_build(struct collector *c, uint32_t owner, struct agg_re
     struct filters *s = (struct filters *)c;
     const struct agg_type *k = c->agg->type;
     out->agg = c->agg;
-    out->form = k == &agg_filter || (k == &agg_filters && !c->agg->filters.keyed) ? RESULT_PLAIN : RESULT_STR;
+    out->form =
+        k == &agg_filter || (k == &agg_filters && !filters_params(c->agg)->keyed) ? RESULT_PLAIN : RESULT_STR;
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, s->buckets);
     if (out->buckets == NULL) {
         return err_no_memory(em);
@@ -137,7 +288,7 @@ static enum err filters_made(struct collector *c, struct errmsg *em)
     struct filters *s = (struct filters *)c;
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
-        const struct json *query = c->agg->filters.v[i].query;
+        const struct json *query = filters_params(c->agg)->v[i].query;
         e = filter_bits_init(&s->f[i], c->run, query, em);
         c->rewritten |= e == ERR_OK && query_is_rewritten(c->run, query);
     }
@@ -150,14 +301,14 @@ static const struct collector_ops filters_ops = {.made = filters_made,
                                                  .build = filters_build,
                                                  .value = filters_value};
 
-enum err filters_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+static enum err filters_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     struct filters *s = ARENA_NEW(r->arena, struct filters);
     if (s == NULL) {
         return err_no_memory(em);
     }
     *out = &s->c;
-    s->n = a->filters.n;
+    s->n = filters_params(a)->n;
     int64_t most = FILTERS_MAX;
     enum err e =
         settings_i64(r->cx->shard->index_settings, "max_adjacency_matrix_filters", FILTERS_MAX, &most, em);
@@ -168,15 +319,15 @@ enum err filters_new(struct collector **out, struct agg_run *r, const struct agg
                        "changing the [index.max_adjacency_matrix_filters] index level setting.",
                        (long long)most, s->n);
     }
-    s->buckets =
-        a->type == &agg_adjacency_matrix ? s->n + s->n * (s->n - 1) / 2 : s->n + (a->filters.other ? 1 : 0);
+    s->buckets = a->type == &agg_adjacency_matrix ? s->n + s->n * (s->n - 1) / 2
+                                                  : s->n + (filters_params(a)->other ? 1 : 0);
     s->f = ARENA_ARRAY(r->arena, struct filter_bits, s->n);
     s->hit = ARENA_ARRAY(r->arena, uint32_t, s->n);
     e = e == ERR_OK && (s->f == NULL || s->hit == NULL) ? err_no_memory(em) : e;
     return e == ERR_OK ? collector_init(&s->c, &filters_ops, r, a, em) : e;
 }
 
-/* ---- missing, global ------------------------------------------------------------------------------------------------------ */
+/* ---- missing, global ------------------------------------------------------------------------------------- */
 
 struct single {
     struct collector c;
@@ -234,6 +385,7 @@ static double single_value(struct collector *c, uint32_t bucket, struct str key)
 
 static const struct collector_ops missing_ops = {
     .leaf = missing_leaf, .collect = missing_collect, .build = single_build, .value = single_value};
+
 static const struct collector_ops global_ops = {
     .collect = global_collect, .build = single_build, .value = single_value};
 
@@ -249,24 +401,24 @@ static enum err single_new(struct collector **out, struct single **made, const s
     return collector_init(&s->c, ops, r, a, em);
 }
 
-enum err missing_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+static enum err missing_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     struct single *s = NULL;
     enum err e = single_new(out, &s, &missing_ops, r, a, em);
     return e == ERR_OK ? values_bind(&s->v, r, a, &a->vs, TAKES_ALL, SOURCE_TEXT, em) : e;
 }
 
-enum err global_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+static enum err global_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     struct single *s = NULL;
     return single_new(out, &s, &global_ops, r, a, em);
 }
 
-/* ---- printing, rows ---- */
+/* ---- printing, rows -------------------------------------------------------------------------------------- */
 
 static bool filters_keyed(const struct agg *a)
 {
-    return a->filters.keyed;
+    return filters_params(a)->keyed;
 }
 
 static void filters_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
@@ -278,6 +430,16 @@ static void filters_print_bucket(const struct agg_result *r, const struct agg_bu
     (void)w;
 }
 
+static void filters_place_text(const struct agg *a, uint32_t place, struct buf *out)
+{
+    const struct filters_params *p = filters_params(a);
+    if (place < p->n) {
+        buf_u64(out, place);
+    } else {
+        buf_str(out, p->other_key);
+    }
+}
+
 static bool global_every_document(const struct agg *a)
 {
     (void)a;
@@ -287,6 +449,7 @@ static bool global_every_document(const struct agg *a)
 const struct agg_type agg_filter = {
     .name = "filter",
     .class = CLASS_SINGLE,
+    .params_size = sizeof(struct filters_params),
     .parse = parse_filter,
     .collector = filters_new,
     .builder = "bucket.filter.FilterAggregationBuilder",
@@ -322,6 +485,7 @@ const struct agg_type agg_global = {
 const struct agg_type agg_filters = {
     .name = "filters",
     .class = CLASS_MULTI,
+    .params_size = sizeof(struct filters_params),
     .parse = parse_filters,
     .collector = filters_new,
     .factory = "FiltersAggregatorFactory",
@@ -329,11 +493,13 @@ const struct agg_type agg_filters = {
     .reduce = reduce_by_place,
     .print_bucket = filters_print_bucket,
     .keyed = filters_keyed,
+    .place_text = filters_place_text,
 };
 
 const struct agg_type agg_adjacency_matrix = {
     .name = "adjacency_matrix",
     .class = CLASS_MULTI,
+    .params_size = sizeof(struct filters_params),
     .parse = parse_adjacency,
     .collector = filters_new,
     .factory = "AdjacencyMatrixAggregatorFactory",

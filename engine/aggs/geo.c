@@ -1,12 +1,32 @@
-/* geo_bounds, geo_centroid, geohash_grid, geotile_grid. */
-#include "common/base/sort_items.h"
+/* geo_bounds and geo_centroid. */
 #include "engine/aggs/agg_row.h"
 #include "engine/aggs/values.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include "common/base/jsonr.h"
+#include "common/base/kahan.h"
 
-/* ---- bounds and centroid ------------------------------------------------------------------------------- */
+#include <math.h>
+
+struct geo_bounds_params {
+    bool wrap;
+};
+AGG_PARAMS(geo_bounds_params)
+
+static enum err bounds_wrap(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    return jr_bool(v, &geo_bounds_params(a)->wrap, p->em);
+}
+
+static const struct agg_param bounds_table[] = {{"wrap_longitude", TK_FLAG, bounds_wrap}, {NULL, 0, NULL}};
+
+static enum err parse_geo_bounds(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    geo_bounds_params(a)->wrap = true;
+    enum err e = agg_params(p, a, body, "geo_bounds", bounds_table, agg_field_params);
+    return e == ERR_OK ? agg_need_field(p, &a->vs) : e;
+}
+
+/* ---- collecting ------------------------------------------------------------------------------------------ */
 
 enum { TOP, BOTTOM, POS_LEFT, POS_RIGHT, NEG_LEFT, NEG_RIGHT };
 
@@ -53,13 +73,6 @@ static void add_bounds(struct geo_acc *a, struct geo_point p)
     }
 }
 
-static void kahan(double *sum, double *error, double x)
-{
-    double corrected = x - *error, updated = *sum + corrected;
-    *error = (updated - *sum) - corrected;
-    *sum = updated;
-}
-
 static void geo_collect(struct collector *c, const struct doc_run *d)
 {
     struct geo_metric *g = (struct geo_metric *)c;
@@ -75,8 +88,8 @@ static void geo_collect(struct collector *c, const struct doc_run *d)
                 add_bounds(a, g->v.g[i]);
             } else {
                 a->count++;
-                kahan(&a->v[0], &a->v[1], g->v.g[i].lat);
-                kahan(&a->v[2], &a->v[3], g->v.g[i].lon);
+                kahan_add(&a->v[0], &a->v[1], g->v.g[i].lat);
+                kahan_add(&a->v[2], &a->v[3], g->v.g[i].lon);
             }
         }
     }
@@ -114,7 +127,8 @@ static double geo_order(struct collector *c, uint32_t bucket, struct str key)
 static const struct collector_ops geo_ops = {
     .leaf = geo_leaf, .collect = geo_collect, .build = geo_build, .value = geo_order};
 
-enum err geo_metric_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+static enum err geo_metric_new(struct collector **out, struct agg_run *r, const struct agg *a,
+                               struct errmsg *em)
 {
     struct geo_metric *g = ARENA_NEW(r->arena, struct geo_metric);
     if (g == NULL) {
@@ -125,176 +139,7 @@ enum err geo_metric_new(struct collector **out, struct agg_run *r, const struct 
     return e == ERR_OK ? values_bind(&g->v, r, a, &a->vs, TAKES_GEO, SOURCE_GEO, em) : e;
 }
 
-/* ---- grids --------------------------------------------------------------------------------------------- */
-
-struct grid {
-    struct collector c;
-    struct values v;
-    struct bucket_map map;
-};
-
-/* Cells as Elasticsearch numbers them: the order of equal counts goes by it. A geohash is its bits above its
- * length. */
-static int64_t hash_cell(struct geo_point p, int precision)
-{
-    static const char digits[] = "0123456789bcdefghjkmnpqrstuvwxyz";
-    char text[GEOHASH_MAX + 1];
-    uint64_t bits = 0;
-    geohash_encode(p, precision, text);
-    for (int i = 0; i < precision; i++) {
-        bits = bits << 5 | (uint64_t)(strchr(digits, text[i]) - digits);
-    }
-    return (int64_t)(bits << 4 | (uint64_t)precision);
-}
-
-int64_t geotile_cell(struct geo_point p, int zoom)
-{
-    int64_t tiles = (int64_t)1 << zoom, last = tiles - 1;
-    double lon = geo_point_normalise(p).lon;
-    int64_t x = (int64_t)floor((lon + 180.0) / 360.0 * (double)tiles);
-    double s = sin(p.lat * M_PI / 180.0);
-    int64_t y = (int64_t)floor((0.5 - log((1.0 + s) / (1.0 - s)) / (4.0 * M_PI)) * (double)tiles);
-    x = x < 0 ? 0 : MIN_OF(x, last);
-    y = y < 0 ? 0 : MIN_OF(y, last);
-    return (int64_t)((uint64_t)zoom << 58 | (uint64_t)x << 29 | (uint64_t)y);
-}
-
-bool grid_takes(const struct grid_params *g, struct geo_point p)
-{
-    if (!g->bounded) {
-        return true;
-    }
-    bool lon = g->box.left > g->box.right ? p.lon >= g->box.left || p.lon <= g->box.right
-                                          : p.lon >= g->box.left && p.lon <= g->box.right;
-    return lon && p.lat <= g->box.top && p.lat >= g->box.bottom;
-}
-
-static enum err grid_leaf(struct collector *c, struct errmsg *em)
-{
-    return values_leaf(&((struct grid *)c)->v, em);
-}
-
-static int cmp_cell(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* The cells of one document, each once. */
-static void grid_doc(struct grid *g, const struct doc_run *d, uint32_t at, int64_t *cells, uint32_t n)
-{
-    sort_items(cells, n, sizeof(*cells), cmp_cell);
-    for (uint32_t i = 0; i < n; i++) {
-        if (i > 0 && cells[i] == cells[i - 1]) {
-            continue;
-        }
-        uint32_t b = bucket_map_get(&g->map, run_bucket(d, at), cells[i]);
-        if (b == NO_BUCKET) {
-            return;
-        }
-        g->map.counts[b]++;
-        collector_send(&g->c, d->docs[at], b, d->scores != NULL ? d->scores[at] : 0);
-    }
-}
-
-static void grid_collect(struct collector *c, const struct doc_run *d)
-{
-    struct grid *g = (struct grid *)c;
-    const struct grid_params *q = &c->agg->grid;
-    bool hash = c->agg->type == &agg_geohash_grid;
-    for (uint32_t pos = 0; pos < d->n;) {
-        uint32_t n = values_points(&g->v, d, &pos);
-        int64_t *cells = &g->v.i[0]; /* written behind what is read: a point is larger than a cell */
-        for (uint32_t i = 0; i < n;) {
-            uint32_t at = g->v.at[i], have = 0, start = i;
-            for (; i < n && g->v.at[i] == at; i++) {
-                struct geo_point p = g->v.g[i];
-                if (grid_takes(q, p)) {
-                    cells[start + have++] = hash ? hash_cell(p, q->precision) : geotile_cell(p, q->precision);
-                }
-            }
-            grid_doc(g, d, at, cells + start, have);
-        }
-    }
-    collector_flush(c);
-}
-
-static int by_count(const void *a, const void *b)
-{
-    const struct agg_bucket *x = a, *y = b;
-    if (x->doc_count != y->doc_count) {
-        return x->doc_count > y->doc_count ? -1 : 1;
-    }
-    return x->key.i > y->key.i ? -1 : x->key.i < y->key.i;
-}
-
-static enum err grid_build(struct collector *c, uint32_t owner, struct agg_result *out, struct errmsg *em)
-{
-    struct grid *g = (struct grid *)c;
-    const struct grid_params *q = &c->agg->grid;
-    const uint32_t *list;
-    uint32_t n = bucket_map_of(&g->map, owner, &list);
-    out->agg = c->agg;
-    out->form = RESULT_I64;
-    out->shape = g->v.shape;
-    out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, n);
-    if (out->buckets == NULL) {
-        return err_no_memory(em);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        out->buckets[i].key = (struct agg_key){.kind = KEY_I64, .i = g->map.keys[list[i]]};
-        out->buckets[i].doc_count = g->map.counts[list[i]];
-    }
-    sort_items(out->buckets, n, sizeof(*out->buckets), by_count);
-    int64_t keep = q->shard_size > 0 ? MAX_OF(q->shard_size, q->size) : q->size + q->size / 2 + 10;
-    out->n = (uint32_t)MIN_OF((int64_t)n, keep);
-    for (uint32_t i = 0; i < out->n; i++) {
-        uint32_t b = bucket_map_find(&g->map, owner, out->buckets[i].key.i);
-        enum err e = collector_subs(c, b, &out->buckets[i].subs, em);
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return ERR_OK;
-}
-
-static enum err grid_finish(struct collector *c, struct errmsg *em)
-{
-    return bucket_map_group(&((struct grid *)c)->map, em);
-}
-
-static const struct collector_ops grid_ops = {
-    .leaf = grid_leaf, .collect = grid_collect, .finish = grid_finish, .build = grid_build};
-
-enum err grid_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
-{
-    struct grid *g = ARENA_NEW(r->arena, struct grid);
-    if (g == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &g->c;
-    bucket_map_init(&g->map, r);
-    enum err e = collector_init(&g->c, &grid_ops, r, a, em);
-    e = e == ERR_OK ? values_bind(&g->v, r, a, &a->vs, TAKES_GEO, SOURCE_GEO, em) : e;
-    if (e == ERR_OK) {
-        g->v.shape->kind = a->type == &agg_geohash_grid ? FORMAT_GEOHASH : FORMAT_GEOTILE;
-    }
-    return e;
-}
-
-/* ---- merging, printing, rows ---- */
-
-static enum err reduce_grid(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
-                            struct agg_result *out)
-{
-    static const struct agg_order order[] = {{.by = ORDER_COUNT, .asc = false},
-                                             {.by = ORDER_KEY, .asc = false}};
-    static const struct agg_orders orders = {order, 2};
-    enum err e = reduce_by_key(r, a, in, n, &out->buckets, &out->n);
-    e = e == ERR_OK ? buckets_sort(r, a, &orders, out->buckets, out->n) : e;
-    out->n = (uint32_t)MIN_OF((int64_t)out->n, a->grid.size);
-    return e;
-}
+/* ---- merging, bytes, printing, rows ---------------------------------------------------------------------- */
 
 static enum err reduce_geo(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
                            struct agg_result *out)
@@ -319,7 +164,12 @@ static enum err reduce_geo(struct reduce *r, const struct agg *a, struct agg_res
     return ERR_OK;
 }
 
-struct geo_sides result_sides(const struct agg_result *r)
+/* The sides of what geo_bounds found; the narrower box where it may lie around the date line. */
+struct geo_sides {
+    double top, bottom, left, right;
+};
+
+static struct geo_sides result_sides(const struct agg_result *r)
 {
     double pos_left = r->geo[2], pos_right = r->geo[3], neg_left = r->geo[4], neg_right = r->geo[5];
     struct geo_sides box = {r->geo[0], r->geo[1], neg_left, pos_right};
@@ -327,7 +177,8 @@ struct geo_sides result_sides(const struct agg_result *r)
         box.right = neg_right;
     } else if (isinf(neg_left)) {
         box.left = pos_left;
-    } else if (r->agg->geo_bounds.wrap && pos_right - neg_left > (180 - pos_left) - (-180 - neg_right)) {
+    } else if (geo_bounds_params(r->agg)->wrap
+               && pos_right - neg_left > (180 - pos_left) - (-180 - neg_right)) {
         box.left = pos_left; /* the box around the date line is narrower */
         box.right = neg_right;
     }
@@ -420,40 +271,10 @@ static enum err geo_by_name(const struct agg_result *r, struct str key, double *
                    STR_ARG(r->agg->name));
 }
 
-static void cell_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
-                              struct jsonw *w)
-{
-    (void)keyed;
-    print_key_text(r, b, w);
-}
-
-const struct agg_type agg_geohash_grid = {
-    .name = "geohash_grid",
-    .class = CLASS_MULTI,
-    .parse = parse_grid,
-    .collector = grid_new,
-    .factory = "GeoHashGridAggregatorFactory",
-    .results = {"InternalGeoHashGrid"},
-    .key_no_number = true,
-    .reduce = reduce_grid,
-    .print_bucket = cell_print_bucket,
-};
-
-const struct agg_type agg_geotile_grid = {
-    .name = "geotile_grid",
-    .class = CLASS_MULTI,
-    .parse = parse_grid,
-    .collector = grid_new,
-    .factory = "GeoTileGridAggregatorFactory",
-    .results = {"InternalGeoTileGrid"},
-    .key_no_number = true,
-    .reduce = reduce_grid,
-    .print_bucket = cell_print_bucket,
-};
-
 const struct agg_type agg_geo_bounds = {
     .name = "geo_bounds",
     .class = CLASS_METRIC,
+    .params_size = sizeof(struct geo_bounds_params),
     .parse = parse_geo_bounds,
     .collector = geo_metric_new,
     .builder = "metrics.GeoBoundsAggregationBuilder",
@@ -468,7 +289,7 @@ const struct agg_type agg_geo_bounds = {
 const struct agg_type agg_geo_centroid = {
     .name = "geo_centroid",
     .class = CLASS_METRIC,
-    .parse = parse_metric,
+    .parse = agg_parse_source,
     .collector = geo_metric_new,
     .builder = "metrics.GeoCentroidAggregationBuilder",
     .results = {"InternalGeoCentroid"},

@@ -1,5 +1,5 @@
 /* histogram, date_histogram and auto_date_histogram: buckets of equal or calendar width, made as values fall into them. */
-#include "engine/aggs/auto_date.h"
+#include "engine/aggs/histogram.h"
 #include "engine/aggs/values.h"
 
 #include "common/base/bits.h"
@@ -28,7 +28,8 @@ struct histogram {
     struct values v;
     struct bucket_map map; /* keys: sortable doubles, or milliseconds */
     bool date;
-    struct rounding rounding;
+    struct rounding rounding; /* dates */
+    double interval, offset;  /* numbers */
     bool bounded;
     double hard_min, hard_max, ext_min, ext_max;
     bool has_ext;
@@ -48,9 +49,8 @@ struct histogram {
 
 static bool key_of_number(const struct histogram *h, double x, int64_t *key)
 {
-    const struct histogram_params *p = &h->c.agg->histogram;
-    double k = floor((x - p->offset) / p->interval);
-    if (h->bounded && !(k * p->interval >= h->hard_min && k * p->interval <= h->hard_max)) {
+    double k = floor((x - h->offset) / h->interval);
+    if (h->bounded && !(k * h->interval >= h->hard_min && k * h->interval <= h->hard_max)) {
         return false;
     }
     *key = num_from_double(k);
@@ -194,7 +194,7 @@ static void collect_date_range(struct histogram *h, const struct doc_run *d, uin
 static void collect_range(struct histogram *h, const struct doc_run *d, uint32_t at, double from, double to,
                           double *last)
 {
-    const struct histogram_params *p = &h->c.agg->histogram;
+    const struct histogram_params *p = histogram_params(h->c.agg);
     if (h->date) {
         collect_date_range(h, d, at, from, to, last);
         return;
@@ -354,7 +354,7 @@ static enum err histogram_build(struct collector *c, uint32_t owner, struct agg_
                                 struct errmsg *em)
 {
     struct histogram *h = (struct histogram *)c;
-    const struct histogram_params *p = &c->agg->histogram;
+    const struct histogram_params *p = histogram_params(c->agg);
     const uint32_t *list;
     uint32_t n = bucket_map_of(&h->map, owner, &list);
     out->agg = c->agg;
@@ -392,8 +392,8 @@ static enum err histogram_finish(struct collector *c, struct errmsg *em)
 /* Orders take effect where shards' results meet; that their paths lead somewhere is found out here. */
 static enum err histogram_check_orders(struct collector *c, struct errmsg *em)
 {
-    const struct agg_orders *orders =
-        ((struct histogram *)c)->date ? &c->agg->date.orders : &c->agg->histogram.orders;
+    const struct agg_orders *orders = ((struct histogram *)c)->date ? &date_histogram_params(c->agg)->orders
+                                                                    : &histogram_params(c->agg)->orders;
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < orders->n; i++) {
         struct collector *from;
@@ -455,7 +455,7 @@ static struct num_text bound_text(double v)
 
 enum err histogram_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
-    const struct histogram_params *p = &a->histogram;
+    const struct histogram_params *p = histogram_params(a);
     struct histogram *h = NULL;
     if (!(p->interval > 0)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "interval must be positive, got: %s",
@@ -466,6 +466,8 @@ enum err histogram_new(struct collector **out, struct agg_run *r, const struct a
         return e;
     }
     *out = &h->c;
+    h->interval = p->interval;
+    h->offset = p->offset;
     h->hard_min = p->hard_min;
     h->hard_max = p->hard_max;
     h->bounded = isfinite(p->hard_min) || isfinite(p->hard_max);
@@ -511,7 +513,7 @@ static enum err parse_bound(struct values *v, const struct json *given, double o
 static enum err parse_bounds(struct histogram *h, const struct bound_spec *b, const char *name, double *min,
                              double *max, struct errmsg *em)
 {
-    struct date_histogram_params without_offset = h->c.agg->date;
+    struct date_histogram_params without_offset = *date_histogram_params(h->c.agg);
     struct rounding plain = h->rounding;
     without_offset.offset_ms = 0;
     enum err e = date_rounding(&plain, &without_offset, h->c.agg->vs.zone, em);
@@ -534,7 +536,7 @@ static enum err parse_bounds(struct histogram *h, const struct bound_spec *b, co
 
 static enum err bind_bounds(struct histogram *h, struct errmsg *em)
 {
-    const struct date_histogram_params *p = &h->c.agg->date;
+    const struct date_histogram_params *p = date_histogram_params(h->c.agg);
     enum err e = ERR_OK;
     if (p->extended.given) {
         h->has_ext = true;
@@ -561,7 +563,7 @@ enum err date_histogram_new(struct collector **out, struct agg_run *r, const str
 {
     struct histogram *h = NULL;
     enum err e = bind(&h, r, a, true, em);
-    e = e == ERR_OK ? date_rounding(&h->rounding, &a->date, a->vs.zone, em) : e;
+    e = e == ERR_OK ? date_rounding(&h->rounding, date_histogram_params(a), a->vs.zone, em) : e;
     e = e == ERR_OK ? bind_bounds(h, em) : e;
     if (e != ERR_OK) {
         return e;

@@ -103,7 +103,7 @@ static enum err bind_list(struct include *x, const struct agg *a, const struct i
 
 enum err include_bind(struct include *x, const struct agg *a, struct values *v, struct errmsg *em)
 {
-    const struct terms_params *p = &a->terms;
+    const struct terms_params *p = terms_params(a);
     *x = (struct include){.p = p, .v = v, .numeric = v->kind != SOURCE_TEXT && v->kind != SOURCE_IP};
     x->any = !p->include.given && !p->exclude.given && p->partitions == 0;
     enum err e = bind_list(x, a, &p->include, true, em);

@@ -4,6 +4,29 @@
 
 #include "engine/aggs/values.h"
 
+struct include_list {
+    struct str regex; /* p == NULL: none */
+    const struct str *v;
+    const struct json *const *raw; /* the same as they were written */
+    uint32_t n;
+    bool given;
+};
+
+struct terms_params {
+    int64_t size, shard_size, min_doc_count, shard_min_doc_count; /* shard_size -1: not given */
+    struct agg_orders orders;
+    struct include_list include, exclude;
+    int32_t partition, partitions; /* partitions > 0: in use */
+    bool show_error;
+    struct str execution_hint;
+    const struct json *background; /* significant_terms */
+    struct {
+        enum { HEURISTIC_JLH, HEURISTIC_MUTUAL, HEURISTIC_CHI, HEURISTIC_GND, HEURISTIC_PERCENTAGE } kind;
+        bool include_negatives, background_is_superset;
+    } heuristic;
+};
+AGG_PARAMS(terms_params)
+
 struct dfa;
 
 struct include {

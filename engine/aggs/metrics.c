@@ -1,9 +1,37 @@
-/* avg, sum, min, max, stats, extended_stats, value_count, weighted_avg. Sums are compensated (Kahan), as in
+/* avg, sum, min, max, stats, extended_stats, value_count: their definitions and collectors. Sums are compensated (Kahan), as in
  * Elasticsearch, so that they agree to the last digit. */
-#include "common/base/date.h"
+#include "engine/aggs/metrics.h"
 #include "engine/aggs/values.h"
 
+#include "common/base/jsonr.h"
+#include "common/base/kahan.h"
+#include "common/base/num.h"
+
 #include <math.h>
+
+/* ---- definitions ----------------------------------------------------------------------------------------- */
+
+static enum err stats_sigma(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    enum err e = jr_double(v, &stats_params(a)->sigma, p->em);
+    if (e == ERR_OK && stats_params(a)->sigma < 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[sigma] must be greater than or equal to 0. Found [%s] in [%.*s]",
+                       num_text(stats_params(a)->sigma).s, STR_ARG(a->name));
+    }
+    return e;
+}
+
+static const struct agg_param stats_table[] = {{"sigma", TK_INT, stats_sigma}, {NULL, 0, NULL}};
+
+enum err parse_stats(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    stats_params(a)->sigma = 2;
+    enum err e = agg_params(p, a, body, a->type->name, stats_table, agg_source_params);
+    return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
+}
+
+/* ---- collecting ------------------------------------------------------------------------------------------ */
 
 struct acc {
     int64_t count;
@@ -22,18 +50,6 @@ struct metric {
 };
 
 #define EXACT_MAX 0x1p52 /* with a bit to spare */
-
-static void kahan_add(double *sum, double *error, double x)
-{
-    if (!isfinite(x)) {
-        *sum = x + *sum;
-        *error = 0;
-    } else if (isfinite(*sum)) {
-        double corrected = x - *error, updated = *sum + corrected;
-        *error = (updated - *sum) - corrected;
-        *sum = updated;
-    }
-}
 
 static bool begin(struct metric *m, uint32_t buckets)
 {
@@ -183,8 +199,10 @@ static double metric_order(struct collector *c, uint32_t bucket, struct str key)
 
 static const struct collector_ops metric_ops = {
     .leaf = metric_leaf, .collect = metric_collect, .build = metric_build, .value = metric_order};
+
 static const struct collector_ops minmax_ops = {
     .leaf = metric_leaf, .collect = minmax_collect, .build = metric_build, .value = metric_order};
+
 static const struct collector_ops count_ops = {
     .leaf = metric_leaf, .collect = count_collect, .build = metric_build, .value = metric_order};
 
@@ -206,160 +224,4 @@ enum err metric_new(struct collector **out, struct agg_run *r, const struct agg 
     }
     return values_bind(&m->v, r, a, &a->vs, count ? TAKES_ALL : TAKES_NUMERIC,
                        count ? SOURCE_TEXT : SOURCE_NUMBER, em);
-}
-
-/* ---- weighted_avg -------------------------------------------------------------------------------------- */
-
-struct weighted_acc {
-    double sum, sum_error, weights, weights_error;
-};
-
-struct weighted {
-    struct collector c;
-    struct values value, weight;
-    struct weighted_acc *acc;
-    uint32_t cap;
-    double *weight_of;           /* of the batch's documents; NaN: none */
-    bool *twice;                 /* has several weights, which is wrong where there is a value */
-    struct value_shape *of_type; /* the form of a value_type; NULL: none */
-};
-
-static enum err weighted_leaf(struct collector *c, struct errmsg *em)
-{
-    struct weighted *w = (struct weighted *)c;
-    enum err e = values_leaf(&w->value, em);
-    return e == ERR_OK ? values_leaf(&w->weight, em) : e;
-}
-
-/* The single weight of each document. */
-static bool load_weights(struct weighted *w, const struct doc_run *d)
-{
-    struct agg_run *r = w->c.run;
-    for (uint32_t i = 0; i < d->n; i++) {
-        w->weight_of[i] = NAN;
-        w->twice[i] = false;
-    }
-    for (uint32_t pos = 0; pos < d->n;) {
-        uint32_t n = values_doubles(&w->weight, d, &pos);
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t at = w->weight.at[i];
-            w->twice[at] = !isnan(w->weight_of[at]);
-            w->weight_of[at] = w->weight.d[i];
-        }
-    }
-    return r->failed == ERR_OK;
-}
-
-static void weighted_collect(struct collector *c, const struct doc_run *d)
-{
-    struct weighted *w = (struct weighted *)c;
-    if (!load_weights(w, d)) {
-        return;
-    }
-    for (uint32_t pos = 0; pos < d->n;) {
-        uint32_t n = values_doubles(&w->value, d, &pos);
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t at = w->value.at[i], bucket = run_bucket(d, at);
-            double weight = w->weight_of[at];
-            if (isnan(weight)) {
-                continue;
-            }
-            if (w->twice[at]) {
-                run_fail(c->run, err_set(&c->run->em, ERR_AGG_EXECUTION,
-                                         "Encountered more than one weight for a single document. Use a "
-                                         "script to combine multiple weights-per-doc into a single value."));
-                return;
-            }
-            if (!run_reserve(c->run, &w->acc, &w->cap, bucket + 1, sizeof(*w->acc))) {
-                return;
-            }
-            struct weighted_acc *a = &w->acc[bucket];
-            kahan_add(&a->sum, &a->sum_error, w->value.d[i] * weight);
-            kahan_add(&a->weights, &a->weights_error, weight);
-        }
-    }
-}
-
-static enum err weighted_build(struct collector *c, uint32_t bucket, struct agg_result *out,
-                               struct errmsg *em)
-{
-    struct weighted *w = (struct weighted *)c;
-    (void)em;
-    out->agg = c->agg;
-    out->form = RESULT_PLAIN;
-    /* neither a field's own format counts, nor one beside a type: that has its own */
-    out->shape = c->agg->vs.value_type != VT_NONE ? w->of_type
-                 : c->agg->vs.format.n > 0        ? w->value.shape
-                                                  : NULL;
-    if (bucket < w->cap) {
-        out->sum = w->acc[bucket].sum;
-        out->weights = w->acc[bucket].weights;
-    }
-    return ERR_OK;
-}
-
-static double weighted_order(struct collector *c, uint32_t bucket, struct str key)
-{
-    struct agg_result r = {.agg = c->agg};
-    (void)key;
-    weighted_build(c, bucket, &r, NULL);
-    return c->agg->type->number(&r);
-}
-
-static enum err weighted_number(const struct values *v, struct errmsg *em)
-{
-    return v->kind > SOURCE_BOOLEAN && v->field != NULL
-               ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]",
-                         STR_ARG(v->field->path), field_type_name(v->field->type))
-               : ERR_OK;
-}
-
-static enum err weighted_check(struct collector *c, struct errmsg *em)
-{
-    struct weighted *w = (struct weighted *)c;
-    enum err e = weighted_number(&w->weight, em);
-    e = e == ERR_OK ? weighted_number(&w->value, em) : e;
-    if (e != ERR_OK || c->agg->vs.value_type != VT_DATE) {
-        return e;
-    }
-    w->of_type = ARENA_NEW(c->run->arena, struct value_shape);
-    if (w->of_type == NULL) {
-        return err_no_memory(em);
-    }
-    *w->of_type = (struct value_shape){.kind = FORMAT_DATE, .pattern = STR(DATE_FORMAT_DEFAULT)};
-    return value_shape_ready(w->of_type, c->run->arena, em);
-}
-
-static const struct collector_ops weighted_ops = {.check = weighted_check,
-                                                  .leaf = weighted_leaf,
-                                                  .collect = weighted_collect,
-                                                  .build = weighted_build,
-                                                  .value = weighted_order};
-
-static enum err weighted_part(struct values *v, struct agg_run *r, const struct agg *a,
-                              const struct source_spec *s, struct errmsg *em)
-{
-    return values_bind(v, r, a, s, TAKES_ALL, SOURCE_NUMBER, em);
-}
-
-enum err weighted_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
-{
-    struct weighted *w = ARENA_NEW(r->arena, struct weighted);
-    if (w == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &w->c;
-    if (!a->weighted.has_value) {
-        return err_set(em, ERR_NULL_POINTER, "weighted_avg has no [value]");
-    }
-    if (!a->weighted.has_weight) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Could not find field name [weight] in multiValuesSource");
-    }
-    w->weight_of = ARENA_ARRAY(r->arena, double, BATCH);
-    w->twice = ARENA_ARRAY(r->arena, bool, BATCH);
-    enum err e = w->weight_of == NULL || w->twice == NULL ? err_no_memory(em)
-                                                          : collector_init(&w->c, &weighted_ops, r, a, em);
-    /* in the order of Elasticsearch's map */
-    e = e == ERR_OK ? weighted_part(&w->weight, r, a, &a->weighted.weight, em) : e;
-    return e == ERR_OK ? weighted_part(&w->value, r, a, &a->vs, em) : e;
 }

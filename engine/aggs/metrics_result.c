@@ -1,19 +1,9 @@
 /* Metrics of sums and extremes: bytes, merging, printing of their results, and their rows. */
-#include "engine/aggs/agg_row.h"
+#include "common/base/kahan.h"
+#include "engine/aggs/metrics.h"
+#include "engine/aggs/pipeline.h"
 
 #include <math.h>
-
-static void kahan_add(double *sum, double *error, double x)
-{
-    if (!isfinite(x)) {
-        *sum = x + *sum;
-        *error = 0;
-    } else if (isfinite(*sum)) {
-        double corrected = x - *error, updated = *sum + corrected;
-        *error = (updated - *sum) - corrected;
-        *sum = updated;
-    }
-}
 
 static enum err reduce_numbers(struct reduce *r, const struct agg *a, struct agg_result *const *in,
                                uint32_t n, struct agg_result *out)
@@ -26,7 +16,6 @@ static enum err reduce_numbers(struct reduce *r, const struct agg *a, struct agg
         out->count += in[i]->count;
         kahan_add(&out->sum, &out->sum_error, in[i]->sum);
         kahan_add(&out->squares, &out->squares_error, in[i]->squares);
-        kahan_add(&out->weights, &out->weights_error, in[i]->weights);
         out->min = fmin(out->min, in[i]->min);
         out->max = fmax(out->max, in[i]->max);
     }
@@ -43,7 +32,8 @@ bool stats_value(const struct agg_result *r, struct str name, double *out)
 {
     double n = (double)r->count;
     bool extended = r->agg->type == &agg_extended_stats || r->agg->type == &agg_extended_stats_bucket;
-    double sigma = r->agg->type == &agg_extended_stats ? r->agg->stats.sigma : r->agg->pipe.sigma;
+    double sigma =
+        r->agg->type == &agg_extended_stats ? stats_params(r->agg)->sigma : pipe_params(r->agg)->sigma;
     if (str_is(name, "count")) {
         *out = n;
     } else if (str_is(name, "min")) {
@@ -117,6 +107,7 @@ static const char *const extended_names[] = {"sum_of_squares",        "variance"
                                              "variance_population",   "variance_sampling",
                                              "std_deviation",         "std_deviation_population",
                                              "std_deviation_sampling"};
+
 static const char *const bound_names[][2] = {{"upper", "std_upper"},
                                              {"lower", "std_lower"},
                                              {"upper_population", "std_upper_population"},
@@ -197,19 +188,6 @@ static enum err numbers_get(const struct result_reading *d, struct agg_result *r
     return ERR_OK;
 }
 
-static void weighted_put(struct buf *b, const struct agg_result *r)
-{
-    put_f64(b, r->sum);
-    put_f64(b, r->weights);
-}
-
-static enum err weighted_get(const struct result_reading *d, struct agg_result *r)
-{
-    r->sum = get_f64(d->in);
-    r->weights = get_f64(d->in);
-    return ERR_OK;
-}
-
 static double avg_number(const struct agg_result *r)
 {
     return r->count > 0 ? r->sum / (double)r->count : NAN;
@@ -235,11 +213,6 @@ static double count_number(const struct agg_result *r)
     return (double)r->count;
 }
 
-static double weighted_number(const struct agg_result *r)
-{
-    return r->weights != 0 ? r->sum / r->weights : NAN;
-}
-
 static void avg_print(const struct agg_result *r, struct jsonw *w)
 {
     print_value(r, avg_number(r), r->count > 0, w);
@@ -255,11 +228,6 @@ static void count_print(const struct agg_result *r, struct jsonw *w)
     jw_ki64(w, "value", r->count);
 }
 
-static void weighted_print(const struct agg_result *r, struct jsonw *w)
-{
-    print_value(r, weighted_number(r), r->weights != 0, w);
-}
-
 static enum err stats_by_name(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
 {
     const char *java = r->agg->type == &agg_stats ? "InternalStats" : "InternalExtendedStats";
@@ -273,7 +241,7 @@ static enum err stats_by_name(const struct agg_result *r, struct str key, double
 const struct agg_type agg_avg = {
     .name = "avg",
     .class = CLASS_METRIC,
-    .parse = parse_metric,
+    .parse = agg_parse_source,
     .collector = metric_new,
     .builder = "metrics.AvgAggregationBuilder",
     .put = numbers_put,
@@ -286,7 +254,7 @@ const struct agg_type agg_avg = {
 const struct agg_type agg_sum = {
     .name = "sum",
     .class = CLASS_METRIC,
-    .parse = parse_metric,
+    .parse = agg_parse_source,
     .collector = metric_new,
     .builder = "metrics.SumAggregationBuilder",
     .put = numbers_put,
@@ -299,7 +267,7 @@ const struct agg_type agg_sum = {
 const struct agg_type agg_min = {
     .name = "min",
     .class = CLASS_METRIC,
-    .parse = parse_metric,
+    .parse = agg_parse_source,
     .collector = metric_new,
     .builder = "metrics.MinAggregationBuilder",
     .put = numbers_put,
@@ -312,7 +280,7 @@ const struct agg_type agg_min = {
 const struct agg_type agg_max = {
     .name = "max",
     .class = CLASS_METRIC,
-    .parse = parse_metric,
+    .parse = agg_parse_source,
     .collector = metric_new,
     .builder = "metrics.MaxAggregationBuilder",
     .put = numbers_put,
@@ -325,7 +293,7 @@ const struct agg_type agg_max = {
 const struct agg_type agg_value_count = {
     .name = "value_count",
     .class = CLASS_METRIC,
-    .parse = parse_metric,
+    .parse = agg_parse_source,
     .collector = metric_new,
     .builder = "metrics.ValueCountAggregationBuilder",
     .put = numbers_put,
@@ -335,36 +303,30 @@ const struct agg_type agg_value_count = {
     .number = count_number,
 };
 
-const struct agg_type agg_weighted_avg = {
-    .name = "weighted_avg",
-    .class = CLASS_METRIC,
-    .parse = parse_weighted,
-    .collector = weighted_new,
-    .builder = "metrics.WeightedAvgAggregationBuilder",
-    .put = weighted_put,
-    .get = weighted_get,
-    .reduce = reduce_numbers,
-    .print = weighted_print,
-    .number = weighted_number,
-};
+static bool stats_have(const struct agg *a, struct str key)
+{
+    double v;
+    return stats_value(&(struct agg_result){.agg = a}, key, &v);
+}
 
 const struct agg_type agg_stats = {
     .name = "stats",
     .class = CLASS_METRIC,
-    .parse = parse_metric,
+    .parse = agg_parse_source,
     .collector = metric_new,
     .builder = "metrics.StatsAggregationBuilder",
     .put = numbers_put,
     .get = numbers_get,
     .reduce = reduce_numbers,
     .print = print_stats,
-    .names = NAMES_TEXTS,
+    .has_value = stats_have,
     .value = stats_by_name,
 };
 
 const struct agg_type agg_extended_stats = {
     .name = "extended_stats",
     .class = CLASS_METRIC,
+    .params_size = sizeof(struct stats_params),
     .parse = parse_stats,
     .collector = metric_new,
     .builder = "metrics.ExtendedStatsAggregationBuilder",
@@ -372,6 +334,6 @@ const struct agg_type agg_extended_stats = {
     .get = numbers_get,
     .reduce = reduce_numbers,
     .print = print_extended,
-    .names = NAMES_TEXTS,
+    .has_value = stats_have,
     .value = stats_by_name,
 };

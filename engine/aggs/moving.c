@@ -3,8 +3,6 @@
 
 #include "common/base/stop.h"
 
-#include "engine/aggs/auto_date.h"
-
 #include <math.h>
 
 struct series { /* the last values, oldest first */
@@ -108,24 +106,11 @@ static bool enough(const struct pipe_params *p, uint32_t n)
     return p->model == MODEL_HOLT_WINTERS ? n >= 2 * (uint32_t)p->period : n > 0;
 }
 
-static struct agg_key next_key(const struct agg *a, struct agg_key k)
-{
-    if (k.kind == KEY_F64) {
-        k.d += a->histogram.interval;
-        return k;
-    }
-    struct rounding to = rounding_calendar(UNIT_DAY, NULL, 0);
-    if (a->type == &agg_date_histogram && date_rounding(&to, &a->date, a->vs.zone, NULL) == ERR_OK) {
-        k.i = rounding_next(&to, k.i);
-    }
-    return k;
-}
-
 /* Predictions go into the buckets behind the last value, new ones if need be. */
 static enum err predict(struct reduce *r, const struct agg *p, struct agg_result *of, const struct series *s,
                         uint32_t last)
 {
-    uint32_t n = (uint32_t)p->pipe.predict;
+    uint32_t n = (uint32_t)pipe_params(p)->predict;
     enum err e = reduce_count(r, n);
     struct agg_bucket *v = e == ERR_OK ? ARENA_ARRAY(r->arena, struct agg_bucket, (size_t)of->n + n) : NULL;
     if (v == NULL) {
@@ -135,18 +120,18 @@ static enum err predict(struct reduce *r, const struct agg *p, struct agg_result
     of->buckets = v;
     struct agg_key key = v[last].key;
     for (uint32_t i = 0; e == ERR_OK && i < n && !stop_now(); i++) {
-        key = next_key(of->agg, key);
+        key = of->agg->type->next_key(of->agg, key);
         if (last + i + 1 >= of->n) {
             v[of->n++] = (struct agg_bucket){.key = key};
         }
-        e = pipe_add(r, of->agg, &v[last + i + 1], p, forecast(r, &p->pipe, s, i + 1));
+        e = pipe_add(r, of->agg, &v[last + i + 1], p, forecast(r, pipe_params(p), s, i + 1));
     }
     return e;
 }
 
 enum err pipe_moving(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
-    uint32_t window = (uint32_t)p->pipe.window, last = UINT32_MAX, n = 0;
+    uint32_t window = (uint32_t)pipe_params(p)->window, last = UINT32_MAX, n = 0;
     double *all = ARENA_ARRAY(r->arena, double, of->n);
     struct series s = {0};
     if (all == NULL) {
@@ -154,10 +139,11 @@ enum err pipe_moving(struct reduce *r, const struct agg *p, struct agg_result *o
     }
     for (uint32_t i = 0; i < of->n && !stop_now(); i++) {
         struct bucket_value x;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &p->pipe.v[0].path, 0, p->pipe.gap, &x);
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &pipe_params(p)->v[0].path, 0,
+                                       pipe_params(p)->gap, &x);
         if (e == ERR_OK && x.found && !isnan(x.v)) {
-            if (enough(&p->pipe, s.n)) {
-                e = pipe_add(r, of->agg, &of->buckets[i], p, forecast(r, &p->pipe, &s, 1));
+            if (enough(pipe_params(p), s.n)) {
+                e = pipe_add(r, of->agg, &of->buckets[i], p, forecast(r, pipe_params(p), &s, 1));
             }
             last = i;
             all[n++] = x.v;
@@ -168,6 +154,6 @@ enum err pipe_moving(struct reduce *r, const struct agg *p, struct agg_result *o
             return e;
         }
     }
-    bool more = p->pipe.predict > 0 && last != UINT32_MAX && enough(&p->pipe, s.n);
+    bool more = pipe_params(p)->predict > 0 && last != UINT32_MAX && enough(pipe_params(p), s.n);
     return more ? predict(r, p, of, &s, last) : ERR_OK;
 }

@@ -1,9 +1,34 @@
 /* nested and reverse_nested: from documents to those nested in them, and back. Nested documents stand before
  * their root. */
 #include "engine/aggs/agg_row.h"
-#include "engine/aggs/collect.h"
 
 #include "common/base/bits.h"
+#include "common/base/jsonr.h"
+
+struct nested_params {
+    struct str path;
+};
+AGG_PARAMS(nested_params)
+
+static enum err parse_nested(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct json_member *m = &body->members[i];
+        if (m->value.type != JSON_STRING) {
+            return jr_fail(p->text, m->value.off, p->em, "Unexpected token %s in [%.*s].",
+                           json_token_name(&m->value), STR_ARG(a->name));
+        }
+        if (!str_is(m->key, "path")) {
+            return agg_unknown_key(p, a, m);
+        }
+        nested_params(a)->path = m->value.s;
+    }
+    if (nested_params(a)->path.p == NULL && a->type == &agg_nested) {
+        return jr_fail(p->text, body->end - 1, p->em, "Missing [path] field for nested aggregation [%.*s]",
+                       STR_ARG(a->name));
+    }
+    return ERR_OK;
+}
 
 struct nested {
     struct collector c;
@@ -148,10 +173,10 @@ static struct str scope_of(const struct agg *a)
 {
     for (; a != NULL; a = a->parent) {
         if (a->type == &agg_nested) {
-            return a->nested.path;
+            return nested_params(a)->path;
         }
         if (a->type == &agg_reverse_nested) {
-            return a->nested.path.p != NULL ? a->nested.path : STR("");
+            return nested_params(a)->path.p != NULL ? nested_params(a)->path : STR("");
         }
     }
     return STR("");
@@ -169,18 +194,18 @@ static bool inside_nested(const struct agg *a)
 
 static enum err check_path(struct nested *s, const struct agg *a, struct errmsg *em)
 {
-    const struct field *f = mapping_field(s->c.run->cx->query.mapping, a->nested.path);
+    const struct field *f = mapping_field(s->c.run->cx->query.mapping, nested_params(a)->path);
     const char *kind = s->reverse ? "reverse_nested" : "nested";
     bool object = f != NULL && (f->type == FT_NESTED || f->type == FT_OBJECT);
     s->unmapped = !object;
     if (object && f->type != FT_NESTED) {
         return err_set(em, ERR_AGG_EXECUTION, "[%s] nested path [%.*s] is not nested", kind,
-                       STR_ARG(a->nested.path));
+                       STR_ARG(nested_params(a)->path));
     }
     return ERR_OK;
 }
 
-enum err nested_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+static enum err nested_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     struct nested *s = ARENA_NEW(r->arena, struct nested);
     if (s == NULL) {
@@ -194,17 +219,20 @@ enum err nested_new(struct collector **out, struct agg_run *r, const struct agg 
                        "Reverse nested aggregation [%.*s] can only be used inside a [nested] aggregation",
                        STR_ARG(a->name));
     }
-    if (e == ERR_OK && a->nested.path.p != NULL) {
+    if (e == ERR_OK && nested_params(a)->path.p != NULL) {
         e = check_path(s, a, em);
     }
-    s->child_path = s->reverse ? STR("") : a->nested.path;
-    s->parent_path = !s->reverse ? scope_of(a->parent) : a->nested.path.p != NULL ? a->nested.path : STR("");
+    s->child_path = s->reverse ? STR("") : nested_params(a)->path;
+    s->parent_path = !s->reverse                        ? scope_of(a->parent)
+                     : nested_params(a)->path.p != NULL ? nested_params(a)->path
+                                                        : STR("");
     return e;
 }
 
 const struct agg_type agg_nested = {
     .name = "nested",
     .class = CLASS_SINGLE,
+    .params_size = sizeof(struct nested_params),
     .parse = parse_nested,
     .collector = nested_new,
     .builder = "bucket.nested.NestedAggregationBuilder",
@@ -216,6 +244,7 @@ const struct agg_type agg_nested = {
 const struct agg_type agg_reverse_nested = {
     .name = "reverse_nested",
     .class = CLASS_SINGLE,
+    .params_size = sizeof(struct nested_params),
     .parse = parse_nested,
     .collector = nested_new,
     .builder = "bucket.nested.ReverseNestedAggregationBuilder",

@@ -1,5 +1,4 @@
-/* What the parsers of single aggregations share: parameters by table, sources of values, orders, paths,
- * intervals. */
+/* What the parsers of single aggregations share: parameters by table, sources of values, orders, paths. */
 #include "engine/aggs/agg_int.h"
 
 #include "common/base/jsonr.h"
@@ -135,7 +134,13 @@ enum err agg_query(struct agg_parse *p, struct json_pull *c, const struct json *
     return e;
 }
 
-/* ---- sources ------------------------------------------------------------------------------------------- */
+enum err agg_unknown_key(struct agg_parse *p, const struct agg *a, const struct json_member *m)
+{
+    return jr_fail(p->text, m->value.off, p->em, "Unknown key for a %s in [%.*s]: [%.*s].",
+                   json_token_name(&m->value), STR_ARG(a->name), STR_ARG(m->key));
+}
+
+/* ---- sources --------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -224,9 +229,12 @@ enum err agg_set_zone(struct agg_parse *p, struct agg *a, const struct json *v)
     {                                                                                    \
         "format", TK_STRING, agg_set_format                                              \
     }
+
 const struct agg_param agg_field_params[] = {FIELD_PARAMS, {NULL, 0, NULL}};
+
 const struct agg_param agg_source_params[] = {
     FIELD_PARAMS, {"script", TK_SCRIPT, agg_set_script}, {NULL, 0, NULL}};
+
 const struct agg_param agg_source_params_zone[] = {FIELD_PARAMS,
                                                    {"script", TK_SCRIPT, agg_set_script},
                                                    {"time_zone", TK_INT, agg_set_zone},
@@ -248,7 +256,14 @@ enum err agg_need_field(struct agg_parse *p, const struct source_spec *s)
                                         "Required one of fields [field], but none were specified. ");
 }
 
-/* ---- paths and orders ---------------------------------------------------------------------------------- */
+enum err agg_parse_source(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    static const struct agg_param none[] = {{NULL, 0, NULL}};
+    enum err e = agg_params(p, a, body, a->type->name, none, agg_source_params);
+    return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
+}
+
+/* ---- paths and orders ------------------------------------------------------------------------------------ */
 
 /* The last step may name a value: "st.max", "p[95]". */
 static bool split_key(struct agg_step *s, bool last)
@@ -379,96 +394,4 @@ enum err agg_orders_parse(struct agg_parse *p, const struct json *v, struct agg_
         }
     }
     return agg_orders_make(p, list, n, out);
-}
-
-/* ---- dates --------------------------------------------------------------------------------------------- */
-
-enum err agg_offset_parse(const struct json *v, int64_t *out, struct errmsg *em)
-{
-    if (v->type == JSON_NUMBER) {
-        return jr_long(v, out, em);
-    }
-    struct str s = json_text(v);
-    bool minus = s.n > 0 && s.p[0] == '-';
-    if (s.n > 0 && (s.p[0] == '-' || s.p[0] == '+')) {
-        s = str_slice(s, 1, s.n);
-    }
-    enum err e = fixed_interval_parse(s, "DateHistogramAggregationBuilder.parseOffset", out, em);
-    *out = minus ? -*out : *out;
-    return e;
-}
-
-static enum err interval_empty(struct agg_parse *p, const char *what)
-{
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[%s] must not be null: [date_histogram]", what);
-}
-
-static enum err interval_twice(struct agg_parse *p, const char *now, const struct date_histogram_params *d)
-{
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Cannot use [%s] with [%s] configuration option.", now,
-                   d->calendar ? "calendar_interval" : "fixed_interval");
-}
-
-enum err agg_calendar_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v)
-{
-    struct str s = json_text(v);
-    if (s.n == 0) {
-        return interval_empty(p, "interval");
-    }
-    if (!date_unit_of(s, &d->unit)) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                       "The supplied interval [%.*s] could not be parsed as a calendar interval.",
-                       STR_ARG(s));
-    }
-    if (d->has_interval) {
-        return interval_twice(p, "calendar_interval", d);
-    }
-    d->has_interval = d->calendar = true;
-    return ERR_OK;
-}
-
-enum err agg_fixed_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v)
-{
-    int64_t ms;
-    if (json_text(v).n == 0) {
-        return interval_empty(p, "interval");
-    }
-    enum err e = fixed_interval_parse(json_text(v), "date_histogram.fixedInterval", &ms, p->em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (d->has_interval) {
-        return interval_twice(p, "fixed_interval", d);
-    }
-    d->has_interval = true;
-    d->fixed_ms = ms;
-    return ERR_OK;
-}
-
-/* `interval` of before 7.2: a calendar unit, else a fixed length. */
-enum err agg_old_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v)
-{
-    if (d->has_interval) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                       "Cannot use [interval] with [fixed_interval] or [calendar_interval] configuration "
-                       "options.");
-    }
-    d->has_interval = true;
-    if (v->type == JSON_NUMBER) {
-        enum err e = jr_long(v, &d->fixed_ms, p->em);
-        return e != ERR_OK || d->fixed_ms >= 1
-                   ? e
-                   : err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                             "[interval] must be 1 or greater for aggregation [date_histogram]");
-    }
-    if (json_text(v).n == 0) {
-        return interval_empty(p, "dateHistogramInterval");
-    }
-    d->calendar = date_unit_of(json_text(v), &d->unit);
-    /* a text that is neither is refused by the shards */
-    d->bad_interval =
-        !d->calendar && fixed_interval_parse(json_text(v), "interval", &d->fixed_ms, NULL) != ERR_OK
-            ? json_text(v)
-            : STR_NULL;
-    return ERR_OK;
 }

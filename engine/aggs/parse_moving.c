@@ -1,5 +1,5 @@
 /* The model of moving_avg and its settings. */
-#include "engine/aggs/agg_int.h"
+#include "engine/aggs/pipeline.h"
 
 #include "common/base/jsonr.h"
 #include "common/base/num.h"
@@ -41,20 +41,20 @@ static enum err season(struct agg_parse *p, struct agg *a, const struct json_mem
     }
     if (str_is(m->key, "period")) {
         return v->type == JSON_NUMBER
-                   ? jr_int(v, &a->pipe.period, p->em)
+                   ? jr_int(v, &pipe_params(a)->period, p->em)
                    : err_set(p->em, ERR_QUERY_SYNTAX,
                              "Parameter [period] must be an integer, type `%s` provided instead",
                              java_class_name(v));
     }
     if (str_is(m->key, "pad")) {
-        a->pipe.pad = v->type == JSON_BOOL && v->b;
+        pipe_params(a)->pad = v->type == JSON_BOOL && v->b;
         return v->type == JSON_BOOL ? ERR_OK
                                     : err_set(p->em, ERR_QUERY_SYNTAX,
                                               "Parameter [pad] must be a boolean, type `%s` provided instead",
                                               java_class_name(v));
     }
-    a->pipe.multiplicative = str_is(json_text(v), "mult");
-    return v->type == JSON_STRING && (a->pipe.multiplicative || str_is(v->s, "add"))
+    pipe_params(a)->multiplicative = str_is(json_text(v), "mult");
+    return v->type == JSON_STRING && (pipe_params(a)->multiplicative || str_is(v->s, "add"))
                ? ERR_OK
                : err_set(p->em, ERR_PARSE,
                          "failed to parse seasonality type [%.*s]. accepted values are [[add, mult]]",
@@ -63,7 +63,7 @@ static enum err season(struct agg_parse *p, struct agg *a, const struct json_mem
 
 static enum err setting(struct agg_parse *p, struct agg *a, const struct json_member *m, bool *known)
 {
-    const char *const *names = models[a->pipe.model].settings;
+    const char *const *names = models[pipe_params(a)->model].settings;
     *known = false;
     for (size_t i = 0; i < ARRAY_LEN(models[0].settings) && names[i] != NULL; i++) {
         *known = *known || str_is(m->key, names[i]);
@@ -71,9 +71,9 @@ static enum err setting(struct agg_parse *p, struct agg *a, const struct json_me
     if (!*known) {
         return ERR_OK;
     }
-    double *to = str_is(m->key, "alpha")   ? &a->pipe.alpha
-                 : str_is(m->key, "beta")  ? &a->pipe.beta
-                 : str_is(m->key, "gamma") ? &a->pipe.gamma
+    double *to = str_is(m->key, "alpha")   ? &pipe_params(a)->alpha
+                 : str_is(m->key, "beta")  ? &pipe_params(a)->beta
+                 : str_is(m->key, "gamma") ? &pipe_params(a)->gamma
                                            : NULL;
     return to != NULL ? fraction(p, m, to) : season(p, a, m);
 }
@@ -82,8 +82,8 @@ static enum err settings(struct agg_parse *p, struct agg *a)
 {
     struct str unknown = STR("");
     uint32_t n = 0;
-    for (uint32_t i = 0; i < a->pipe.settings->n; i++) {
-        const struct json_member *m = &a->pipe.settings->members[i];
+    for (uint32_t i = 0; i < pipe_params(a)->settings->n; i++) {
+        const struct json_member *m = &pipe_params(a)->settings->members[i];
         bool known;
         enum err e = setting(p, a, m, &known);
         if (e != ERR_OK) {
@@ -104,7 +104,7 @@ static enum err settings(struct agg_parse *p, struct agg *a)
 enum err moving_model_parse(struct agg_parse *p, struct agg *a, const struct json *body)
 {
     uint32_t line, col;
-    struct str name = a->pipe.model_name;
+    struct str name = pipe_params(a)->model_name;
     if (name.p == NULL) { /* settings are for a model that is named */
         return ERR_OK;
     }
@@ -116,8 +116,8 @@ enum err moving_model_parse(struct agg_parse *p, struct agg *a, const struct jso
         return jr_fail(p->text, body->end - 1, p->em, "no [moving_avg_model] registered for [%.*s]",
                        STR_ARG(name));
     }
-    a->pipe.model = (unsigned)i;
-    enum err e = a->pipe.settings != NULL ? settings(p, a) : ERR_OK;
+    pipe_params(a)->model = (unsigned)i;
+    enum err e = pipe_params(a)->settings != NULL ? settings(p, a) : ERR_OK;
     if (e != ERR_QUERY_SYNTAX) {
         return e;
     }

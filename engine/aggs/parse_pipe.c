@@ -19,7 +19,7 @@ static bool declared(const struct agg_type *k)
 static enum err check_paths(struct agg_parse *p, const struct agg *a)
 {
     bool one = a->type == &agg_cumulative_sum;
-    if (a->pipe.n == 1 || (a->pipe.n > 1 && !one)) {
+    if (pipe_params(a)->n == 1 || (pipe_params(a)->n > 1 && !one)) {
         return ERR_OK;
     }
     if (a->type->validate != check_sequential && a->type->class == CLASS_PARENT) {
@@ -59,8 +59,8 @@ static enum err set_paths(struct agg_parse *p, struct agg *a, const struct json 
             return err_no_memory(p->em);
         }
     }
-    a->pipe.v = list;
-    a->pipe.n = n;
+    pipe_params(a)->v = list;
+    pipe_params(a)->n = n;
     return ERR_OK;
 }
 
@@ -68,11 +68,11 @@ static enum err set_gap(struct agg_parse *p, struct agg *a, const struct json *v
 {
     struct str s = json_text(v);
     if (str_eq_nocase(s, STR("skip"))) {
-        a->pipe.gap = GAP_SKIP;
+        pipe_params(a)->gap = GAP_SKIP;
         return ERR_OK;
     }
     if (str_eq_nocase(s, STR("insert_zeros"))) {
-        a->pipe.gap = GAP_ZEROS;
+        pipe_params(a)->gap = GAP_ZEROS;
         return ERR_OK;
     }
     return jr_fail(p->text, v->off, p->em,
@@ -82,52 +82,54 @@ static enum err set_gap(struct agg_parse *p, struct agg *a, const struct json *v
 static enum err set_format(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     (void)p;
-    a->pipe.format = json_text(v);
+    pipe_params(a)->format = json_text(v);
     return ERR_OK;
 }
 
 static enum err set_script(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return agg_script(p, v, &a->pipe.script);
+    return agg_script(p, v, &pipe_params(a)->script);
 }
 
 static enum err set_unit(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     (void)p;
-    a->pipe.unit = json_text(v); /* read when it is used: that is where Elasticsearch refuses it */
+    pipe_params(a)->unit = json_text(v); /* read when it is used: that is where Elasticsearch refuses it */
     return ERR_OK;
 }
 
 static enum err set_window(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return jr_int(v, &a->pipe.window, p->em);
+    return jr_int(v, &pipe_params(a)->window, p->em);
 }
 
 static enum err set_shift(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return jr_int(v, &a->pipe.shift, p->em);
+    return jr_int(v, &pipe_params(a)->shift, p->em);
 }
 
 static enum err set_sort_from(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     int32_t n = 0;
     enum err e = jr_int(v, &n, p->em);
-    a->pipe.from = n;
-    a->pipe.refused = e == ERR_OK && n < 0;
-    return a->pipe.refused ? err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                                     "[from] must be a non-negative integer: [%lld]", (long long)a->pipe.from)
-                           : e;
+    pipe_params(a)->from = n;
+    pipe_params(a)->refused = e == ERR_OK && n < 0;
+    return pipe_params(a)->refused
+               ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[from] must be a non-negative integer: [%lld]",
+                         (long long)pipe_params(a)->from)
+               : e;
 }
 
 static enum err set_sort_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     int32_t n = 1;
     enum err e = jr_int(v, &n, p->em);
-    a->pipe.size = n;
-    a->pipe.refused = e == ERR_OK && n <= 0;
-    return a->pipe.refused ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[size] must be a positive integer: [%lld]",
-                                     (long long)a->pipe.size)
-                           : e;
+    pipe_params(a)->size = n;
+    pipe_params(a)->refused = e == ERR_OK && n <= 0;
+    return pipe_params(a)->refused
+               ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[size] must be a positive integer: [%lld]",
+                         (long long)pipe_params(a)->size)
+               : e;
 }
 
 /* Keys as in a search's sort: "_key", {"t":"desc"}, {"t":{"order":"desc"}}. */
@@ -143,45 +145,44 @@ static enum err set_sort(struct agg_parse *p, struct agg *a, const struct json *
     if (e != ERR_OK) {
         return e;
     }
-    a->pipe.sort = ARENA_ARRAY(p->arena, struct pipe_sort, n);
-    a->pipe.n_sort = n;
-    if (a->pipe.sort == NULL) {
+    pipe_params(a)->sort = ARENA_ARRAY(p->arena, struct pipe_sort, n);
+    pipe_params(a)->n_sort = n;
+    if (pipe_params(a)->sort == NULL) {
         return err_no_memory(p->em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        a->pipe.sort[i].asc = !specs[i].descending;
-        a->pipe.sort[i].path.text = specs[i].field.p != NULL ? specs[i].field : STR("_score");
+        pipe_params(a)->sort[i].asc = !specs[i].descending;
+        pipe_params(a)->sort[i].path.text = specs[i].field.p != NULL ? specs[i].field : STR("_score");
     }
     return ERR_OK;
 }
 
-static const struct agg_param cumulative_params[] = {
+static const struct agg_param cumulative_table[] = {
     {"buckets_path", TK_STRING | TK_ARRAY, set_paths}, {"format", TK_STRING, set_format}, {NULL, 0, NULL}};
-static const struct agg_param moving_fn_params[] = {{"buckets_path", TK_STRING, set_paths},
-                                                    {"format", TK_STRING, set_format},
-                                                    {"gap_policy", TK_STRING, set_gap},
-                                                    {"window", TK_INT, set_window},
-                                                    {"shift", TK_INT, set_shift},
-                                                    {"script", TK_SCRIPT, set_script},
-                                                    {NULL, 0, NULL}};
-static const struct agg_param script_params[] = {
-    {"buckets_path", TK_OBJECT | TK_STRING | TK_ARRAY, set_paths},
-    {"format", TK_STRING, set_format},
-    {"gap_policy", TK_STRING, set_gap},
-    {"script", TK_SCRIPT, set_script},
-    {NULL, 0, NULL}};
-static const struct agg_param sort_params[] = {{"sort", TK_OBJECT | TK_ARRAY, set_sort},
-                                               {"from", TK_INT, set_sort_from},
-                                               {"size", TK_INT, set_sort_size},
-                                               {"gap_policy", TK_STRING, set_gap},
-                                               {NULL, 0, NULL}};
+static const struct agg_param moving_fn_table[] = {{"buckets_path", TK_STRING, set_paths},
+                                                   {"format", TK_STRING, set_format},
+                                                   {"gap_policy", TK_STRING, set_gap},
+                                                   {"window", TK_INT, set_window},
+                                                   {"shift", TK_INT, set_shift},
+                                                   {"script", TK_SCRIPT, set_script},
+                                                   {NULL, 0, NULL}};
+static const struct agg_param script_table[] = {{"buckets_path", TK_OBJECT | TK_STRING | TK_ARRAY, set_paths},
+                                                {"format", TK_STRING, set_format},
+                                                {"gap_policy", TK_STRING, set_gap},
+                                                {"script", TK_SCRIPT, set_script},
+                                                {NULL, 0, NULL}};
+static const struct agg_param sort_table[] = {{"sort", TK_OBJECT | TK_ARRAY, set_sort},
+                                              {"from", TK_INT, set_sort_from},
+                                              {"size", TK_INT, set_sort_size},
+                                              {"gap_policy", TK_STRING, set_gap},
+                                              {NULL, 0, NULL}};
 
 /* What a declared parser must have been given. */
 static enum err all_given(struct agg_parse *p, const struct agg *a)
 {
-    bool script = a->type != &agg_cumulative_sum && a->pipe.script == NULL;
-    bool window = a->type == &agg_moving_fn && a->pipe.window == INT32_MIN;
-    const char *const names[] = {a->pipe.v == NULL ? "buckets_path" : NULL, script ? "script" : NULL,
+    bool script = a->type != &agg_cumulative_sum && pipe_params(a)->script == NULL;
+    bool window = a->type == &agg_moving_fn && pipe_params(a)->window == INT32_MIN;
+    const char *const names[] = {pipe_params(a)->v == NULL ? "buckets_path" : NULL, script ? "script" : NULL,
                                  window ? "window" : NULL};
     struct str list = STR("");
     for (size_t i = 0; i < ARRAY_LEN(names) && list.p != NULL; i++) {
@@ -213,13 +214,13 @@ static enum err moving_window(struct agg_parse *p, const struct json *body)
 static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct json *body)
 {
     const struct agg_type *k = a->type;
-    const struct agg_param *table = k == &agg_cumulative_sum  ? cumulative_params
-                                    : k == &agg_moving_fn     ? moving_fn_params
-                                    : k == &agg_bucket_script ? script_params
-                                                              : sort_params;
-    a->pipe.window = INT32_MIN;
+    const struct agg_param *table = k == &agg_cumulative_sum  ? cumulative_table
+                                    : k == &agg_moving_fn     ? moving_fn_table
+                                    : k == &agg_bucket_script ? script_table
+                                                              : sort_table;
+    pipe_params(a)->window = INT32_MIN;
     enum err e = agg_params(p, a, body, a->type->name, table, NULL);
-    if (a->pipe.refused) {
+    if (pipe_params(a)->refused) {
         return err_wrap(p->em, ERR_X_CONTENT,
                         "failed to build [bucket_sort] after last required field arrived");
     }
@@ -230,7 +231,7 @@ static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct 
     if (e != ERR_OK) {
         return e;
     }
-    if (k == &agg_moving_fn && a->pipe.window <= 0) {
+    if (k == &agg_moving_fn && pipe_params(a)->window <= 0) {
         return moving_window(p, body);
     }
     return check_paths(p, a);
@@ -278,8 +279,8 @@ static enum err bucket_percents(struct agg_parse *p, struct agg *a, const struct
             return e;
         }
     }
-    a->pipe.percents = list;
-    a->pipe.n_percents = v->n;
+    pipe_params(a)->percents = list;
+    pipe_params(a)->n_percents = v->n;
     return ERR_OK;
 }
 
@@ -303,20 +304,20 @@ static enum err older_window(struct agg_parse *p, const struct agg *a, const str
 static enum err moving_member(struct agg_parse *p, struct agg *a, const struct json_member *m)
 {
     if (str_is(m->key, "window") && m->value.type == JSON_NUMBER) {
-        return older_window(p, a, m, &a->pipe.window);
+        return older_window(p, a, m, &pipe_params(a)->window);
     }
     if (str_is(m->key, "predict") && m->value.type == JSON_NUMBER) {
-        return older_window(p, a, m, &a->pipe.predict);
+        return older_window(p, a, m, &pipe_params(a)->predict);
     }
     if (str_is(m->key, "settings") && m->value.type == JSON_OBJECT) {
-        a->pipe.settings = &m->value; /* read with the model */
+        pipe_params(a)->settings = &m->value; /* read with the model */
         return ERR_OK;
     }
     if (str_is(m->key, "minimize") && m->value.type == JSON_BOOL) {
         return ERR_OK; /* parameters are taken as they are given */
     }
     if (str_is(m->key, "model") && m->value.type == JSON_STRING) {
-        a->pipe.model_name = m->value.s;
+        pipe_params(a)->model_name = m->value.s;
         return ERR_OK;
     }
     return unexpected(p, a, m);
@@ -330,23 +331,23 @@ static enum err special_member(struct agg_parse *p, struct agg *a, const struct 
         return bucket_percents(p, a, v);
     }
     if (k == &agg_percentiles_bucket && str_is(m->key, "keyed") && v->type == JSON_BOOL) {
-        a->pipe.keyed = v->b;
+        pipe_params(a)->keyed = v->b;
         return ERR_OK;
     }
     if (k == &agg_extended_stats_bucket && str_is(m->key, "sigma") && v->type == JSON_NUMBER) {
-        a->pipe.sigma = json_double(v);
-        return a->pipe.sigma >= 0
+        pipe_params(a)->sigma = json_double(v);
+        return pipe_params(a)->sigma >= 0
                    ? ERR_OK
                    : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "sigma must be a non-negative double");
     }
     if (k == &agg_serial_diff && str_is(m->key, "lag") && v->type == JSON_NUMBER) {
-        enum err e = jr_int(v, &a->pipe.lag, p->em);
-        return e != ERR_OK || a->pipe.lag > 0
+        enum err e = jr_int(v, &pipe_params(a)->lag, p->em);
+        return e != ERR_OK || pipe_params(a)->lag > 0
                    ? e
                    : jr_fail(
                        p->text, v->off, p->em,
                        "Lag must be a positive, non-zero integer.  Value supplied was%d in [%.*s]: [lag].",
-                       a->pipe.lag, STR_ARG(a->name));
+                       pipe_params(a)->lag, STR_ARG(a->name));
     }
     if (k == &agg_bucket_selector && str_is(m->key, "script")
         && (v->type == JSON_STRING || v->type == JSON_OBJECT)) {
@@ -395,10 +396,10 @@ static enum err parse_older(struct agg_parse *p, struct agg *a, const struct jso
             return e;
         }
     }
-    if (a->pipe.v == NULL) {
+    if (pipe_params(a)->v == NULL) {
         return path_missing(p, a, body);
     }
-    if (a->type == &agg_bucket_selector && a->pipe.script == NULL) {
+    if (a->type == &agg_bucket_selector && pipe_params(a)->script == NULL) {
         return jr_fail(p->text, body->end - 1, p->em,
                        "Missing required field [script] for bucket_selector aggregation [%.*s]",
                        STR_ARG(a->name));
@@ -410,16 +411,16 @@ static enum err parse_older(struct agg_parse *p, struct agg *a, const struct jso
 enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body)
 {
     static const double defaults[] = {1, 5, 25, 50, 75, 95, 99};
-    a->pipe = (struct pipe_params){.keyed = true,
-                                   .percents = defaults,
-                                   .n_percents = ARRAY_LEN(defaults),
-                                   .sigma = 2,
-                                   .lag = 1,
-                                   .size = -1,
-                                   .window = 5,
-                                   .alpha = 0.3,
-                                   .beta = 0.1,
-                                   .gamma = 0.3,
-                                   .period = 1};
+    *pipe_params(a) = (struct pipe_params){.keyed = true,
+                                           .percents = defaults,
+                                           .n_percents = ARRAY_LEN(defaults),
+                                           .sigma = 2,
+                                           .lag = 1,
+                                           .size = -1,
+                                           .window = 5,
+                                           .alpha = 0.3,
+                                           .beta = 0.1,
+                                           .gamma = 0.3,
+                                           .period = 1};
     return declared(a->type) ? parse_declared(p, a, body) : parse_older(p, a, body);
 }

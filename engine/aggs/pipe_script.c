@@ -14,7 +14,7 @@ struct bound_script {
 static enum err bind(struct reduce *r, const struct agg *p, enum script_context context,
                      struct bound_script *out)
 {
-    const struct json *form = p->pipe.script;
+    const struct json *form = pipe_params(p)->script;
     const struct json *source = form->type == JSON_OBJECT ? json_get(form, "source") : form;
     source = source != NULL ? source : json_get(form, "inline");
     const struct json *lang = json_get(form, "lang");
@@ -41,14 +41,15 @@ static enum err load_vars(struct reduce *r, const struct agg *p, const struct ag
                           struct script_var *vars, bool *skip)
 {
     *skip = false;
-    for (uint32_t k = 0; k < p->pipe.n; k++) {
+    for (uint32_t k = 0; k < pipe_params(p)->n; k++) {
         struct bucket_value x;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &p->pipe.v[k].path, 0, p->pipe.gap, &x);
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &pipe_params(p)->v[k].path, 0,
+                                       pipe_params(p)->gap, &x);
         if (e != ERR_OK) {
             return e;
         }
-        *skip |= p->pipe.gap == GAP_SKIP && (!x.found || isnan(x.v));
-        vars[k] = (struct script_var){p->pipe.v[k].var, x.v, !x.found};
+        *skip |= pipe_params(p)->gap == GAP_SKIP && (!x.found || isnan(x.v));
+        vars[k] = (struct script_var){pipe_params(p)->v[k].var, x.v, !x.found};
     }
     return ERR_OK;
 }
@@ -64,7 +65,7 @@ static enum err run_buckets(struct reduce *r, const struct agg *p, struct agg_re
         if (e != ERR_OK) {
             return e;
         }
-        script_run_vars(s->run, vars, p->pipe.n);
+        script_run_vars(s->run, vars, pipe_params(p)->n);
         if (selects) {
             bool keep = false;
             e = script_bool(s->run, &env, &keep, r->em);
@@ -100,7 +101,8 @@ static enum err run_moving(struct reduce *r, const struct agg *p, struct agg_res
     }
     for (uint32_t i = 0; i < of->n; i++) {
         struct bucket_value x;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &p->pipe.v[0].path, 0, p->pipe.gap, &x);
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &pipe_params(p)->v[0].path, 0,
+                                       pipe_params(p)->gap, &x);
         if (e != ERR_OK) {
             return e;
         }
@@ -110,8 +112,8 @@ static enum err run_moving(struct reduce *r, const struct agg *p, struct agg_res
         }
     }
     for (uint32_t k = 0; k < n && !stop_now(); k++) {
-        int64_t at = (int64_t)k + p->pipe.shift;
-        uint32_t lo = clamp(at - p->pipe.window, n), hi = clamp(at, n);
+        int64_t at = (int64_t)k + pipe_params(p)->shift;
+        uint32_t lo = clamp(at - pipe_params(p)->window, n), hi = clamp(at, n);
         struct script_env env = {.values = values + lo, .values_n = hi > lo ? hi - lo : 0};
         double v = 0;
         enum err e = script_number(s->run, &env, &v, NULL, r->em);
@@ -127,7 +129,7 @@ enum err pipe_script(struct reduce *r, const struct agg *p, struct agg_result *o
 {
     const struct agg_type *k = p->type;
     struct bound_script s;
-    struct script_var *vars = ARENA_ARRAY(r->arena, struct script_var, p->pipe.n);
+    struct script_var *vars = ARENA_ARRAY(r->arena, struct script_var, pipe_params(p)->n);
     if (vars == NULL) {
         return err_no_memory(r->em);
     }

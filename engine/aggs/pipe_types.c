@@ -16,14 +16,15 @@ static enum err bucket_percentiles(struct reduce *r, const struct agg *p, const 
                                    struct gathered *g, struct agg_result *out)
 {
     (void)of;
-    out->n_list = p->pipe.n_percents;
+    out->n_list = pipe_params(p)->n_percents;
     out->list = ARENA_ARRAY(r->arena, double, out->n_list);
     if (out->list == NULL) {
         return err_no_memory(r->em);
     }
     sort_items(g->v, g->n, sizeof(*g->v), by_value);
     for (uint32_t i = 0; i < out->n_list; i++) {
-        uint32_t at = g->n == 0 ? 0 : (uint32_t)floor(p->pipe.percents[i] / 100.0 * (double)(g->n - 1) + 0.5);
+        uint32_t at =
+            g->n == 0 ? 0 : (uint32_t)floor(pipe_params(p)->percents[i] / 100.0 * (double)(g->n - 1) + 0.5);
         out->list[i] = g->n == 0 ? NAN : g->v[at];
     }
     return ERR_OK;
@@ -43,14 +44,8 @@ static enum err extreme_keys(struct reduce *r, const struct agg_result *of, cons
             continue;
         }
         buf_init(&b, NULL, BUF_UNLIMITED);
-        const struct agg *a = of->agg;
-        bool named = bucket_key_text(of, &of->buckets[g->from[i]], &b);
-        if (!named && a->type == &agg_filters) { /* without names; and what they leave */
-            if (g->from[i] < a->filters.n) {
-                buf_u64(&b, g->from[i]);
-            } else {
-                buf_str(&b, a->filters.other_key);
-            }
+        if (!bucket_key_text(of, &of->buckets[g->from[i]], &b) && of->agg->type->place_text != NULL) {
+            of->agg->type->place_text(of->agg, g->from[i], &b);
         }
         struct str s = arena_str(r->arena, buf_view(&b));
         buf_fini(&b);
@@ -143,14 +138,21 @@ static enum err bucket_stats_by_name(const struct agg_result *r, struct str key,
     return key.p != NULL && stats_value(r, key, out) ? ERR_OK : value_unknown(r, key, out, em);
 }
 
+static double bucket_percentile(const struct agg_result *r, uint32_t i)
+{
+    return r->list[i];
+}
+
 static void bucket_percentiles_print(const struct agg_result *r, struct jsonw *w)
 {
-    print_percents(r, r->agg->pipe.keyed, r->agg->pipe.percents, r->list, r->n_list, w);
+    const struct pipe_params *p = pipe_params(r->agg);
+    print_percents(r, p->keyed, p->percents, p->n_percents, bucket_percentile, w);
 }
 
 const struct agg_type agg_avg_bucket = {
     .name = "avg_bucket",
     .class = CLASS_SIBLING,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -162,6 +164,7 @@ const struct agg_type agg_avg_bucket = {
 const struct agg_type agg_sum_bucket = {
     .name = "sum_bucket",
     .class = CLASS_SIBLING,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -173,6 +176,7 @@ const struct agg_type agg_sum_bucket = {
 const struct agg_type agg_min_bucket = {
     .name = "min_bucket",
     .class = CLASS_SIBLING,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .typed = {"bucket_metric_value"},
     .print = extreme_print,
@@ -184,6 +188,7 @@ const struct agg_type agg_min_bucket = {
 const struct agg_type agg_max_bucket = {
     .name = "max_bucket",
     .class = CLASS_SIBLING,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .typed = {"bucket_metric_value"},
     .print = extreme_print,
@@ -195,6 +200,7 @@ const struct agg_type agg_max_bucket = {
 const struct agg_type agg_stats_bucket = {
     .name = "stats_bucket",
     .class = CLASS_SIBLING,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .print = print_stats,
     .value = bucket_stats_by_name,
@@ -204,6 +210,7 @@ const struct agg_type agg_stats_bucket = {
 const struct agg_type agg_extended_stats_bucket = {
     .name = "extended_stats_bucket",
     .class = CLASS_SIBLING,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .print = print_extended,
     .value = bucket_stats_by_name,
@@ -213,6 +220,7 @@ const struct agg_type agg_extended_stats_bucket = {
 const struct agg_type agg_percentiles_bucket = {
     .name = "percentiles_bucket",
     .class = CLASS_SIBLING,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .print = bucket_percentiles_print,
     .validate = check_sibling,
@@ -222,6 +230,7 @@ const struct agg_type agg_percentiles_bucket = {
 const struct agg_type agg_derivative = {
     .name = "derivative",
     .class = CLASS_PARENT,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .print = derivative_print,
     .number = pipe_number,
@@ -233,6 +242,7 @@ const struct agg_type agg_derivative = {
 const struct agg_type agg_cumulative_sum = {
     .name = "cumulative_sum",
     .class = CLASS_PARENT,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -244,6 +254,7 @@ const struct agg_type agg_cumulative_sum = {
 const struct agg_type agg_moving_fn = {
     .name = "moving_fn",
     .class = CLASS_PARENT,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -255,6 +266,7 @@ const struct agg_type agg_moving_fn = {
 const struct agg_type agg_moving_avg = {
     .name = "moving_avg",
     .class = CLASS_PARENT,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -266,6 +278,7 @@ const struct agg_type agg_moving_avg = {
 const struct agg_type agg_serial_diff = {
     .name = "serial_diff",
     .class = CLASS_PARENT,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -277,6 +290,7 @@ const struct agg_type agg_serial_diff = {
 const struct agg_type agg_bucket_script = {
     .name = "bucket_script",
     .class = CLASS_PARENT,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -288,6 +302,7 @@ const struct agg_type agg_bucket_script = {
 const struct agg_type agg_bucket_selector = {
     .name = "bucket_selector",
     .class = CLASS_PARENT,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .print = print_single,
     .number = pipe_number,
@@ -298,6 +313,7 @@ const struct agg_type agg_bucket_selector = {
 const struct agg_type agg_bucket_sort = {
     .name = "bucket_sort",
     .class = CLASS_PARENT,
+    .params_size = sizeof(struct pipe_params),
     .parse = parse_pipe,
     .print = print_single,
     .number = pipe_number,

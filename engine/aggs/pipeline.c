@@ -139,14 +139,14 @@ enum err pipe_bucket_value(struct reduce *r, const struct agg *a, const struct a
 enum err pipe_shape(struct reduce *r, const struct agg *p, struct value_shape **out)
 {
     *out = NULL;
-    if (p->pipe.format.p == NULL) {
+    if (pipe_params(p)->format.p == NULL) {
         return ERR_OK;
     }
     struct value_shape *s = ARENA_NEW(r->arena, struct value_shape);
     if (s == NULL) {
         return err_no_memory(r->em);
     }
-    *s = (struct value_shape){.kind = FORMAT_DECIMAL, .pattern = p->pipe.format};
+    *s = (struct value_shape){.kind = FORMAT_DECIMAL, .pattern = pipe_params(p)->format};
     *out = s;
     return value_shape_ready(s, r->arena, r->em);
 }
@@ -179,7 +179,7 @@ static enum err gather(struct reduce *r, const struct agg *p, const struct agg_r
     if (g->v == NULL || g->from == NULL) {
         return err_no_memory(r->em);
     }
-    const struct agg_path *path = &p->pipe.v[0].path;
+    const struct agg_path *path = &pipe_params(p)->v[0].path;
     struct agg_path rest = *path;
     struct agg_step *steps = NULL;
     uint32_t from = 1;
@@ -194,7 +194,7 @@ static enum err gather(struct reduce *r, const struct agg *p, const struct agg_r
     }
     for (uint32_t i = 0; i < of->n; i++) {
         struct bucket_value x;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &rest, from, p->pipe.gap, &x);
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &rest, from, pipe_params(p)->gap, &x);
         if (e != ERR_OK) {
             return e;
         }
@@ -208,7 +208,7 @@ static enum err gather(struct reduce *r, const struct agg *p, const struct agg_r
 
 static enum err sibling(struct reduce *r, const struct agg *p, const struct agg *level, struct agg_bucket *b)
 {
-    struct str first = p->pipe.v[0].path.v[0].name;
+    struct str first = pipe_params(p)->v[0].path.v[0].name;
     const struct agg_result *of = sub_named(level, b, first);
     struct agg_result *out = pipe_place(r, level, b, p);
     struct gathered g = {0};
@@ -246,14 +246,15 @@ static enum err unit_of(struct reduce *r, const struct agg *p, int64_t *out)
         [UNIT_QUARTER] = 7889238000, [UNIT_YEAR] = 31556952000};
     enum date_unit unit;
     *out = 0;
-    if (p->pipe.unit.p == NULL) {
+    if (pipe_params(p)->unit.p == NULL) {
         return ERR_OK;
     }
-    if (date_unit_of(p->pipe.unit, &unit)) {
+    if (date_unit_of(pipe_params(p)->unit, &unit)) {
         *out = ms[unit];
         return ERR_OK;
     }
-    return fixed_interval_parse(p->pipe.unit, "DerivativePipelineAggregationBuilder.unit", out, r->em);
+    return fixed_interval_parse(pipe_params(p)->unit, "DerivativePipelineAggregationBuilder.unit", out,
+                                r->em);
 }
 
 enum err pipe_derivative(struct reduce *r, const struct agg *p, struct agg_result *of)
@@ -264,7 +265,8 @@ enum err pipe_derivative(struct reduce *r, const struct agg *p, struct agg_resul
     for (uint32_t i = 0; e == ERR_OK && i < of->n; i++) {
         struct bucket_value x;
         double key = 0, last_key = 0;
-        e = pipe_bucket_value(r, of->agg, &of->buckets[i], &p->pipe.v[0].path, 0, p->pipe.gap, &x);
+        e = pipe_bucket_value(r, of->agg, &of->buckets[i], &pipe_params(p)->v[0].path, 0, pipe_params(p)->gap,
+                              &x);
         if (e == ERR_OK && x.found && last.found) {
             e = pipe_add(r, of->agg, &of->buckets[i], p, x.v - last.v);
             e = e == ERR_OK ? key_number(r, of, i, &key) : e;
@@ -287,7 +289,8 @@ enum err pipe_cumulative(struct reduce *r, const struct agg *p, struct agg_resul
     double sum = 0;
     for (uint32_t i = 0; i < of->n; i++) {
         struct bucket_value x;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &p->pipe.v[0].path, 0, GAP_ZEROS, &x);
+        enum err e =
+            pipe_bucket_value(r, of->agg, &of->buckets[i], &pipe_params(p)->v[0].path, 0, GAP_ZEROS, &x);
         sum += e == ERR_OK && x.found && isfinite(x.v) ? x.v : 0;
         e = e == ERR_OK ? pipe_add(r, of->agg, &of->buckets[i], p, sum) : e;
         if (e != ERR_OK) {
@@ -299,14 +302,15 @@ enum err pipe_cumulative(struct reduce *r, const struct agg *p, struct agg_resul
 
 enum err pipe_difference(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
-    uint32_t lag = (uint32_t)p->pipe.lag;
+    uint32_t lag = (uint32_t)pipe_params(p)->lag;
     double *seen = ARENA_ARRAY(r->arena, double, of->n);
     if (seen == NULL) {
         return err_no_memory(r->em);
     }
     for (uint32_t i = 0; i < of->n; i++) {
         struct bucket_value x;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &p->pipe.v[0].path, 0, p->pipe.gap, &x);
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &pipe_params(p)->v[0].path, 0,
+                                       pipe_params(p)->gap, &x);
         seen[i] = e == ERR_OK && x.found ? x.v : NAN;
         if (e == ERR_OK && i >= lag && !isnan(seen[i]) && !isnan(seen[i - lag])) {
             e = pipe_add(r, of->agg, &of->buckets[i], p, seen[i] - seen[i - lag]);
@@ -371,7 +375,7 @@ static bool shown_key(struct reduce *r, const struct agg_result *of, struct sort
 
 static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_result *of, uint32_t *n)
 {
-    const struct pipe_params *orders = &p->pipe;
+    const struct pipe_params *orders = pipe_params(p);
     struct sorted *all = ARENA_ARRAY(r->arena, struct sorted, of->n);
     struct agg_bucket *moved = ARENA_ARRAY(r->arena, struct agg_bucket, of->n);
     if (all == NULL || moved == NULL) {
@@ -386,9 +390,9 @@ static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_r
         }
         for (uint32_t k = 0; k < orders->n_sort; k++) {
             bool key = is_key(&orders->sort[k]);
-            enum err e =
-                key ? ERR_OK
-                    : pipe_bucket_value(r, of->agg, s.b, &orders->sort[k].path, 0, p->pipe.gap, &s.v[k]);
+            enum err e = key ? ERR_OK
+                             : pipe_bucket_value(r, of->agg, s.b, &orders->sort[k].path, 0,
+                                                 pipe_params(p)->gap, &s.v[k]);
             if (e != ERR_OK) {
                 return e;
             }
@@ -409,10 +413,10 @@ static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_r
 
 enum err pipe_bucket_sort(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
-    uint32_t n = p->pipe.n_sort > 0 ? 0 : of->n;
-    enum err e = p->pipe.n_sort > 0 ? sort_buckets(r, p, of, &n) : ERR_OK;
-    uint32_t from = (uint32_t)MIN_OF(p->pipe.from, (int64_t)n);
-    int64_t size = p->pipe.size < 0 ? (int64_t)n : p->pipe.size;
+    uint32_t n = pipe_params(p)->n_sort > 0 ? 0 : of->n;
+    enum err e = pipe_params(p)->n_sort > 0 ? sort_buckets(r, p, of, &n) : ERR_OK;
+    uint32_t from = (uint32_t)MIN_OF(pipe_params(p)->from, (int64_t)n);
+    int64_t size = pipe_params(p)->size < 0 ? (int64_t)n : pipe_params(p)->size;
     of->buckets += from;
     of->n = (uint32_t)MIN_OF((int64_t)(n - from), size);
     return e;

@@ -5,6 +5,48 @@
 #include "engine/aggs/result.h"
 #include "engine/script/script.h"
 
+enum gap_policy { GAP_SKIP, GAP_ZEROS };
+
+struct pipe_path {
+    struct str var; /* bucket_script, bucket_selector: the variable */
+    struct agg_path path;
+};
+
+struct pipe_sort {
+    bool asc;
+    struct agg_path path;
+};
+
+struct pipe_params {
+    struct pipe_path *v; /* before agg_validate(): with their texts alone */
+    uint32_t n;
+    enum gap_policy gap;
+    struct str format;
+    const double *percents;
+    uint32_t n_percents;
+    bool keyed;
+    double sigma;
+    const struct json *script;
+    int32_t window, shift, lag;
+    struct str unit;        /* derivative; p == NULL: none */
+    struct pipe_sort *sort; /* bucket_sort; NULL: none */
+    uint32_t n_sort;
+    int64_t from, size; /* bucket_sort; size -1: all */
+    bool refused;       /* bucket_sort: from or size was read, and refused when it was set */
+    /* moving_avg */
+    const struct json *settings; /* NULL: none */
+    struct str model_name;
+    enum { MODEL_SIMPLE, MODEL_LINEAR, MODEL_EWMA, MODEL_HOLT, MODEL_HOLT_WINTERS } model;
+    double alpha, beta, gamma;
+    int32_t period, predict;
+    bool multiplicative, pad;
+};
+AGG_PARAMS(pipe_params)
+
+enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body);
+/* The model of moving_avg and its settings, read when the rest is. ERR_PARSING. */
+enum err moving_model_parse(struct agg_parse *p, struct agg *a, const struct json *body);
+
 /* A value that a path finds in a bucket. */
 struct bucket_value {
     bool found; /* false: the path leads nowhere in this bucket */

@@ -1,6 +1,5 @@
 /* The answer as Elasticsearch prints it, and the entry point that reduces. */
 #include "engine/aggs/agg_row.h"
-#include "engine/aggs/auto_date.h"
 #include "engine/aggs/result.h"
 
 #include "common/base/inet.h"
@@ -98,9 +97,8 @@ static void print_pair(const struct value_shape *s, bool keyed, double at, doubl
     buf_fini(&key);
 }
 
-/* v == NULL: the values are the sketch's. */
-void print_percents(const struct agg_result *r, bool keyed, const double *at, const double *v, uint32_t n,
-                    struct jsonw *w)
+void print_percents(const struct agg_result *r, bool keyed, const double *at, uint32_t n,
+                    double (*value)(const struct agg_result *r, uint32_t i), struct jsonw *w)
 {
     jw_k(w, "values");
     if (keyed) {
@@ -109,7 +107,7 @@ void print_percents(const struct agg_result *r, bool keyed, const double *at, co
         jw_arr(w);
     }
     for (uint32_t i = 0; i < n && !result_ends(w, w->out->n); i++) {
-        print_pair(r->shape, keyed, at[i], v != NULL ? v[i] : percentile_value(r, at[i]), w);
+        print_pair(r->shape, keyed, at[i], value(r, i), w);
     }
     if (keyed) {
         jw_obj_end(w);

@@ -1,4 +1,5 @@
 /* range, date_range, ip_range, geo_distance: a fixed list of buckets; a document may fall into several. */
+#include "engine/aggs/range.h"
 #include "engine/aggs/agg_row.h"
 #include "engine/aggs/values.h"
 
@@ -136,7 +137,7 @@ static uint32_t next_values(struct ranges *s, const struct doc_run *d, uint32_t 
     if (s->c.agg->type != &agg_geo_distance) {
         return values_doubles(&s->v, d, pos);
     }
-    const struct range_params *p = &s->c.agg->range;
+    const struct range_params *p = range_params(s->c.agg);
     uint32_t n = values_points(&s->v, d, pos);
     s->keys = (double *)(void *)s->v.g; /* a distance takes less room than its point */
     for (uint32_t i = 0; i < n; i++) {
@@ -341,7 +342,7 @@ static void sort_ranges(struct ranges *s)
     }
 }
 
-enum err range_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+static enum err range_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     struct ranges *s = ARENA_NEW(r->arena, struct ranges);
     if (s == NULL) {
@@ -357,20 +358,20 @@ enum err range_new(struct collector **out, struct agg_run *r, const struct agg *
                                                         : SOURCE_NUMBER;
     enum err e = collector_init(&s->c, &ranges_ops, r, a, em);
     e = e == ERR_OK ? values_bind(&s->v, r, a, &a->vs, takes, otherwise, em) : e;
-    if (e == ERR_OK && a->range.n == 0) {
+    if (e == ERR_OK && range_params(a)->n == 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No [ranges] specified for the [%.*s] aggregation",
                        STR_ARG(a->name));
     }
-    s->n = a->range.n;
+    s->n = range_params(a)->n;
     s->r = ARENA_ARRAY(r->arena, struct one, s->n);
     s->max_to = ARENA_ARRAY(r->arena, double, s->n);
     if (e == ERR_OK && (s->r == NULL || s->max_to == NULL)) {
         return err_no_memory(em);
     }
     for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
-        s->r[i].key = a->range.v[i].key;
-        e = ip ? address_range(s, &a->range.v[i], &s->r[i], em)
-               : number_range(s, &a->range.v[i], &s->r[i], em);
+        s->r[i].key = range_params(a)->v[i].key;
+        e = ip ? address_range(s, &range_params(a)->v[i], &s->r[i], em)
+               : number_range(s, &range_params(a)->v[i], &s->r[i], em);
     }
     if (e == ERR_OK && !geo) {
         sort_ranges(s);
@@ -475,12 +476,13 @@ static void ip_print_bucket(const struct agg_result *r, const struct agg_bucket 
 
 static bool range_keyed(const struct agg *a)
 {
-    return a->range.keyed;
+    return range_params(a)->keyed;
 }
 
 const struct agg_type agg_range = {
     .name = "range",
     .class = CLASS_MULTI,
+    .params_size = sizeof(struct range_params),
     .parse = parse_range,
     .collector = range_new,
     .factory = "RangeAggregatorFactory",
@@ -495,6 +497,7 @@ const struct agg_type agg_range = {
 const struct agg_type agg_date_range = {
     .name = "date_range",
     .class = CLASS_MULTI,
+    .params_size = sizeof(struct range_params),
     .parse = parse_range,
     .collector = range_new,
     .factory = "DateRangeAggregatorFactory",
@@ -508,7 +511,9 @@ const struct agg_type agg_date_range = {
 
 const struct agg_type agg_ip_range = {
     .name = "ip_range",
+    .plain_keys = true,
     .class = CLASS_MULTI,
+    .params_size = sizeof(struct range_params),
     .parse = parse_range,
     .collector = range_new,
     .factory = "BinaryRangeAggregatorFactory",
@@ -523,6 +528,7 @@ const struct agg_type agg_ip_range = {
 const struct agg_type agg_geo_distance = {
     .name = "geo_distance",
     .class = CLASS_MULTI,
+    .params_size = sizeof(struct range_params),
     .parse = parse_geo_distance,
     .collector = range_new,
     .factory = "GeoDistanceRangeAggregatorFactory",

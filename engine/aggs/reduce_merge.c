@@ -68,7 +68,7 @@ static struct agg_bucket *take(struct queue *q)
 {
     struct head x = q->h[1];
     struct agg_bucket *out = *x.v++;
-    bool back = q->a->type == &agg_composite && x.v < x.end;
+    bool back = q->a->type->java_queue && x.v < x.end;
     q->h[1] = x;
     if (back || x.v == x.end) {
         q->h[1] = q->h[q->n--];

@@ -184,7 +184,7 @@ bool bucket_key_text(const struct agg_result *r, const struct agg_bucket *b, str
         return true;
     case KEY_STR:
         if (r->shape != NULL && r->shape->kind == FORMAT_IP && b->key.s.n == INET_BYTES
-            && r->agg->type != &agg_ip_range) {
+            && !r->agg->type->plain_keys) {
             inet_print((const uint8_t *)b->key.s.p, out);
         } else if (r->shape != NULL && r->shape->kind == FORMAT_BINARY) {
             base64_put(b->key.s, out);

@@ -136,14 +136,6 @@ enum err reduce_subs(struct reduce *r, const struct agg *a, struct agg_result *c
 /* Results without any document, as an empty bucket has them. */
 enum err result_empty(struct reduce *r, const struct agg *a, const struct agg_result *like,
                       struct agg_result *out);
-enum err reduce_histogram(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
-                          struct agg_result *out);
-enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
-                          struct agg_result *out);
-enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
-                      struct agg_result *out);
-enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
-                            struct agg_result *out);
 /* Merging lists of buckets that are sorted (reduce_merge.c): all of them in the order of their queue, in which equal ones are
  * neighbours; how many are equal to the first; one bucket out of n. */
 typedef int bucket_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y);
@@ -164,17 +156,10 @@ int bucket_order_cmp(const struct agg *a, const struct agg_orders *orders, const
                      const struct agg_bucket *y);
 enum err buckets_sort(struct reduce *r, const struct agg *a, const struct agg_orders *orders,
                       struct agg_bucket *v, uint32_t n);
-double significance(const struct terms_params *p, int64_t subset_df, int64_t subset, int64_t superset_df,
-                    int64_t superset);
 
 /* The pipelines of `level`, whose result `self` is, and of everything below it; inner ones first. */
 enum err pipelines_run(struct reduce *r, const struct agg *level, struct agg_result *self);
 
-/* The sides of what geo_bounds found; the narrower box where it may lie around the date line. */
-struct geo_sides {
-    double top, bottom, left, right;
-};
-struct geo_sides result_sides(const struct agg_result *r);
 /* The value that a path names in a result: its metric's, its bucket count. false: there is none such. */
 enum err result_value(const struct agg_result *r, struct str key, double *out, struct errmsg *em);
 
@@ -182,7 +167,6 @@ enum err result_value(const struct agg_result *r, struct str key, double *out, s
 void result_print(const struct agg_result *r, bool typed_keys, struct jsonw *w);
 /* Derived numbers of stats, shared by printing, orders and paths. false: no such name. */
 bool stats_value(const struct agg_result *r, struct str name, double *out);
-double percentile_value(const struct agg_result *r, double at);
 /* The type that typed_keys shows. */
 const char *result_typed_name(const struct agg_result *r);
 bool bucket_key_text(const struct agg_result *r, const struct agg_bucket *b, struct buf *out);

@@ -1,13 +1,91 @@
 /* sampler and diversified_sampler: only the best documents of each bucket go down, chosen when all are
  * known. */
 #include "common/base/coerce.h"
+#include "common/base/jsonr.h"
 #include "common/base/sort_items.h"
 #include "engine/aggs/agg_row.h"
 #include "engine/aggs/values.h"
 
 #include <stdlib.h>
 
-#define NO_KEY    INT64_MIN
+struct sampler_params {
+    int64_t shard_size, per_value;
+    struct str
+        hint; /* how to remember values: there is one way here, and what is none is refused by shards */
+};
+AGG_PARAMS(sampler_params)
+
+/* ---- definitions ----------------------------------------------------------------------------------------- */
+
+static enum err parse_sampler(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    sampler_params(a)->shard_size = 100;
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct json_member *m = &body->members[i];
+        if (!str_is(m->key, "shard_size") || m->value.type != JSON_NUMBER) {
+            return jr_fail(p->text, m->value.off, p->em,
+                           "Unsupported property \"%.*s\" for aggregation \"%.*s", STR_ARG(m->key),
+                           STR_ARG(a->name));
+        }
+        int32_t n = 0;
+        enum err e = jr_int(&m->value, &n, p->em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        sampler_params(a)->shard_size = n;
+    }
+    return ERR_OK;
+}
+
+static enum err diversified_size(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    int32_t n;
+    enum err e = jr_int(v, &n, p->em);
+    sampler_params(a)->shard_size = e == ERR_OK ? n : sampler_params(a)->shard_size;
+    if (e == ERR_OK && sampler_params(a)->shard_size < 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[shardSize] must be greater than or equal to 0. Found [%lld] in [%.*s]",
+                       (long long)sampler_params(a)->shard_size, STR_ARG(a->name));
+    }
+    return e;
+}
+
+static enum err diversified_per_value(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    int32_t n;
+    enum err e = jr_int(v, &n, p->em);
+    sampler_params(a)->per_value = e == ERR_OK ? n : sampler_params(a)->per_value;
+    if (e == ERR_OK && sampler_params(a)->per_value < 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[maxDocsPerValue] must be greater than or equal to 0. Found [%lld] in [%.*s]",
+                       (long long)sampler_params(a)->per_value, STR_ARG(a->name));
+    }
+    return e;
+}
+
+static enum err diversified_hint(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    (void)p;
+    sampler_params(a)->hint = json_text(v);
+    return ERR_OK;
+}
+
+static const struct agg_param diversified_table[] = {{"shard_size", TK_INT, diversified_size},
+                                                     {"max_docs_per_value", TK_INT, diversified_per_value},
+                                                     {"execution_hint", TK_STRING, diversified_hint},
+                                                     {NULL, 0, NULL}};
+
+static enum err parse_diversified(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    *sampler_params(a) = (struct sampler_params){.shard_size = 100, .per_value = 1};
+    enum err e = agg_params(p, a, body, "diversified_sampler", diversified_table, agg_source_params);
+    return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
+}
+
+/* ---- collecting ------------------------------------------------------------------------------------------ */
+
+#define NO_KEY INT64_MIN
+
 #define MANY_KEYS (INT64_MIN + 1)
 
 struct sampler {
@@ -122,8 +200,6 @@ static int by_doc(const void *a, const void *b)
     return x->bucket < y->bucket ? -1 : x->bucket > y->bucket;
 }
 
-/* ---- choosing: one bucket's documents, as they came ---------------------------------------------------- */
-
 struct choice {
     struct put_off *v; /* a heap with the worst first */
     uint32_t n;
@@ -196,7 +272,7 @@ static bool unmapped(const struct sampler *s)
 static enum err sampler_finish(struct collector *c, struct errmsg *em)
 {
     struct sampler *s = (struct sampler *)c;
-    const struct sampler_params *p = &c->agg->sampler;
+    const struct sampler_params *p = sampler_params(c->agg);
     uint32_t kept = 0;
     if (unmapped(s)) {
         s->n = 0;
@@ -260,7 +336,7 @@ static const struct collector_ops sampler_ops = {.leaf = sampler_leaf,
                                                  .build = sampler_build,
                                                  .value = sampler_value};
 
-enum err sampler_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+static enum err sampler_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     struct sampler *s = ARENA_NEW(r->arena, struct sampler);
     if (s == NULL) {
@@ -273,7 +349,7 @@ enum err sampler_new(struct collector **out, struct agg_run *r, const struct agg
     if (e == ERR_OK && s->diversified) {
         e = values_bind(&s->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_TEXT, SOURCE_TEXT, em);
     }
-    struct str hint = a->sampler.hint;
+    struct str hint = sampler_params(a)->hint;
     bool known = hint.p == NULL || str_is(hint, "map") || str_is(hint, "bytes_hash")
                  || str_is(hint, "global_ordinals");
     return e != ERR_OK || known || s->v.kind != SOURCE_TEXT || s->v.field == NULL
@@ -293,6 +369,7 @@ static bool sampler_wants_scores(const struct agg *a)
 const struct agg_type agg_sampler = {
     .name = "sampler",
     .class = CLASS_SINGLE,
+    .params_size = sizeof(struct sampler_params),
     .parse = parse_sampler,
     .collector = sampler_new,
     .builder = "bucket.sampler.SamplerAggregationBuilder",
@@ -305,6 +382,7 @@ const struct agg_type agg_sampler = {
 const struct agg_type agg_diversified_sampler = {
     .name = "diversified_sampler",
     .class = CLASS_SINGLE,
+    .params_size = sizeof(struct sampler_params),
     .parse = parse_diversified,
     .collector = sampler_new,
     .builder = "bucket.sampler.DiversifiedAggregationBuilder",

@@ -202,7 +202,7 @@ static int cmp_value(double a, double b, bool asc)
 
 static int candidate_cmp(struct terms *t, const struct candidate *a, const struct candidate *b)
 {
-    const struct agg_orders *orders = &t->c.agg->terms.orders;
+    const struct agg_orders *orders = &terms_params(t->c.agg)->orders;
     for (uint32_t i = 0; i < orders->n; i++) {
         const struct agg_order *o = &orders->v[i];
         int c;
@@ -282,7 +282,7 @@ static enum err choose(struct terms *t, uint32_t owner, struct candidate **out, 
     const struct agg *a = t->c.agg;
     const uint32_t *list;
     uint32_t n = bucket_map_of(&t->map, owner, &list), have = 0;
-    bool zero = a->type == &agg_terms && a->terms.min_doc_count == 0;
+    bool zero = a->type == &agg_terms && terms_params(a)->min_doc_count == 0;
     uint32_t all = zero ? t->n_all : n;
     bool rare = a->type == &agg_rare_terms;
     uint32_t max = rare ? all : (uint32_t)MIN_OF((int64_t)all, t->shard_size);
@@ -292,7 +292,7 @@ static enum err choose(struct terms *t, uint32_t owner, struct candidate **out, 
         e = terms_in_order(t, &list, n, em);
     }
     int64_t subset = owner < t->cap_owner_docs ? t->owner_docs[owner] : 0;
-    int64_t least = MIN_OF(a->terms.shard_min_doc_count, a->terms.min_doc_count);
+    int64_t least = MIN_OF(terms_params(a)->shard_min_doc_count, terms_params(a)->min_doc_count);
     for (uint32_t i = 0; e == ERR_OK && i < all && max > 0; i++) {
         struct candidate x = {.bucket = zero ? bucket_map_find(&t->map, owner, t->all_keys[i]) : list[i]};
         x.key = zero ? t->all_keys[i] : t->map.keys[x.bucket];
@@ -301,7 +301,7 @@ static enum err choose(struct terms *t, uint32_t owner, struct candidate **out, 
         if (a->type == &agg_significant_terms) {
             uint32_t b = bucket_map_find(&t->background_counts, 0, x.key);
             x.background = b != NO_BUCKET ? t->background_counts.counts[b] : 0;
-            x.score = significance(&a->terms, x.count, subset, x.background, t->background_docs);
+            x.score = significance(terms_params(a), x.count, subset, x.background, t->background_docs);
         }
         if (rare || x.count >= least) {
             offer(t, h, &have, max, &x);
@@ -338,7 +338,7 @@ static enum err terms_build(struct collector *c, uint32_t owner, struct agg_resu
             return c->run->failed != ERR_OK ? err_set(em, c->run->failed, "a term cannot be read")
                                             : err_no_memory(em);
         }
-        bool frequent = a->type == &agg_rare_terms && b->doc_count > a->terms.size;
+        bool frequent = a->type == &agg_rare_terms && b->doc_count > terms_params(a)->size;
         e = frequent ? ERR_OK : collector_subs(c, best[i].bucket, &b->subs, em);
         if (e != ERR_OK) {
             return e;
@@ -351,7 +351,7 @@ static enum err terms_finish(struct collector *c, struct errmsg *em)
 {
     struct terms *t = (struct terms *)c;
     enum err e = bucket_map_group(&t->map, em);
-    if (e == ERR_OK && c->agg->type == &agg_terms && c->agg->terms.min_doc_count == 0 && !t->v.none) {
+    if (e == ERR_OK && c->agg->type == &agg_terms && terms_params(c->agg)->min_doc_count == 0 && !t->v.none) {
         e = terms_all_keys(t, em);
     }
     return e == ERR_OK && c->agg->type == &agg_significant_terms && !t->v.none ? terms_background(t, em) : e;
@@ -361,7 +361,7 @@ static enum err terms_finish(struct collector *c, struct errmsg *em)
 
 static enum err bind_orders(struct terms *t, struct errmsg *em)
 {
-    const struct agg_orders *orders = &t->c.agg->terms.orders;
+    const struct agg_orders *orders = &terms_params(t->c.agg)->orders;
     t->order_from = ARENA_ARRAY(t->c.run->arena, struct collector *, orders->n);
     if (t->order_from == NULL) {
         return err_no_memory(em);
@@ -378,7 +378,7 @@ static enum err bind_orders(struct terms *t, struct errmsg *em)
 
 static void choose_shard_size(struct terms *t)
 {
-    const struct terms_params *p = &t->c.agg->terms;
+    const struct terms_params *p = terms_params(t->c.agg);
     bool significant = t->c.agg->type == &agg_significant_terms;
     bool by_key = p->orders.n > 0 && p->orders.v[0].by == ORDER_KEY;
     t->shard_size = p->shard_size;
@@ -390,7 +390,7 @@ static void choose_shard_size(struct terms *t)
 
 static enum err check_hint(const struct terms *t, struct errmsg *em)
 {
-    struct str hint = t->c.agg->terms.execution_hint;
+    struct str hint = terms_params(t->c.agg)->execution_hint;
     if (hint.p == NULL || !t->text || str_is(hint, "map") || str_is(hint, "global_ordinals")) {
         return ERR_OK;
     }
@@ -449,9 +449,9 @@ enum err terms_new(struct collector **out, struct agg_run *r, const struct agg *
         e = values_bind(&t->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_TEXT | TAKES_IP, SOURCE_TEXT, em);
     }
     t->text = t->v.kind == SOURCE_TEXT || t->v.kind == SOURCE_IP;
-    if (e == ERR_OK && a->terms.background != NULL) {
-        e = filter_bits_init(&t->background, r, a->terms.background, em);
-        t->c.rewritten = e == ERR_OK && query_is_rewritten(r, a->terms.background);
+    if (e == ERR_OK && terms_params(a)->background != NULL) {
+        e = filter_bits_init(&t->background, r, terms_params(a)->background, em);
+        t->c.rewritten = e == ERR_OK && query_is_rewritten(r, terms_params(a)->background);
     }
     choose_shard_size(t);
     return e;

@@ -5,6 +5,11 @@
 
 #include "engine/aggs/include.h"
 
+enum err parse_terms(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_rare_terms(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_significant(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err terms_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
+
 struct terms {
     struct collector c;
     struct values v;
@@ -36,6 +41,8 @@ struct candidate {
     double score;
 };
 
+double significance(const struct terms_params *p, int64_t subset_df, int64_t subset, int64_t superset_df,
+                    int64_t superset);
 /* Every key of the field in the whole shard. */
 enum err terms_all_keys(struct terms *t, struct errmsg *em);
 /* How often each key occurs in the background. */

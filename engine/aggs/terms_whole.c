@@ -145,7 +145,7 @@ static void batch_counts(struct terms *t, const struct doc_run *d)
 static enum err leaf_counts(struct terms *t, struct errmsg *em)
 {
     const struct leaf *leaf = t->c.run->leaf;
-    if (t->c.agg->terms.background == NULL) {
+    if (terms_params(t->c.agg)->background == NULL) {
         return each_batch(t, NULL, batch_counts);
     }
     uint64_t *only = ARENA_ARRAY(t->c.run->arena, uint64_t, bits_words(leaf->doc_count));
@@ -165,7 +165,7 @@ static bool no_terms(const struct terms *t)
 {
     const struct view *view = t->c.run->cx->shard->view;
     bool none = t->text && t->v.field != NULL && t->v.script == NULL && !t->v.has_missing
-                && !str_is(t->c.agg->terms.execution_hint, "map");
+                && !str_is(terms_params(t->c.agg)->execution_hint, "map");
     for (uint32_t i = 0; none && i < view->n_leaves; i++) {
         const struct seg_field *f = segment_field(view->leaves[i].segment, t->v.field->path);
         none = f == NULL || f->n_terms == 0;
@@ -186,12 +186,12 @@ static int64_t living_docs(const struct view *view)
 enum err terms_background(struct terms *t, struct errmsg *em)
 {
     const struct view *view = t->c.run->cx->shard->view;
-    bool frequencies = t->text && t->c.agg->terms.background == NULL && t->v.text_from != TEXT_NONE;
+    bool frequencies = t->text && terms_params(t->c.agg)->background == NULL && t->v.text_from != TEXT_NONE;
     if (no_terms(t)) {
         t->background_docs = living_docs(view);
         return ERR_OK;
     }
-    t->background_docs = t->c.agg->terms.background == NULL ? view->doc_count : 0;
+    t->background_docs = terms_params(t->c.agg)->background == NULL ? view->doc_count : 0;
     return each_leaf(t, frequencies ? leaf_frequencies : leaf_counts, em);
 }
 

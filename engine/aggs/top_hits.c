@@ -1,11 +1,70 @@
 /* top_hits: the best documents of each bucket, as finished hits. */
 #include "engine/aggs/agg_row.h"
-#include "engine/aggs/collect.h"
 
+#include "common/base/jsonr.h"
 #include "engine/search/fetch.h"
 #include "engine/search/top_docs.h"
 
 #include <math.h>
+
+struct top_hits_params {
+    const struct search_source *source;
+};
+AGG_PARAMS(top_hits_params)
+
+/* top_hits takes the part of a search's body that shapes hits. */
+static enum err parse_top_hits(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    static const char *const taken[] = {"from",          "size",
+                                        "version",       "seq_no_primary_term",
+                                        "explain",       "track_scores",
+                                        "_source",       "stored_fields",
+                                        "sort",          "docvalue_fields",
+                                        "script_fields", "fields",
+                                        "highlight",     NULL};
+    struct search_source *s = ARENA_NEW(p->arena, struct search_source);
+    if (s == NULL) {
+        return err_no_memory(p->em);
+    }
+    search_source_init(s);
+    s->size = 3;
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct json_member *m = &body->members[i];
+        bool ok = false;
+        for (size_t k = 0; taken[k] != NULL; k++) {
+            ok |= str_is(m->key, taken[k]);
+        }
+        if (!ok) {
+            return jr_fail(p->text, m->value.off, p->em, "Unknown key for a %s in [%.*s].",
+                           json_token_name(&m->value), STR_ARG(m->key));
+        }
+        int32_t n;
+        bool from = str_is(m->key, "from");
+        if ((from || str_is(m->key, "size")) && m->value.type == JSON_NUMBER) {
+            enum err e = jr_int(&m->value, &n, p->em);
+            if (e == ERR_OK && n < 0) {
+                e = err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                            "[%.*s] must be greater than or equal to 0. Found [%d] in [%.*s]",
+                            STR_ARG(m->key), n, STR_ARG(a->name));
+            }
+            if (e != ERR_OK) {
+                return e;
+            }
+        }
+    }
+    top_hits_params(a)->source = s;
+    const struct json *scripts = json_get(body, "script_fields");
+    for (uint32_t i = 0; json_is(scripts, JSON_OBJECT) && i < scripts->n; i++) {
+        const struct json *v = &scripts->members[i].value;
+        if (v->type != JSON_OBJECT) {
+            return jr_fail(p->text, v->off, p->em,
+                           "Expected [START_OBJECT] in [script_fields] but found [%s]", json_token_name(v));
+        }
+    }
+    return search_source_parse(s, body, p->text, p->arena, p->em);
+}
+
+/* ---- collecting ------------------------------------------------------------------------------------------ */
 
 #define WINDOW_MAX 100 /* from + size: index.max_inner_result_window */
 
@@ -124,7 +183,8 @@ static enum err top_hits_build(struct collector *c, uint32_t bucket, struct agg_
 
 static const struct collector_ops top_hits_ops = {.collect = top_hits_collect, .build = top_hits_build};
 
-enum err top_hits_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+static enum err top_hits_new(struct collector **out, struct agg_run *r, const struct agg *a,
+                             struct errmsg *em)
 {
     struct top_hits *t = ARENA_NEW(r->arena, struct top_hits);
     if (t == NULL) {
@@ -135,7 +195,7 @@ enum err top_hits_new(struct collector **out, struct agg_run *r, const struct ag
     if (s == NULL) {
         return err_no_memory(em);
     }
-    *s = *a->top_hits.source;
+    *s = *top_hits_params(a)->source;
     s->query = r->cx->source != NULL ? r->cx->source->query : NULL; /* what highlighting and explain go by */
     if (r->cx->source != NULL) {
         s->names = r->cx->source->names;
@@ -181,7 +241,7 @@ void top_hits_free(struct agg_run *r)
     r->top_hits = NULL;
 }
 
-/* ---- merging, bytes, printing, the row ---- */
+/* ---- merging, bytes, printing, row ----------------------------------------------------------------------- */
 
 struct hit_order {
     const struct search_source *source;
@@ -199,7 +259,7 @@ static int hit_cmp(const struct hit_order *o, const struct agg_hit *a, const str
 static enum err reduce_hits_of(struct reduce *r, const struct agg *a, struct agg_result *const *in,
                                uint32_t n, struct agg_result *out)
 {
-    const struct search_source *s = a->top_hits.source;
+    const struct search_source *s = top_hits_params(a)->source;
     uint32_t total = 0;
     struct hit_order order = {.source = s};
     out->max_score = NAN;
@@ -255,7 +315,7 @@ static enum err get_hits(const struct result_reading *d, struct agg_result *r)
 {
     r->count = get_size(d);
     r->max_score = get_f32(d->in);
-    size_t n_sort = get_count(d->in, 0), want = r->agg->top_hits.source->n_sort;
+    size_t n_sort = get_count(d->in, 0), want = top_hits_params(r->agg)->source->n_sort;
     if (n_sort != 0 && n_sort != want) {
         return result_corrupt(d);
     }
@@ -321,12 +381,13 @@ static bool hits_want_scores(const struct search_source *s)
 
 static bool top_hits_want_scores(const struct agg *a)
 {
-    return hits_want_scores(a->top_hits.source);
+    return hits_want_scores(top_hits_params(a)->source);
 }
 
 const struct agg_type agg_top_hits = {
     .name = "top_hits",
     .class = CLASS_METRIC,
+    .params_size = sizeof(struct top_hits_params),
     .parse = parse_top_hits,
     .collector = top_hits_new,
     .builder = "metrics.TopHitsAggregationBuilder",

@@ -119,11 +119,11 @@ static void visit(struct ordering *o, uint32_t i)
         return;
     }
     o->marks[i] = MARK_OPEN;
-    for (uint32_t k = 0; o->wrong.p == NULL && k < a->pipe.n; k++) {
-        visit_path(o, &a->pipe.v[k].path);
+    for (uint32_t k = 0; o->wrong.p == NULL && k < pipe_params(a)->n; k++) {
+        visit_path(o, &pipe_params(a)->v[k].path);
     }
-    for (uint32_t k = 0; o->wrong.p == NULL && k < a->pipe.n_sort; k++) {
-        visit_path(o, &a->pipe.sort[k].path);
+    for (uint32_t k = 0; o->wrong.p == NULL && k < pipe_params(a)->n_sort; k++) {
+        visit_path(o, &pipe_params(a)->sort[k].path);
     }
     o->marks[i] = MARK_DONE;
     o->out[o->n++] = a;
@@ -152,10 +152,10 @@ static enum err order_pipes(struct agg_parse *p, struct agg *level, bool *ordere
 /* A sibling pipeline reads the buckets of an aggregation beside it. */
 enum err check_sibling(struct agg_parse *p, const struct agg *level, const struct agg *a)
 {
-    if (a->pipe.n == 0) {
+    if (pipe_params(a)->n == 0) {
         return invalid(p, a, "", "must have a buckets_path");
     }
-    struct str text = a->pipe.v[0].path.text;
+    struct str text = pipe_params(a)->v[0].path.text;
     size_t end = 0;
     while (end < text.n && text.p[end] != '>' && text.p[end] != '.') {
         end++;
@@ -201,7 +201,8 @@ enum err check_scripted(struct agg_parse *p, const struct agg *level, const stru
 enum err check_bucket_sort(struct agg_parse *p, const struct agg *level, const struct agg *a)
 {
     enum err e = check_scripted(p, level, a);
-    if (level->type != &agg_type_root && a->pipe.n_sort == 0 && a->pipe.from == 0 && a->pipe.size < 0) {
+    if (level->type != &agg_type_root && pipe_params(a)->n_sort == 0 && pipe_params(a)->from == 0
+        && pipe_params(a)->size < 0) {
         return failed(p, arena_printf(p->arena,
                                       "[%.*s] is configured to perform nothing. Please set either of [sort, "
                                       "size, from] to use bucket_sort",

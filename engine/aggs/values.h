@@ -117,11 +117,6 @@ enum err values_term(const struct values *v, struct str text, struct str *out, s
 enum err values_parse(struct values *v, const struct json *given, double *out, int64_t *out_i,
                       struct errmsg *em);
 
-/* The tile of a zoom level that holds a point, as one number: zoom, x, y (geo.c). */
-int64_t geotile_cell(struct geo_point p, int zoom);
-/* Whether a point lies within the bounds of a grid, where it has any. */
-bool grid_takes(const struct grid_params *g, struct geo_point p);
-
 /* ---- scripts (agg_script.c) ---- */
 enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct json *form,
                         struct errmsg *em);

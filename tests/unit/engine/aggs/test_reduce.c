@@ -237,7 +237,8 @@ START_TEST(rows_are_whole)
         ck_assert_int_eq(t->put_bucket != NULL, t->get_bucket != NULL);
         ck_assert_int_eq(t->validate != NULL, pipe);
         ck_assert_int_eq(t->run != NULL, t->class == CLASS_PARENT);
-        ck_assert(t->names == NAMES_NONE || t->value != NULL);
+        ck_assert(t->has_value == NULL || t->value != NULL);
+        ck_assert_int_eq(t->gapless != NULL, t->next_key != NULL);
     }
 }
 END_TEST

@@ -1,45 +1,45 @@
 /* Definitions of terms, rare_terms and significant_terms. */
-#include "engine/aggs/agg_int.h"
 
 #include "common/base/jsonr.h"
+#include "engine/aggs/terms.h"
 #include "engine/query/automaton.h"
 
 #include <string.h>
 
 static enum err terms_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return agg_at_least_int(p, a, v, "size", 1, &a->terms.size);
+    return agg_at_least_int(p, a, v, "size", 1, &terms_params(a)->size);
 }
 
 static enum err terms_shard_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return agg_at_least_int(p, a, v, "shardSize", 1, &a->terms.shard_size);
+    return agg_at_least_int(p, a, v, "shardSize", 1, &terms_params(a)->shard_size);
 }
 
 static enum err terms_min(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return agg_at_least(p, a, v, "minDocCount", 0, &a->terms.min_doc_count);
+    return agg_at_least(p, a, v, "minDocCount", 0, &terms_params(a)->min_doc_count);
 }
 
 static enum err terms_shard_min(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return agg_at_least(p, a, v, "shardMinDocCount", 0, &a->terms.shard_min_doc_count);
+    return agg_at_least(p, a, v, "shardMinDocCount", 0, &terms_params(a)->shard_min_doc_count);
 }
 
 static enum err terms_order(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return agg_orders_parse(p, v, &a->terms.orders);
+    return agg_orders_parse(p, v, &terms_params(a)->orders);
 }
 
 static enum err terms_show_error(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return jr_bool(v, &a->terms.show_error, p->em);
+    return jr_bool(v, &terms_params(a)->show_error, p->em);
 }
 
 static enum err terms_hint(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     (void)p;
-    a->terms.execution_hint = json_text(v);
+    terms_params(a)->execution_hint = json_text(v);
     return ERR_OK;
 }
 
@@ -113,14 +113,14 @@ static enum err partitions(struct agg_parse *p, struct agg *a, const struct json
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Partition must be >=0 and < numPartition which is %d",
                        of);
     }
-    a->terms.partition = at;
-    a->terms.partitions = of;
+    terms_params(a)->partition = at;
+    terms_params(a)->partitions = of;
     return ERR_OK;
 }
 
 static enum err no_partition_exclude(struct agg_parse *p, const struct agg *a)
 {
-    if (a->terms.partitions > 0 && a->terms.exclude.given) {
+    if (terms_params(a)->partitions > 0 && terms_params(a)->exclude.given) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "Cannot specify any excludes when using a partition-based include");
     }
@@ -129,51 +129,51 @@ static enum err no_partition_exclude(struct agg_parse *p, const struct agg *a)
 
 static enum err terms_include(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = v->type == JSON_OBJECT ? partitions(p, a, v) : include_list(p, v, &a->terms.include);
+    enum err e = v->type == JSON_OBJECT ? partitions(p, a, v) : include_list(p, v, &terms_params(a)->include);
     return e == ERR_OK ? no_partition_exclude(p, a) : e;
 }
 
 static enum err terms_exclude(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = include_list(p, v, &a->terms.exclude);
+    enum err e = include_list(p, v, &terms_params(a)->exclude);
     return e == ERR_OK ? no_partition_exclude(p, a) : e;
 }
 
-static const struct agg_param terms_params[] = {{"size", TK_INT, terms_size},
-                                                {"shard_size", TK_INT, terms_shard_size},
-                                                {"min_doc_count", TK_INT, terms_min},
-                                                {"shard_min_doc_count", TK_INT, terms_shard_min},
-                                                {"order", TK_OBJECT | TK_ARRAY, terms_order},
-                                                {"show_term_doc_count_error", TK_FLAG, terms_show_error},
-                                                {"execution_hint", TK_STRING, terms_hint},
-                                                {"collect_mode", TK_STRING, terms_collect_mode},
-                                                {"include", TK_STRING | TK_ARRAY | TK_OBJECT, terms_include},
-                                                {"exclude", TK_STRING | TK_ARRAY, terms_exclude},
-                                                {NULL, 0, NULL}};
+static const struct agg_param terms_table[] = {{"size", TK_INT, terms_size},
+                                               {"shard_size", TK_INT, terms_shard_size},
+                                               {"min_doc_count", TK_INT, terms_min},
+                                               {"shard_min_doc_count", TK_INT, terms_shard_min},
+                                               {"order", TK_OBJECT | TK_ARRAY, terms_order},
+                                               {"show_term_doc_count_error", TK_FLAG, terms_show_error},
+                                               {"execution_hint", TK_STRING, terms_hint},
+                                               {"collect_mode", TK_STRING, terms_collect_mode},
+                                               {"include", TK_STRING | TK_ARRAY | TK_OBJECT, terms_include},
+                                               {"exclude", TK_STRING | TK_ARRAY, terms_exclude},
+                                               {NULL, 0, NULL}};
 
 enum err parse_terms(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    a->terms.size = 10;
-    a->terms.shard_size = -1;
-    a->terms.min_doc_count = 1;
-    enum err e = agg_params(p, a, body, "terms", terms_params, agg_source_params);
+    terms_params(a)->size = 10;
+    terms_params(a)->shard_size = -1;
+    terms_params(a)->min_doc_count = 1;
+    enum err e = agg_params(p, a, body, "terms", terms_table, agg_source_params);
     e = e == ERR_OK ? agg_need_source(p, &a->vs) : e;
-    if (e == ERR_OK && a->terms.orders.n == 0) {
+    if (e == ERR_OK && terms_params(a)->orders.n == 0) {
         struct agg_order count = {.by = ORDER_COUNT, .asc = false};
-        e = agg_orders_make(p, &count, 1, &a->terms.orders);
+        e = agg_orders_make(p, &count, 1, &terms_params(a)->orders);
     }
     return e;
 }
 
 static enum err rare_max(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_long(v, &a->terms.size, p->em);
-    if (e == ERR_OK && a->terms.size <= 0) {
+    enum err e = jr_long(v, &terms_params(a)->size, p->em);
+    if (e == ERR_OK && terms_params(a)->size <= 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[max_doc_count] must be greater than 0. Found [%lld] in [%.*s]",
-                       (long long)a->terms.size, STR_ARG(a->name));
+                       (long long)terms_params(a)->size, STR_ARG(a->name));
     }
-    if (e == ERR_OK && a->terms.size > 100) {
+    if (e == ERR_OK && terms_params(a)->size > 100) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[max_doc_count] must be smallerthan 100in [%.*s]",
                        STR_ARG(a->name));
     }
@@ -191,16 +191,16 @@ static enum err rare_precision(struct agg_parse *p, struct agg *a, const struct 
     return e;
 }
 
-static const struct agg_param rare_params[] = {{"max_doc_count", TK_INT, rare_max},
-                                               {"precision", TK_INT, rare_precision},
-                                               {"include", TK_STRING | TK_ARRAY | TK_OBJECT, terms_include},
-                                               {"exclude", TK_STRING | TK_ARRAY, terms_exclude},
-                                               {NULL, 0, NULL}};
+static const struct agg_param rare_table[] = {{"max_doc_count", TK_INT, rare_max},
+                                              {"precision", TK_INT, rare_precision},
+                                              {"include", TK_STRING | TK_ARRAY | TK_OBJECT, terms_include},
+                                              {"exclude", TK_STRING | TK_ARRAY, terms_exclude},
+                                              {NULL, 0, NULL}};
 
 enum err parse_rare_terms(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    a->terms.size = 1; /* the most documents that a rare term may have */
-    enum err e = agg_params(p, a, body, "rare_terms", rare_params, agg_source_params);
+    terms_params(a)->size = 1; /* the most documents that a rare term may have */
+    enum err e = agg_params(p, a, body, "rare_terms", rare_table, agg_source_params);
     return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
 }
 
@@ -211,17 +211,17 @@ static enum err sig_background(struct agg_parse *p, struct agg *a, const struct 
         return err_no_memory(p->em);
     }
     json_pull_next(&c);
-    return agg_query(p, &c, &a->terms.background);
+    return agg_query(p, &c, &terms_params(a)->background);
 }
 
 static enum err sig_negatives(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return jr_bool(v, &a->terms.heuristic.include_negatives, p->em);
+    return jr_bool(v, &terms_params(a)->heuristic.include_negatives, p->em);
 }
 
 static enum err sig_superset(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return jr_bool(v, &a->terms.heuristic.background_is_superset, p->em);
+    return jr_bool(v, &terms_params(a)->heuristic.background_is_superset, p->em);
 }
 
 static const struct agg_param flags_none[] = {{NULL, 0, NULL}};
@@ -244,7 +244,7 @@ static const struct {
 static enum err sig_heuristic(struct agg_parse *p, struct agg *a, const struct json *v, size_t kind)
 {
     const struct json *object;
-    a->terms.heuristic.kind = (unsigned)kind;
+    terms_params(a)->heuristic.kind = (unsigned)kind;
     enum err e = jr_object(p->text, heuristics[kind].name, v, &object, p->em);
     if (e != ERR_OK || object == NULL) {
         return e;
@@ -261,23 +261,23 @@ static enum err sig_heuristic(struct agg_parse *p, struct agg *a, const struct j
 
 static enum err sig_shard_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = agg_at_least_int(p, a, v, "shardSize", INT32_MIN, &a->terms.shard_size);
-    return e != ERR_OK || a->terms.shard_size > 0
+    enum err e = agg_at_least_int(p, a, v, "shardSize", INT32_MIN, &terms_params(a)->shard_size);
+    return e != ERR_OK || terms_params(a)->shard_size > 0
                ? e
                : err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                          "[shardSize] must be greater than  0. Found [%lld] in [%.*s]",
-                         (long long)a->terms.shard_size, STR_ARG(a->name));
+                         (long long)terms_params(a)->shard_size, STR_ARG(a->name));
 }
 
-static const struct agg_param sig_params[] = {{"size", TK_INT, terms_size},
-                                              {"shard_size", TK_INT, sig_shard_size},
-                                              {"min_doc_count", TK_INT, terms_min},
-                                              {"shard_min_doc_count", TK_INT, terms_shard_min},
-                                              {"execution_hint", TK_STRING, terms_hint},
-                                              {"include", TK_STRING | TK_ARRAY | TK_OBJECT, terms_include},
-                                              {"exclude", TK_STRING | TK_ARRAY, terms_exclude},
-                                              {"background_filter", TK_OBJECT, sig_background},
-                                              {NULL, 0, NULL}};
+static const struct agg_param sig_table[] = {{"size", TK_INT, terms_size},
+                                             {"shard_size", TK_INT, sig_shard_size},
+                                             {"min_doc_count", TK_INT, terms_min},
+                                             {"shard_min_doc_count", TK_INT, terms_shard_min},
+                                             {"execution_hint", TK_STRING, terms_hint},
+                                             {"include", TK_STRING | TK_ARRAY | TK_OBJECT, terms_include},
+                                             {"exclude", TK_STRING | TK_ARRAY, terms_exclude},
+                                             {"background_filter", TK_OBJECT, sig_background},
+                                             {NULL, 0, NULL}};
 
 /* What is not a parameter is taken for the name of a heuristic. */
 static enum err sig_unknown(struct agg_parse *p, const struct json_member *m)
@@ -289,7 +289,7 @@ static enum err sig_unknown(struct agg_parse *p, const struct json_member *m)
     const char *known[AGG_NAMES_MAX];
     char hint[JR_HINT_MAX];
     uint32_t line, col;
-    agg_param_names(sig_params, agg_source_params, known);
+    agg_param_names(sig_table, agg_source_params, known);
     jr_did_you_mean(m->key, known, hint, sizeof(hint));
     json_place(p->text, m->key_off, &line, &col);
     return err_wrap(p->em, ERR_X_CONTENT, "[%u:%u] [significant_terms] unknown field [%.*s]%s", line, col,
@@ -307,18 +307,18 @@ static enum err sig_member(struct agg_parse *p, struct agg *a, const struct json
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[significant_terms] [script_heuristic] is not supported");
     }
-    if (!agg_param_known(sig_params, m->key) && !agg_param_known(agg_source_params, m->key)) {
+    if (!agg_param_known(sig_table, m->key) && !agg_param_known(agg_source_params, m->key)) {
         return sig_unknown(p, m);
     }
-    return agg_params_one(p, a, m, "significant_terms", sig_params, agg_source_params);
+    return agg_params_one(p, a, m, "significant_terms", sig_table, agg_source_params);
 }
 
 enum err parse_significant(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    a->terms.size = 10;
-    a->terms.shard_size = -1;
-    a->terms.min_doc_count = 3;
-    a->terms.heuristic.background_is_superset = true;
+    terms_params(a)->size = 10;
+    terms_params(a)->shard_size = -1;
+    terms_params(a)->min_doc_count = 3;
+    terms_params(a)->heuristic.background_is_superset = true;
     for (uint32_t i = 0; i < body->n; i++) {
         enum err e = sig_member(p, a, &body->members[i]);
         if (e != ERR_OK) {

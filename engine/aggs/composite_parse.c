@@ -1,14 +1,14 @@
 /* The definition of composite: its sources, each a small definition of its own. */
-#include "engine/aggs/agg_int.h"
 
 #include "common/base/json_pull.h"
 #include "common/base/jsonr.h"
+#include "engine/aggs/composite.h"
 
 static enum err source_order(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     struct str t = json_text(v);
-    a->source.descending = str_eq_nocase(t, STR("desc"));
-    if (!a->source.descending && !str_eq_nocase(t, STR("asc"))) {
+    composite_source(a)->descending = str_eq_nocase(t, STR("desc"));
+    if (!composite_source(a)->descending && !str_eq_nocase(t, STR("asc"))) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "No enum constant org.elasticsearch.search.sort.SortOrder.%.*s", STR_ARG(t));
     }
@@ -17,7 +17,7 @@ static enum err source_order(struct agg_parse *p, struct agg *a, const struct js
 
 static enum err source_missing(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return jr_bool(v, &a->source.missing_bucket, p->em);
+    return jr_bool(v, &composite_source(a)->missing_bucket, p->em);
 }
 
 static enum err source_type(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -30,8 +30,8 @@ static enum err source_type(struct agg_parse *p, struct agg *a, const struct jso
 
 static enum err histogram_interval(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_double(v, &a->source.interval, p->em);
-    if (e == ERR_OK && !(a->source.interval > 0)) {
+    enum err e = jr_double(v, &composite_source(a)->interval, p->em);
+    if (e == ERR_OK && !(composite_source(a)->interval > 0)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[interval] must be greater than 0 for [histogram] source");
     }
@@ -40,63 +40,63 @@ static enum err histogram_interval(struct agg_parse *p, struct agg *a, const str
 
 static enum err tile_precision(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_int(v, &a->source.grid.precision, p->em);
-    if (e == ERR_OK && (a->source.grid.precision < 0 || a->source.grid.precision > 29)) {
+    enum err e = jr_int(v, &composite_source(a)->grid.precision, p->em);
+    if (e == ERR_OK
+        && (composite_source(a)->grid.precision < 0 || composite_source(a)->grid.precision > 29)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "Invalid geotile_grid precision of %d. Must be between 0 and 29.",
-                       a->source.grid.precision);
+                       composite_source(a)->grid.precision);
     }
     return e;
 }
 
 static enum err tile_bounds(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return agg_grid_bounds(p, &a->source.grid, v);
+    return agg_grid_bounds(p, &composite_source(a)->grid, v);
 }
 
 static enum err date_calendar(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return agg_calendar_interval(p, &a->source.date, v);
+    return agg_calendar_interval(p, &composite_source(a)->date, v);
 }
 
 static enum err date_fixed(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return agg_fixed_interval(p, &a->source.date, v);
+    return agg_fixed_interval(p, &composite_source(a)->date, v);
 }
 
 static enum err date_interval(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return agg_old_interval(p, &a->source.date, v);
+    return agg_old_interval(p, &composite_source(a)->date, v);
 }
 
 static enum err date_offset(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return agg_offset_parse(v, &a->source.date.offset_ms, p->em);
+    return agg_offset_parse(v, &composite_source(a)->date.offset_ms, p->em);
 }
 
-static const struct agg_param shared_params[] = {
+static const struct agg_param shared_table[] = {
     {"field", TK_STRING, agg_set_field},    {"missing_bucket", TK_FLAG, source_missing},
     {"value_type", TK_STRING, source_type}, {"script", TK_SCRIPT, agg_set_script},
     {"order", TK_STRING, source_order},     {NULL, 0, NULL}};
-static const struct agg_param terms_params[] = {{NULL, 0, NULL}};
-static const struct agg_param histogram_params[] = {{"interval", TK_INT, histogram_interval},
-                                                    {NULL, 0, NULL}};
-static const struct agg_param date_params[] = {{"format", TK_STRING, agg_set_format},
-                                               {"interval", TK_INT, date_interval},
-                                               {"calendar_interval", TK_STRING, date_calendar},
-                                               {"fixed_interval", TK_STRING, date_fixed},
-                                               {"offset", TK_INT, date_offset},
-                                               {"time_zone", TK_INT, agg_set_zone},
-                                               {NULL, 0, NULL}};
-static const struct agg_param tile_params[] = {
+static const struct agg_param terms_table[] = {{NULL, 0, NULL}};
+static const struct agg_param histogram_table[] = {{"interval", TK_INT, histogram_interval}, {NULL, 0, NULL}};
+static const struct agg_param date_table[] = {{"format", TK_STRING, agg_set_format},
+                                              {"interval", TK_INT, date_interval},
+                                              {"calendar_interval", TK_STRING, date_calendar},
+                                              {"fixed_interval", TK_STRING, date_fixed},
+                                              {"offset", TK_INT, date_offset},
+                                              {"time_zone", TK_INT, agg_set_zone},
+                                              {NULL, 0, NULL}};
+static const struct agg_param tile_table[] = {
     {"precision", TK_INT, tile_precision}, {"bounds", TK_OBJECT, tile_bounds}, {NULL, 0, NULL}};
 static const struct {
     const char *name;
     const struct agg_param *params;
-} kinds[] = {[COMPOSITE_TERMS] = {"terms", terms_params},
-             [COMPOSITE_HISTOGRAM] = {"histogram", histogram_params},
-             [COMPOSITE_DATE] = {"date_histogram", date_params},
-             [COMPOSITE_GEOTILE] = {"geotile_grid", tile_params}};
+} kinds[] = {[COMPOSITE_TERMS] = {"terms", terms_table},
+             [COMPOSITE_HISTOGRAM] = {"histogram", histogram_table},
+             [COMPOSITE_DATE] = {"date_histogram", date_table},
+             [COMPOSITE_GEOTILE] = {"geotile_grid", tile_table}};
 
 /* The token that must come here. */
 static enum err expect(struct agg_parse *p, const struct json_pull *c, enum json_token want)
@@ -125,9 +125,9 @@ static enum err source_body(struct agg_parse *p, struct composite_source *s, str
     if (k == ARRAY_LEN(kinds)) {
         return json_pull_err(c, p->em, ERR_PARSING, "invalid source type: %.*s", STR_ARG(kind));
     }
-    struct agg scratch = {.source = {.kind = (unsigned)k, .name = s->name, .grid = {.precision = 7}}};
-    enum err e = agg_params(p, &scratch, c->value, kinds[k].name, kinds[k].params, shared_params);
-    *s = scratch.source;
+    *s = (struct composite_source){.kind = (unsigned)k, .name = s->name, .grid = {.precision = 7}};
+    struct agg scratch = {.params = s};
+    enum err e = agg_params(p, &scratch, c->value, kinds[k].name, kinds[k].params, shared_table);
     s->vs = scratch.vs;
     return e;
 }
@@ -189,54 +189,55 @@ static enum err set_sources(struct agg_parse *p, struct agg *a, const struct jso
         return err_no_memory(p->em);
     }
     bool array = json_pull_next(&c) == TOK_START_ARRAY;
-    a->composite.v = list;
-    while (a->composite.n <= agg_items(v)
-           && (array ? json_pull_until(&c, TOK_END_ARRAY) : a->composite.n == 0)) {
+    composite_params(a)->v = list;
+    while (composite_params(a)->n <= agg_items(v)
+           && (array ? json_pull_until(&c, TOK_END_ARRAY) : composite_params(a)->n == 0)) {
         p->at = c.off;
         if (c.token != TOK_START_OBJECT && c.token != TOK_NULL && !json_token_is_value(c.token)) {
             return err_set(p->em, ERR_ILLEGAL_STATE, "expected value but got [%s]", json_token_text(c.token));
         }
-        enum err e = one_source(p, &c, &list[a->composite.n]);
-        e = e == ERR_OK ? unique_name(p, list, a->composite.n) : e;
+        enum err e = one_source(p, &c, &list[composite_params(a)->n]);
+        e = e == ERR_OK ? unique_name(p, list, composite_params(a)->n) : e;
         if (e != ERR_OK) {
             return e;
         }
-        a->composite.n++;
+        composite_params(a)->n++;
     }
     if (c.off != v->end - 1) {
-        return array ? list_ended(p, v, a->composite.n)
+        return array ? list_ended(p, v, composite_params(a)->n)
                      : err_set(p->em, ERR_ILLEGAL_STATE, "parser for [sources] did not end on END_OBJECT");
     }
     p->at = v->end - 1;
-    return a->composite.n > 0 ? ERR_OK
-                              : refuse_sources(p, "Composite [sources] cannot be null or empty", STR(""));
+    return composite_params(a)->n > 0
+               ? ERR_OK
+               : refuse_sources(p, "Composite [sources] cannot be null or empty", STR(""));
 }
 
 static enum err set_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     int32_t n;
     enum err e = jr_int(v, &n, p->em);
-    a->composite.size = e == ERR_OK ? n : a->composite.size;
+    composite_params(a)->size = e == ERR_OK ? n : composite_params(a)->size;
     return e;
 }
 
 static enum err set_after(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     (void)p;
-    a->composite.after = v;
+    composite_params(a)->after = v;
     return ERR_OK;
 }
 
-static const struct agg_param composite_params[] = {{"sources", TK_ARRAY | TK_OBJECT, set_sources},
-                                                    {"size", TK_INT, set_size},
-                                                    {"after", TK_OBJECT, set_after},
-                                                    {NULL, 0, NULL}};
+static const struct agg_param composite_table[] = {{"sources", TK_ARRAY | TK_OBJECT, set_sources},
+                                                   {"size", TK_INT, set_size},
+                                                   {"after", TK_OBJECT, set_after},
+                                                   {NULL, 0, NULL}};
 
 enum err parse_composite(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    a->composite.size = 10;
-    enum err e = agg_params(p, a, body, "composite", composite_params, NULL);
-    if (e == ERR_OK && a->composite.n == 0) {
+    composite_params(a)->size = 10;
+    enum err e = agg_params(p, a, body, "composite", composite_table, NULL);
+    if (e == ERR_OK && composite_params(a)->n == 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [sources]");
     }
     return e;

@@ -1,6 +1,6 @@
 /* Merging terms: counts, what may be missing from them, and the choice of the best. */
 #include "engine/aggs/agg_row.h"
-#include "engine/aggs/result.h"
+#include "engine/aggs/terms.h"
 
 #include "common/base/sort_items.h"
 #include "common/base/utf8.h"
@@ -11,7 +11,7 @@
 /* By how much a shard's report may understate any term that it left out; -1: nobody knows. */
 static int64_t shard_error(const struct agg *a, const struct agg_result *t)
 {
-    const struct agg_order *first = &a->terms.orders.v[0];
+    const struct agg_order *first = &terms_params(a)->orders.v[0];
     if (t->n == 0 || t->n < t->shard_size || first->by == ORDER_KEY) {
         return 0;
     }
@@ -98,10 +98,10 @@ static enum err check_forms(struct reduce *r, const struct agg *a, struct agg_re
     return ERR_OK;
 }
 
-enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
-                      struct agg_result *out)
+static enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                             struct agg_result *out)
 {
-    const struct terms_params *p = &a->terms;
+    const struct terms_params *p = terms_params(a);
     int64_t error = 0;
     uint32_t total = 0;
     make_fractions(in, n);
@@ -274,7 +274,7 @@ static void heap_up(struct scored *h, uint32_t i)
 static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_result *out,
                             struct agg_bucket *v, uint32_t n)
 {
-    uint32_t table = 16, have = 0, max = (uint32_t)MIN_OF(a->terms.size, (int64_t)n);
+    uint32_t table = 16, have = 0, max = (uint32_t)MIN_OF(terms_params(a)->size, (int64_t)n);
     struct scored *order = ARENA_ARRAY(r->arena, struct scored, n),
                   *heap = ARENA_ARRAY(r->arena, struct scored, (size_t)max + 2);
     out->buckets = ARENA_ARRAY(r->arena, struct agg_bucket, max);
@@ -289,7 +289,7 @@ static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_re
     }
     sort_items(order, n, sizeof(*order), by_place);
     for (uint32_t i = 0; i < n; i++) {
-        if (!(order[i].b->score > 0) || order[i].b->doc_count < a->terms.min_doc_count) {
+        if (!(order[i].b->score > 0) || order[i].b->doc_count < terms_params(a)->min_doc_count) {
             continue;
         }
         if (have < max) {
@@ -311,8 +311,8 @@ static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_re
     return ERR_OK;
 }
 
-enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
-                            struct agg_result *out)
+static enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                                   uint32_t n, struct agg_result *out)
 {
     struct agg_bucket *all;
     uint32_t total = 0;
@@ -322,7 +322,7 @@ enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_re
     }
     enum err e = reduce_by_key(r, a, in, n, &all, &total);
     for (uint32_t i = 0; e == ERR_OK && i < total; i++) {
-        all[i].score = significance(&a->terms, all[i].doc_count, out->subset_size, all[i].superset_df,
+        all[i].score = significance(terms_params(a), all[i].doc_count, out->subset_size, all[i].superset_df,
                                     out->superset_size);
     }
     return e == ERR_OK ? best_scores(r, a, out, all, total) : e;
@@ -342,7 +342,7 @@ static enum err reduce_rare(struct reduce *r, const struct agg *a, struct agg_re
     }
     out->buckets = all;
     for (uint32_t i = 0; i < total; i++) {
-        if (all[i].doc_count <= a->terms.size) {
+        if (all[i].doc_count <= terms_params(a)->size) {
             all[out->n++] = all[i];
         }
     }
@@ -387,14 +387,14 @@ static void terms_print(const struct agg_result *r, struct jsonw *w)
 
 static void terms_print_error(const struct agg_result *r, const struct agg_bucket *b, struct jsonw *w)
 {
-    if (r->agg->terms.show_error) {
+    if (terms_params(r->agg)->show_error) {
         jw_ki64(w, "doc_count_error_upper_bound", b->error);
     }
 }
 
 static bool terms_every_document(const struct agg *a)
 {
-    return a->terms.min_doc_count == 0;
+    return terms_params(a)->min_doc_count == 0;
 }
 
 static void significant_put(struct buf *b, const struct agg_result *r)
@@ -459,6 +459,7 @@ static void significant_print_bucket(const struct agg_result *r, const struct ag
 const struct agg_type agg_terms = {
     .name = "terms",
     .class = CLASS_MULTI,
+    .params_size = sizeof(struct terms_params),
     .parse = parse_terms,
     .collector = terms_new,
     .factory = "TermsAggregatorFactory",
@@ -478,6 +479,7 @@ const struct agg_type agg_terms = {
 const struct agg_type agg_rare_terms = {
     .name = "rare_terms",
     .class = CLASS_MULTI,
+    .params_size = sizeof(struct terms_params),
     .parse = parse_rare_terms,
     .collector = terms_new,
     .factory = "RareTermsAggregatorFactory",
@@ -490,6 +492,7 @@ const struct agg_type agg_rare_terms = {
 const struct agg_type agg_significant_terms = {
     .name = "significant_terms",
     .class = CLASS_MULTI,
+    .params_size = sizeof(struct terms_params),
     .parse = parse_significant,
     .collector = terms_new,
     .factory = "SignificantTermsAggregatorFactory",

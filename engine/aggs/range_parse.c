@@ -1,5 +1,5 @@
 /* Definitions of range, date_range, ip_range and geo_distance. */
-#include "engine/aggs/agg_int.h"
+#include "engine/aggs/range.h"
 
 #include "common/base/inet.h"
 #include "common/base/jsonr.h"
@@ -130,8 +130,8 @@ static enum err range_list(struct agg_parse *p, struct agg *a, const struct json
     if (list == NULL) {
         return err_no_memory(p->em);
     }
-    a->range.v = list;
-    a->range.n = 0;
+    range_params(a)->v = list;
+    range_params(a)->n = 0;
     for (uint32_t i = 0; i < agg_items(v); i++) {
         const struct json *r;
         enum err e = agg_item(p, v, i, &r);
@@ -139,7 +139,7 @@ static enum err range_list(struct agg_parse *p, struct agg *a, const struct json
             e = jr_object(p->text, "range", r, &r, p->em);
             r = e == ERR_OK && r == NULL ? &v->items[++i] : r; /* a value before an object is passed over */
         }
-        e = e == ERR_OK ? range_item(p, a, r, &list[a->range.n++]) : e;
+        e = e == ERR_OK ? range_item(p, a, r, &list[range_params(a)->n++]) : e;
         if (e != ERR_OK) {
             return e;
         }
@@ -149,16 +149,16 @@ static enum err range_list(struct agg_parse *p, struct agg *a, const struct json
 
 static enum err range_keyed(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return jr_bool(v, &a->range.keyed, p->em);
+    return jr_bool(v, &range_params(a)->keyed, p->em);
 }
 
-static const struct agg_param range_params[] = {
+static const struct agg_param range_table[] = {
     {"ranges", TK_ARRAY | TK_OBJECT, range_list}, {"keyed", TK_FLAG, range_keyed}, {NULL, 0, NULL}};
 
 enum err parse_range(struct agg_parse *p, struct agg *a, const struct json *body)
 {
     bool zone = a->type == &agg_date_range, ip = a->type == &agg_ip_range;
-    enum err e = agg_params(p, a, body, a->type->name, range_params,
+    enum err e = agg_params(p, a, body, a->type->name, range_table,
                             zone ? agg_source_params_zone
                             : ip ? agg_field_params
                                  : agg_source_params);
@@ -204,15 +204,15 @@ static enum err origin_of_object(struct agg_parse *p, const struct json *v, stru
 
 static enum err geo_origin(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    a->range.has_origin = true;
-    return v->type == JSON_ARRAY    ? origin_of_array(p, v, &a->range.origin)
-           : v->type == JSON_OBJECT ? origin_of_object(p, v, &a->range.origin)
-                                    : geo_point_of_json(&a->range.origin, v, true, p->em);
+    range_params(a)->has_origin = true;
+    return v->type == JSON_ARRAY    ? origin_of_array(p, v, &range_params(a)->origin)
+           : v->type == JSON_OBJECT ? origin_of_object(p, v, &range_params(a)->origin)
+                                    : geo_point_of_json(&range_params(a)->origin, v, true, p->em);
 }
 
 static enum err geo_unit(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return geo_unit_of(json_text(v), &a->range.unit_metres, p->em);
+    return geo_unit_of(json_text(v), &range_params(a)->unit_metres, p->em);
 }
 
 static enum err geo_type(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -221,11 +221,11 @@ static enum err geo_type(struct agg_parse *p, struct agg *a, const struct json *
     if (!geo_distance_kind_of(json_text(v), &kind)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "No geo distance for [%.*s]", STR_ARG(json_text(v)));
     }
-    a->range.plane = kind == GEO_PLANE;
+    range_params(a)->plane = kind == GEO_PLANE;
     return ERR_OK;
 }
 
-static const struct agg_param geo_distance_params[] = {
+static const struct agg_param geo_distance_table[] = {
     {"ranges", TK_ARRAY | TK_OBJECT, range_list},
     {"keyed", TK_FLAG, range_keyed},
     {"origin", TK_STRING | TK_ARRAY | TK_OBJECT, geo_origin},
@@ -235,10 +235,10 @@ static const struct agg_param geo_distance_params[] = {
 
 enum err parse_geo_distance(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    a->range.unit_metres = 1;
-    enum err e = agg_params(p, a, body, "geo_distance", geo_distance_params, agg_field_params);
+    range_params(a)->unit_metres = 1;
+    enum err e = agg_params(p, a, body, "geo_distance", geo_distance_table, agg_field_params);
     e = e == ERR_OK ? agg_need_field(p, &a->vs) : e;
-    if (e == ERR_OK && !a->range.has_origin) {
+    if (e == ERR_OK && !range_params(a)->has_origin) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Aggregation [%.*s] must define an [origin].",
                        STR_ARG(a->name));
     }
