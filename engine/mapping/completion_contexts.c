@@ -143,16 +143,16 @@ enum err contexts_validate(const struct mapping *m, const struct field *f, struc
             continue;
         }
         const struct field *at = mapping_field_raw(m, c->path);
-        if (at == NULL || at->type == FT_OBJECT || at->type == FT_NESTED) {
+        if (at == NULL || at->class->is_object) {
             return err_set(em, ERR_PARSE,
                            "field [%.*s] referenced in context [%.*s] is not defined in the mapping",
                            STR_ARG(c->path), STR_ARG(c->name));
         }
-        if (at->type != FT_GEO_POINT) {
+        if (at->class->kind != VALUE_POINT) {
             return err_set(
                 em, ERR_PARSE,
                 "field [%.*s] referenced in context [%.*s] must be mapped to geo_point, found [%s]",
-                STR_ARG(c->path), STR_ARG(c->name), field_type_name(at->type));
+                STR_ARG(c->path), STR_ARG(c->name), at->class->name);
         }
     }
     return ERR_OK;

@@ -212,7 +212,7 @@ static enum err multi_fields(struct doc_parser *p, const struct field *f, const 
         struct json text = json_mk_str(in->v[i].text);
         for (uint32_t k = 0; e == ERR_OK && k < f->n_multi_fields; k++) {
             const struct field *sub = f->multi_fields[k];
-            if (sub->type != FT_COMPLETION) {
+            if (sub->class != &field_class_completion) {
                 e = doc_parse_field(p, sub, &text);
                 continue;
             }

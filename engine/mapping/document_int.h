@@ -59,17 +59,18 @@ bool doc_ignore(struct doc_parser *p, const struct field *f) NODISCARD;
 enum err doc_broken(struct doc_parser *p);
 /* XContentParser.textOrNull(): *out.p == NULL for null; ERR_ILLEGAL_STATE for containers. */
 enum err doc_text(struct doc_parser *p, const struct json *v, struct str *out);
-/* Does the type take an array as one value? */
-bool doc_takes_array(const struct field *f);
 
-/* ---- values (document_values.c, document_range.c, document_completion.c) ---- */
+/* ---- values (document_values.c, document_completion.c); those of other types are in the files of their rows ---- */
 
-/* One value, without multi-fields. The error is that of the value alone. */
-enum err doc_field_value(struct doc_parser *p, const struct field *f, const struct json *v);
-enum err doc_text_value(struct doc_parser *p, const struct field *f, const struct json *v);
-enum err doc_geo_value(struct doc_parser *p, const struct field *f, const struct json *v);
-enum err doc_range_value(struct doc_parser *p, const struct field *f, const struct json *v);
-/* Multi-fields included. */
+/* A number, where the field keeps it in any form. */
+enum err doc_add_num(struct doc_parser *p, const struct field *f, int64_t num);
+/* A malformed value of a field that ignores them. */
+enum err doc_ignore_value(struct doc_parser *p, const struct field *f);
+/* The value was refused with e: passed over where the field ignores such values. */
+enum err doc_malformed(struct doc_parser *p, const struct field *f, const struct json *v, enum err e);
+/* Text to store instead of a value that indexing rounds; b: NULL, or the second number of two. */
+bool doc_keep_text(struct doc_parser *p, struct doc_value *v, double a, const double *b) NODISCARD;
+/* A value of a completion field, multi-fields included. */
 enum err doc_completion_value(struct doc_parser *p, const struct field *f, const struct json *v);
 /* Adds the contexts that come from other fields of a part; ERR_ILLEGAL_ARGUMENT where there are none at all.
  */

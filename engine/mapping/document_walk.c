@@ -58,21 +58,11 @@ enum err doc_text(struct doc_parser *p, const struct json *v, struct str *out)
     return ERR_OK;
 }
 
-bool doc_takes_array(const struct field *f)
-{
-    return f->type == FT_GEO_POINT || f->type == FT_COMPLETION;
-}
-
-static bool is_object(const struct field *f)
-{
-    return f->type == FT_OBJECT || f->type == FT_NESTED;
-}
-
 /* ---- fields ---- */
 
 static struct str preview_of(struct doc_parser *p, const struct field *f, const struct json *v)
 {
-    bool fraction = field_type_is_numeric(f->type) && !field_type_is_whole(f->type);
+    bool fraction = field_is_fraction(f);
     int64_t i;
     if (json_is_broken(v)) {
         return STR("");
@@ -94,31 +84,20 @@ static enum err wrap_field(struct doc_parser *p, const struct field *f, const st
     return err_wrap(p->em, ERR_MAPPER_PARSING,
                     "failed to parse field [%.*s] of type [%s] in document with id '%.*s'. Preview of "
                     "field's value: '%.*s'",
-                    STR_ARG(f->path), f->type == FT_TOKEN_COUNT ? "integer" : field_type_name(f->type),
-                    STR_ARG(p->in->id), STR_ARG(preview));
+                    STR_ARG(f->path), field_shown_type(f), STR_ARG(p->in->id), STR_ARG(preview));
 }
 
 enum err doc_parse_field(struct doc_parser *p, const struct field *f, const struct json *v)
 {
-    if (f->type == FT_COMPLETION) {
-        return doc_completion_value(p, f, v);
+    if (f->class->takes_whole) {
+        return f->class->value(p, f, v);
     }
     enum err e;
-    if (f->type == FT_GEO_POINT && f->is_multi_field && p->geohashes) {
-        err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                "illegal external value class [java.lang.StringBuilder]. Should be java.util.List");
-        return err_wrap(p->em, ERR_MAPPER_PARSING, "failed to parse field [%.*s] of type [geo_point]",
-                        STR_ARG(f->path));
-    }
-    if (f->type
-        == FT_GEO_POINT) { /* gives its multi-fields something else to read, and words errors its own way */
-        return doc_geo_value(p, f, v);
-    }
     if (json_is_broken(v)) {
         e = doc_broken(p);
         return v->b ? wrap_field(p, f, v, e) : e;
     }
-    e = doc_field_value(p, f, v);
+    e = f->class->value(p, f, v);
     if (e != ERR_OK) {
         return wrap_field(p, f, v, e);
     }
@@ -149,7 +128,7 @@ static enum err split_name(struct doc_parser *p, struct str name, struct str par
 static enum err copy_to(struct doc_parser *p, struct str path, const struct json *v)
 {
     const struct field *to = mapping_field_raw(p->m, path);
-    if (to != NULL && to->type == FT_ALIAS) {
+    if (to != NULL && to->class->is_alias) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Cannot copy to a field alias [%.*s].", STR_ARG(path));
     }
     if (to != NULL) {
@@ -180,36 +159,13 @@ static enum err copy_field(struct doc_parser *p, const struct field *f, const st
     return e;
 }
 
-static enum err parse_doc_count(struct doc_parser *p, const struct field *f, const struct json *v)
-{
-    int64_t n;
-    if (v->type != JSON_NUMBER) {
-        uint32_t line, col;
-        json_place(p->text, v->off, &line, &col);
-        return err_set_at(p->em, ERR_PARSING, line, col,
-                          "Failed to parse object: expecting token of type [VALUE_NUMBER] but found [%s]",
-                          json_token_name(v));
-    }
-    if (!json_i64(v, &n) || n <= 0) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                       "Field [_doc_count] must be a positive integer. Value [%.*s] is not allowed.",
-                       STR_ARG(v->s));
-    }
-    struct doc_value *to = doc_add(p, f, DOC_NUM);
-    if (to == NULL) {
-        return err_no_memory(p->em);
-    }
-    to->num = n;
-    return ERR_OK;
-}
-
 static enum err parse_metadata(struct doc_parser *p, const struct field *f, const struct json *v)
 {
     enum err e;
     if (json_is_broken(v)) {
         e = doc_broken(p);
-    } else if (f->type == FT_META_DOC_COUNT) {
-        e = parse_doc_count(p, f, v);
+    } else if (f->class->value != NULL) {
+        e = f->class->value(p, f, v);
     } else {
         e = err_set(p->em, ERR_MAPPER_PARSING,
                     "Field [%.*s] is a metadata field and cannot be added inside a document. Use the index "
@@ -297,23 +253,23 @@ static enum err parse_object(struct doc_parser *p, const struct field *f, const 
             "object mapping for [%.*s] tried to parse field [%.*s] as object, but found a concrete value",
             STR_ARG(f->path), STR_ARG(name));
     }
-    return f->type == FT_NESTED ? parse_nested(p, f, v) : doc_parse_members(p, f, v);
+    return f->class->is_nested ? parse_nested(p, f, v) : doc_parse_members(p, f, v);
 }
 
 enum err doc_parse_object_or_field(struct doc_parser *p, const struct field *f, const struct json *v,
                                    bool in_array)
 {
-    if (is_object(f)) {
+    if (f->class->is_object) {
         return parse_object(p, f, v, in_array ? STR("null") : f->name);
     }
-    if (f->type == FT_ALIAS) {
+    if (f->class->is_alias) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Cannot write to a field alias [%.*s].",
                        STR_ARG(f->path));
     }
-    if (f->type >= FT_META_ID) {
+    if (f->class->is_metadata) {
         return parse_metadata(p, f, v);
     }
-    if (f->type == FT_BINARY && v->type == JSON_OBJECT && !in_array && !f->store && !f->doc_values) {
+    if (f->class->skips_objects && v->type == JSON_OBJECT && !in_array && !f->store && !f->doc_values) {
         /* Elasticsearch steps into what it does not keep, and takes its end for the end of the document. */
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "Malformed content, found extra data after parsing: END_OBJECT");
@@ -365,7 +321,7 @@ static bool runs_into_disabled(const struct doc_parser *p, const struct field *o
 {
     for (size_t i = 0; i + 1 < n; i++) {
         object = mapping_child(p->m, object, names[i]);
-        if (object == NULL || !is_object(object)) {
+        if (object == NULL || !object->class->is_object) {
             return false;
         }
         if (!object->enabled) {
@@ -381,11 +337,11 @@ static enum err find_field(struct doc_parser *p, const struct field *object, con
 {
     for (size_t i = 0; i + 1 < n; i++) {
         object = mapping_child(p->m, object, names[i]);
-        if (object == NULL || !is_object(object)) {
+        if (object == NULL || !object->class->is_object) {
             *out = NULL;
             return ERR_OK;
         }
-        if (object->type == FT_NESTED) {
+        if (object->class->is_nested) {
             *out = NULL;
             return err_set(p->em, ERR_MAPPER_PARSING,
                            "Cannot add a value for field [%.*s] since one of the intermediate objects is "
@@ -465,10 +421,10 @@ enum err doc_parse_value(struct doc_parser *p, const struct field *object, struc
     if (e != ERR_OK) {
         return e;
     }
-    if (f != NULL && v->type == JSON_ARRAY && !doc_takes_array(f)) {
+    if (f != NULL && v->type == JSON_ARRAY && !f->class->takes_array) {
         return parse_items(p, object, names, n, v);
     }
-    if (f != NULL && n > 1 && !in_array && is_object(f)) { /* by its path: the parts lie in one text */
+    if (f != NULL && n > 1 && !in_array && f->class->is_object) { /* by its path: the parts lie in one text */
         const char *end = names[n - 1].p + names[n - 1].n;
         return parse_object(p, f, v, (struct str){names[0].p, (size_t)(end - names[0].p)});
     }

@@ -106,7 +106,7 @@ enum err doc_dynamic_array(struct doc_parser *p, const struct field *object, str
 {
     size_t before = p->n_added;
     enum err e = from_template(p, object, name, "object", STR_NULL, out);
-    if (e == ERR_OK && *out != NULL && !doc_takes_array(*out)) {
+    if (e == ERR_OK && *out != NULL && !(*out)->class->takes_array) {
         *out = NULL; /* its items are looked at one by one */
         p->n_added = before;
     }
@@ -123,8 +123,7 @@ static enum err not_an_object(struct doc_parser *p, const struct field *there, s
     return err_set(p->em, ERR_MAPPER_PARSING,
                    "Could not dynamically add mapping for field [%s]. Existing mapping for [%.*s] must be of "
                    "type object but found [%s].",
-                   joined, STR_ARG(there->path),
-                   there->type == FT_TOKEN_COUNT ? "integer" : field_type_name(there->type));
+                   joined, STR_ARG(there->path), field_shown_type(there));
 }
 
 enum err doc_dynamic_parent(struct doc_parser *p, const struct field *object, struct str *names, size_t n,
@@ -146,7 +145,7 @@ enum err doc_dynamic_parent(struct doc_parser *p, const struct field *object, st
             if (e != ERR_OK) {
                 return e;
             }
-            if (next->type == FT_NESTED) {
+            if (next->class->is_nested) {
                 return err_set(p->em, ERR_MAPPER_PARSING,
                                "It is forbidden to create dynamic nested objects ([%.*s]) through `copy_to` "
                                "or dots in field "
@@ -154,7 +153,7 @@ enum err doc_dynamic_parent(struct doc_parser *p, const struct field *object, st
                                STR_ARG(next->path));
             }
         }
-        if (next->type != FT_OBJECT && next->type != FT_NESTED) {
+        if (!next->class->is_object) {
             return not_an_object(p, next, names, n);
         }
         *parent = next;
@@ -318,7 +317,7 @@ static enum err check_sorted(struct doc_parser *p)
 static bool repeat_object(struct doc_parser *p, const struct field *f, struct json *out)
 {
     *out = json_mk_object();
-    bool nested = f != NULL && f->type == FT_NESTED;
+    bool nested = f != NULL && f->class->is_nested;
     bool ok = json_put(out, p->arena, STR("type"), json_mk_str(nested ? STR("nested") : STR("object")));
     if (nested && f->include_in_parent) {
         ok = ok && json_put(out, p->arena, STR("include_in_parent"), json_mk_bool(true));
@@ -407,7 +406,7 @@ static enum err check_added(struct doc_parser *p)
     struct map seen;
     map_init(&seen, p->arena);
     for (uint32_t i = 0; i < p->m->n_fields; i++) {
-        total += p->m->fields[i]->type < FT_META_ID;
+        total += !p->m->fields[i]->class->is_metadata;
     }
     for (size_t i = 0; i < p->n_added; i++) {
         struct str path = p->added[i].path;

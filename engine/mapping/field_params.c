@@ -112,7 +112,7 @@ static void *member_at(struct node *n, const struct param *p)
 
 static enum err take_bool(struct builder *b, struct node *n, size_t i, const struct json *v)
 {
-    const struct param *p = &n->spec->params[i];
+    const struct param *p = &n->f.class->params[i];
     bool value = false, dflt = p->dflt != 0;
     enum err e = parse_node_bool(b, v, &value);
     if (e != ERR_OK) {
@@ -126,7 +126,7 @@ static enum err take_bool(struct builder *b, struct node *n, size_t i, const str
 
 static enum err take_int(struct builder *b, struct node *n, size_t i, const struct json *v)
 {
-    const struct param *p = &n->spec->params[i];
+    const struct param *p = &n->f.class->params[i];
     int32_t value = 0;
     struct json shown;
     enum err e = parse_node_int(b, v, &value);
@@ -168,7 +168,7 @@ static enum err unknown_value(struct builder *b, const struct param *p, struct s
 static enum err take_index_options(struct builder *b, struct node *n, size_t i, const struct json *v)
 {
     static const char *const names[] = {"docs", "freqs", "positions", "offsets"};
-    const struct param *p = &n->spec->params[i];
+    const struct param *p = &n->f.class->params[i];
     struct str s;
     enum err e = param_text(b, v, &s);
     if (e != ERR_OK) {
@@ -176,7 +176,7 @@ static enum err take_index_options(struct builder *b, struct node *n, size_t i, 
     }
     for (int32_t k = 0; k <= p->dflt; k++) {
         if (str_is(s, names[k])) {
-            enum index_options usual = n->f.type == FT_TEXT ? INDEX_POSITIONS : INDEX_DOCS;
+            enum index_options usual = n->f.class->usual_options;
             n->f.options = (enum index_options)k;
             n->set[i] = NULL;
             return n->f.options != usual ? param_keep(b, n, i, json_mk_str(s)) : ERR_OK;
@@ -206,7 +206,7 @@ static enum err take_term_vector(struct builder *b, struct node *n, size_t i, co
         }
     }
     return e != ERR_OK ? e
-                       : unknown_value(b, &n->spec->params[i], s,
+                       : unknown_value(b, &n->f.class->params[i], s,
                                        "no, yes, with_positions, with_offsets, with_positions_offsets, "
                                        "with_positions_payloads, with_positions_offsets_payloads");
 }
@@ -253,7 +253,7 @@ static enum err take_analyzer(struct builder *b, struct node *n, size_t i, const
                            : err_set(b->em, ERR_ILLEGAL_ARGUMENT,
                                      "analyzer [%.*s] has not been configured in mappings", STR_ARG(s));
     }
-    enum param_kind kind = n->spec->params[i].kind;
+    enum param_kind kind = n->f.class->params[i].kind;
     if (kind == PARAM_ANALYZER) {
         n->f.analyzer = an;
     } else if (kind == PARAM_SEARCH_ANALYZER) {
@@ -296,7 +296,7 @@ static enum err take_text(struct builder *b, struct node *n, size_t i, const str
         return ERR_OK;
     }
     enum err e = param_text(b, v, &s);
-    if (n->spec->params[i].kind == PARAM_CONST) {
+    if (n->f.class->params[i].kind == PARAM_CONST) {
         n->f.const_value = s;
     }
     return e == ERR_OK ? param_keep(b, n, i, json_mk_str(s)) : e;
@@ -304,7 +304,7 @@ static enum err take_text(struct builder *b, struct node *n, size_t i, const str
 
 enum err param_parse(struct builder *b, struct node *n, size_t i, const struct json *v)
 {
-    switch (n->spec->params[i].kind) {
+    switch (n->f.class->params[i].kind) {
     case PARAM_BOOL:
     case PARAM_EXPLICIT_BOOL:
         return take_bool(b, n, i, v);

@@ -5,27 +5,6 @@
 #include "common/base/num.h"
 #include "engine/mapping/field_params.h"
 
-static enum num_type num_type_for(enum field_type t)
-{
-    switch (t) {
-    case FT_LONG:
-        return NUM_LONG;
-    case FT_INTEGER:
-    case FT_TOKEN_COUNT:
-        return NUM_INTEGER;
-    case FT_SHORT:
-        return NUM_SHORT;
-    case FT_BYTE:
-        return NUM_BYTE;
-    case FT_FLOAT:
-        return NUM_FLOAT;
-    case FT_HALF_FLOAT:
-        return NUM_HALF_FLOAT;
-    default:
-        return NUM_DOUBLE;
-    }
-}
-
 static enum err take_null_number(struct builder *b, struct node *n, size_t i, const struct json *v)
 {
     struct str s;
@@ -37,10 +16,10 @@ static enum err take_null_number(struct builder *b, struct node *n, size_t i, co
         return jr_bad_double(s, b->em);
     }
     if (e == ERR_OK) {
-        e = num_of_text(&num, s, num_type_for(n->f.type), false, b->em);
+        e = num_of_text(&num, s, n->f.class->num, false, b->em);
     }
     if (e == ERR_OK) {
-        bool single = n->f.type == FT_FLOAT || n->f.type == FT_HALF_FLOAT;
+        bool single = n->f.class->form == FORM_FLOAT;
         e = num.whole ? param_whole(b, num.i, &shown) : param_fraction(b, num.d, single, &shown);
     }
     return e == ERR_OK ? param_keep(b, n, i, shown) : e;
@@ -78,7 +57,7 @@ enum err param_null_value(struct builder *b, struct node *n, size_t i, const str
     enum err e = ERR_OK;
     struct str s;
     bool flag = false;
-    switch (n->spec->params[i].kind) {
+    switch (n->f.class->params[i].kind) {
     case PARAM_NULL_NUMBER:
         e = take_null_number(b, n, i, v);
         break;

@@ -1,6 +1,6 @@
 /* Numbers in the form that sorts, and back. */
 #include "common/base/coerce.h"
-#include "engine/mapping/mapping.h"
+#include "engine/mapping/field_class.h"
 
 #include <math.h>
 
@@ -53,50 +53,43 @@ int64_t field_scaled(const struct field *f, double v)
 
 double field_num_to_double(const struct field *f, int64_t sortable)
 {
-    switch (f->type) {
-    case FT_DOUBLE:
+    switch (f->class->form) {
+    case FORM_DOUBLE:
         return num_to_double(sortable);
-    case FT_FLOAT:
-    case FT_HALF_FLOAT:
+    case FORM_FLOAT:
         return (double)num_to_float(sortable);
-    case FT_SCALED_FLOAT:
+    case FORM_SCALED:
         return (double)sortable
                * (1.0 / f->scaling_factor); /* as Elasticsearch rounds: 2133 by 100 is 21.330000000000002 */
-    default:
+    case FORM_WHOLE:
         return (double)sortable;
     }
+    return (double)sortable;
+}
+
+static void write_date(const struct field *f, int64_t v, struct jsonw *w)
+{
+    struct buf b;
+    buf_init(&b, w->out->alloc, BUF_UNLIMITED);
+    struct instant t = f->class->is_nanos ? instant_of_nanos(v) : instant_of_ms(v);
+    if (date_print(f->format, t, NULL, &b) && !b.failed) {
+        jw_str(w, buf_view(&b));
+    } else {
+        jw_null(w);
+    }
+    buf_fini(&b);
 }
 
 void field_write_num(const struct field *f, int64_t sortable, struct jsonw *w)
 {
-    struct buf b;
-    switch (f->type) {
-    case FT_DOUBLE:
-    case FT_SCALED_FLOAT:
-        jw_double(w, field_num_to_double(f, sortable));
-        return;
-    case FT_FLOAT:
-    case FT_HALF_FLOAT:
-        /* Elasticsearch widens what it read: 3.8 comes back as 3.799999952316284. */
-        jw_double(w, field_num_to_double(f, sortable));
-        return;
-    case FT_BOOLEAN:
+    if (f->class->kind == VALUE_BOOLEAN) {
         jw_bool(w, sortable != 0);
-        return;
-    case FT_DATE:
-    case FT_DATE_NANOS:
-        buf_init(&b, w->out->alloc, BUF_UNLIMITED);
-        if (date_print(f->format, f->type == FT_DATE ? instant_of_ms(sortable) : instant_of_nanos(sortable),
-                       NULL, &b)
-            && !b.failed) {
-            jw_str(w, buf_view(&b));
-        } else {
-            jw_null(w);
-        }
-        buf_fini(&b);
-        return;
-    default:
+    } else if (f->class->kind == VALUE_DATE) {
+        write_date(f, sortable, w);
+    } else if (f->class->form != FORM_WHOLE) {
+        /* Elasticsearch widens floats that it read: 3.8 comes back as 3.799999952316284. */
+        jw_double(w, field_num_to_double(f, sortable));
+    } else {
         jw_i64(w, sortable);
-        return;
     }
 }

@@ -86,7 +86,7 @@ static enum err parse_tree(struct builder *b, const struct json *body, struct no
 {
     struct errmsg *em = b->em;
     root_def_init(def);
-    *root = node_new(b, STR(""), FT_OBJECT);
+    *root = node_new(b, STR(""), &field_class_object);
     struct json *own = ARENA_NEW(b->arena, struct json);
     if (*root == NULL || own == NULL) {
         return no_memory(b);
@@ -131,7 +131,7 @@ static enum err add_fields(struct builder *b, struct mapping *m, struct node *n,
     enum err e = ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < n->n_kids; i++) {
         e = add_field(b, m, n->kids[i], cap);
-        m->has_nested |= n->kids[i]->f.type == FT_NESTED;
+        m->has_nested |= n->kids[i]->f.class->is_nested;
         if (e == ERR_OK) {
             e = add_fields(b, m, n->kids[i], cap);
         }
@@ -142,8 +142,12 @@ static enum err add_fields(struct builder *b, struct mapping *m, struct node *n,
 static enum err add_metadata(struct builder *b, struct mapping *m, size_t *cap)
 {
     enum err e = ERR_OK;
-    for (int t = FT_META_ID; e == ERR_OK && t <= FT_META_DOC_COUNT; t++) {
-        struct node *n = node_new(b, str_of(field_type_name((enum field_type)t)), (enum field_type)t);
+    for (size_t i = 0; e == ERR_OK && i < FIELD_CLASS_COUNT; i++) {
+        const struct field_class *class = field_class_at(i);
+        if (!class->is_metadata) {
+            continue;
+        }
+        struct node *n = node_new(b, str_of(class->name), class);
         if (n == NULL) {
             return no_memory(b);
         }
@@ -152,9 +156,9 @@ static enum err add_metadata(struct builder *b, struct mapping *m, size_t *cap)
         n->f.parent = &m->root->f;
         n->f.ignore_above = UINT32_MAX;
         n->f.similarity = (struct similarity){SIM_BM25, 1.2F, 0.75F, true};
-        n->f.doc_values = t == FT_META_SEQ_NO || t == FT_META_VERSION || t == FT_META_DOC_COUNT;
-        n->f.index = t != FT_META_SOURCE && t != FT_META_VERSION && t != FT_META_DOC_COUNT;
-        n->f.store = t == FT_META_ID || t == FT_META_ROUTING || t == FT_META_IGNORED;
+        n->f.doc_values = class->has_column;
+        n->f.index = class->is_indexed;
+        n->f.store = class->is_stored;
         e = add_field(b, m, n, cap);
     }
     return e;
@@ -196,7 +200,7 @@ static enum err index_children(struct builder *b, struct mapping *m)
     }
     for (uint32_t i = 0; i < m->n_fields; i++) {
         const struct field *f = m->fields[i];
-        if (f->is_multi_field || f->type == FT_META_NESTED_PATH) {
+        if (f->is_multi_field || f->class->is_internal) {
             continue;
         }
         uint64_t at = child_hash(f->parent, f->name);
@@ -223,11 +227,6 @@ static int by_path(const void *x, const void *y)
     return str_cmp((*(const struct field *const *)x)->path, (*(const struct field *const *)y)->path);
 }
 
-static bool is_object(const struct field *f)
-{
-    return f->type == FT_OBJECT || f->type == FT_NESTED;
-}
-
 static enum err sort_leaves(struct builder *b, struct mapping *m)
 {
     m->sorted = ARENA_ARRAY(b->arena, const struct field *, m->n_fields);
@@ -235,7 +234,7 @@ static enum err sort_leaves(struct builder *b, struct mapping *m)
         return no_memory(b);
     }
     for (uint32_t i = 0; i < m->n_fields; i++) {
-        if (!is_object(m->fields[i]) && m->fields[i]->type < FT_META_ID) {
+        if (!m->fields[i]->class->is_object && !m->fields[i]->class->is_metadata) {
             m->sorted[m->n_sorted++] = m->fields[i];
         }
     }
@@ -368,7 +367,7 @@ const struct field *mapping_field_raw(const struct mapping *m, struct str path)
 const struct field *mapping_field(const struct mapping *m, struct str path)
 {
     const struct field *f = m->absent ? NULL : map_get(&m->by_path, path);
-    return f != NULL && f->type == FT_ALIAS ? f->alias_of : f;
+    return f != NULL && f->class->is_alias ? f->alias_of : f;
 }
 
 const struct field *mapping_root(const struct mapping *m)
@@ -394,7 +393,7 @@ bool mapping_match(const struct mapping *m, struct str pattern, struct arena *ar
     *n = 0;
     if (str_find(pattern, '*', 0) == SIZE_MAX) {
         const struct field *f = m->absent ? NULL : mapping_field_raw(m, pattern);
-        if (f == NULL || is_object(f)) {
+        if (f == NULL || f->class->is_object) {
             return true;
         }
         *out = arena_grow(arena, NULL, 0, &cap, sizeof(**out));

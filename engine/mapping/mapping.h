@@ -55,6 +55,8 @@ enum field_type {
     FT_TYPES
 };
 
+struct field_class; /* field_class.h */
+
 /* "text", "long" ...; metadata fields give their own name. */
 const char *field_type_name(enum field_type t);
 /* Whole numbers and fractions, dates excluded. */
@@ -84,6 +86,7 @@ struct completion_context {
 struct field {
     struct str path; /* "name.raw" */
     struct str name; /* "raw" */
+    const struct field_class *class;
     enum field_type type;
     /* dense over the mapping, kept when fields are added; the root object has FIELD_NO_NUMBER */
     uint32_t number;
@@ -105,9 +108,9 @@ struct field {
     int32_t position_increment_gap;
     uint32_t ignore_above;                                  /* UTF-16 units; UINT32_MAX: no limit */
     const struct json *null_value;                          /* NULL: none */
-    double scaling_factor;                                  /* FT_SCALED_FLOAT */
+    double scaling_factor;                                  /* scaled_float */
     const struct date_format *format;                       /* dates and date ranges */
-    struct str const_value;                                 /* FT_CONSTANT_KEYWORD; p == NULL while unset */
+    struct str const_value;                                 /* constant_keyword; p == NULL while unset */
     bool preserve_separators, preserve_position_increments; /* completion */
     uint32_t max_input_length;
     const struct completion_context *contexts;
@@ -120,11 +123,11 @@ struct field {
     uint32_t n_children;
     const struct field
         *parent; /* enclosing object; the root object for top-level fields, NULL for the root */
-    const struct field *nested;              /* innermost enclosing FT_NESTED (itself for one), or NULL */
-    const struct field *alias_of;            /* FT_ALIAS */
+    const struct field *nested;              /* innermost enclosing nested object (itself for one), or NULL */
+    const struct field *alias_of;            /* aliases */
     enum dynamic_mode dynamic;               /* objects */
-    bool include_in_parent, include_in_root; /* FT_NESTED: its values are indexed with those documents too */
-    bool enable_position_increments;         /* FT_TOKEN_COUNT */
+    bool include_in_parent, include_in_root; /* nested: its values are indexed with those documents too */
+    bool enable_position_increments;         /* token_count */
     const struct json *def;                  /* parameters as the mapping prints them, without children */
 };
 

@@ -4,7 +4,7 @@
 
 static bool is_object(const struct field *f)
 {
-    return f->type == FT_OBJECT || f->type == FT_NESTED;
+    return f->class->is_object;
 }
 
 static enum err bad_alias(struct builder *b, const struct node *n, const char *why)
@@ -19,7 +19,7 @@ static enum err resolve_alias(struct builder *b, struct mapping *m, struct node 
     if (str_eq(n->alias_path, n->f.path)) {
         return bad_alias(b, n, "an alias cannot refer to itself.");
     }
-    if (to != NULL && to->type == FT_ALIAS) {
+    if (to != NULL && to->class->is_alias) {
         return bad_alias(b, n, "an alias cannot refer to another alias.");
     }
     if (to == NULL || is_object(to)) {
@@ -44,7 +44,7 @@ static const struct field *nested_scope(const struct mapping *m, struct str path
             continue;
         }
         const struct field *f = mapping_field_raw(m, str_slice(path, 0, at));
-        if (f != NULL && f->type == FT_NESTED) {
+        if (f != NULL && f->class->is_nested) {
             return f;
         }
     }
@@ -105,7 +105,7 @@ enum err mapping_validate(struct builder *b, struct mapping *m)
     for (uint32_t i = 0; i < m->n_fields; i++) {
         const struct field *f = m->fields[i];
         enum err e = ERR_OK;
-        if (f->type == FT_ALIAS) {
+        if (f->class->is_alias) {
             e = resolve_alias(b, m, (struct node *)(uintptr_t)f);
         } else if (f->n_copy_to > 0) {
             e = check_copy_to(b, m, f);
@@ -133,8 +133,8 @@ enum err mapping_check_limits(struct builder *b, struct mapping *m)
     int64_t total = 0, nested = 0;
     const struct mapping_limits *l = &m->limits;
     for (uint32_t i = 0; i < m->n_fields; i++) {
-        total += m->fields[i]->type < FT_META_ID;
-        nested += m->fields[i]->type == FT_NESTED;
+        total += !m->fields[i]->class->is_metadata;
+        nested += m->fields[i]->class->is_nested;
     }
     if (total > l->total_fields) {
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Limit of total fields [%lld] has been exceeded",
@@ -150,7 +150,7 @@ enum err mapping_check_limits(struct builder *b, struct mapping *m)
     }
     for (uint32_t i = 0; i < m->n_fields; i++) {
         const struct field *f = m->fields[i];
-        if (f->type < FT_META_ID && (int64_t)f->name.n > l->field_name_length
+        if (!f->class->is_metadata && (int64_t)f->name.n > l->field_name_length
             && (int64_t)utf16_length(f->name) > l->field_name_length) {
             return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
                            "Field name [%.*s] is longer than the limit of [%lld] characters",

@@ -8,7 +8,7 @@
 #define ENGINE_MAPPING_MAPPING_INT_H
 
 #include "common/base/settings.h"
-#include "engine/mapping/mapping.h"
+#include "engine/mapping/field_class.h"
 
 #include <stdatomic.h>
 
@@ -54,20 +54,11 @@ struct param {
     uint8_t flags;
     uint16_t offset; /* in struct field, for kinds that have one place */
     int32_t dflt;
+    const char *old_name; /* under which it may be given too; NULL: none */
 };
-
-struct type_spec {
-    const char *name;
-    enum field_type type;
-    const struct param *params; /* up to a NULL name, in the order in which they are printed */
-};
-
-/* NULL: no such type, or one of object, nested, alias. */
-const struct type_spec *type_spec_of(struct str name);
 
 struct node {
     struct field f;                     /* first: what is handed out as a field is its node */
-    const struct type_spec *spec;       /* NULL: objects, aliases, metadata fields */
     const struct json *set[PARAMS_MAX]; /* by place in the table; NULL: has its default */
     struct node **kids;                 /* properties of an object, multi-fields of others */
     size_t n_kids, kids_cap;
@@ -149,11 +140,11 @@ enum err mapping_new_with(struct mapping **out, const struct json *body, struct 
 
 /* ---- nodes (mapping_parse.c) ---- */
 
-struct node *node_new(struct builder *b, struct str name, enum field_type type) NODISCARD;
+struct node *node_new(struct builder *b, struct str name, const struct field_class *class) NODISCARD;
 struct node *node_kid(const struct node *n, struct str name);
 bool node_put_kid(struct builder *b, struct node *n, struct node *kid) NODISCARD; /* adds or replaces */
-/* A field of a type with a table from its definition ("type" included). */
-enum err node_parse_field(struct builder *b, struct str name, const struct type_spec *spec,
+/* A field of a type with parameters from its definition ("type" included). */
+enum err node_parse_field(struct builder *b, struct str name, const struct field_class *class,
                           const struct json *def, struct node **out);
 /* A property of any type; `shown` names it in errors. */
 enum err node_parse_typed(struct builder *b, struct str name, struct str type, const struct json *def,
@@ -177,8 +168,8 @@ struct json *json_new(struct builder *b, struct json v) NODISCARD;
 void params_init(struct builder *b, struct node *n);
 enum err param_parse(struct builder *b, struct node *n, size_t i, const struct json *v);
 enum err params_build(struct builder *b, struct node *n);
-/* Index of a parameter, or SIZE_MAX. */
-size_t param_find(const struct type_spec *s, struct str name);
+/* Index of a parameter of a type that has parameters, or SIZE_MAX. */
+size_t param_find(const struct field_class *class, struct str name);
 /* (hidden_fields.c) Gives a text field, whose path is known, the fields behind it that index_prefixes and index_phrases ask for. */
 enum err text_hidden_fields(struct builder *b, struct node *n);
 /* (similarity.c) *known is false, with BM25's defaults, for a name that nobody declared. */

@@ -6,7 +6,7 @@
 
 static struct str shown_value(struct builder *b, const struct node *n, size_t i)
 {
-    const struct param *p = &n->spec->params[i];
+    const struct param *p = &n->f.class->params[i];
     if (n->set[i] != NULL) {
         return java_text(n->set[i], b->arena);
     }
@@ -17,11 +17,11 @@ static struct str shown_value(struct builder *b, const struct node *n, size_t i)
     case PARAM_INT:
         return arena_printf(b->arena, "%d", (int)p->dflt);
     case PARAM_ANALYZER:
-        return n->f.type == FT_COMPLETION ? STR("simple") : STR("default");
+        return n->f.class->usual_analyzer != NULL ? str_of(n->f.class->usual_analyzer) : STR("default");
     case PARAM_FORMAT:
         return STR(DATE_FORMAT_DEFAULT);
     case PARAM_INDEX_OPTIONS:
-        return n->f.type == FT_TEXT ? STR("positions") : STR("docs");
+        return n->f.class->usual_options == INDEX_POSITIONS ? STR("positions") : STR("docs");
     case PARAM_TERM_VECTOR:
         return STR("no");
     default:
@@ -50,15 +50,15 @@ static enum err check_params(struct builder *b, const struct node *into, const s
     char why[ERR_REASON_BYTES];
     int at = snprintf(why, sizeof(why),
                       "Mapper for [%.*s] conflicts with existing mapper:", STR_ARG(into->f.path));
-    for (size_t i = 0; into->spec->params[i].name != NULL; i++) {
-        if (may_become(&into->spec->params[i], into->set[i], from->set[i])) {
+    for (size_t i = 0; into->f.class->params[i].name != NULL; i++) {
+        if (may_become(&into->f.class->params[i], into->set[i], from->set[i])) {
             continue;
         }
         struct str old = shown_value(b, into, i), new = shown_value(b, from, i);
         if (at >= 0 && (size_t)at < sizeof(why)) {
             at += snprintf(why + at, sizeof(why) - (size_t)at,
                            "\n\tCannot update parameter [%s] from [%.*s] to [%.*s]",
-                           into->spec->params[i].name, STR_ARG(old), STR_ARG(new));
+                           into->f.class->params[i].name, STR_ARG(old), STR_ARG(new));
         }
         e = ERR_ILLEGAL_ARGUMENT;
     }
@@ -67,12 +67,12 @@ static enum err check_params(struct builder *b, const struct node *into, const s
 
 static const char *kind_name(const struct node *n)
 {
-    return n->f.type == FT_ALIAS ? "FieldAliasMapper" : field_type_name(n->f.type);
+    return n->f.class->is_alias ? "FieldAliasMapper" : n->f.class->name;
 }
 
 static enum err merge_field(struct builder *b, struct node *into, struct node *from, struct node **out)
 {
-    if (into->f.type != from->f.type) {
+    if (into->f.class != from->f.class) {
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "mapper [%.*s] cannot be changed from type [%s] to [%s]",
                        STR_ARG(into->f.path), kind_name(into), kind_name(from));
     }
@@ -93,7 +93,7 @@ static enum err merge_field(struct builder *b, struct node *into, struct node *f
 
 static bool is_object(const struct node *n)
 {
-    return n->f.type == FT_OBJECT || n->f.type == FT_NESTED;
+    return n->f.class->is_object;
 }
 
 enum err node_merge(struct builder *b, struct node *into, struct node *from, struct node **out)
@@ -107,21 +107,21 @@ enum err node_merge(struct builder *b, struct node *into, struct node *from, str
                        "can't merge a non object mapping [%.*s] with an object mapping",
                        STR_ARG(from->f.path));
     }
-    if (into->f.type == FT_ALIAS) {
+    if (into->f.class->is_alias) {
         *out = from;
-        return from->f.type == FT_ALIAS ? ERR_OK
-                                        : err_set(b->em, ERR_ILLEGAL_ARGUMENT,
-                                                  "Cannot merge a field alias mapping [%.*s] with a mapping "
-                                                  "that is not for a field alias.",
-                                                  STR_ARG(into->f.path));
+        return from->f.class->is_alias ? ERR_OK
+                                       : err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                                                 "Cannot merge a field alias mapping [%.*s] with a mapping "
+                                                 "that is not for a field alias.",
+                                                 STR_ARG(into->f.path));
     }
     return merge_field(b, into, from, out);
 }
 
 static enum err merge_nested(struct builder *b, const struct node *into, const struct node *from)
 {
-    if (into->f.type != from->f.type) {
-        bool was = into->f.type == FT_NESTED;
+    if (into->f.class != from->f.class) {
+        bool was = into->f.class->is_nested;
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "cannot change object mapping from %s to %s",
                        was ? "nested" : "non-nested", was ? "non-nested" : "nested");
     }

@@ -7,12 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct node *node_new(struct builder *b, struct str name, enum field_type type)
+struct node *node_new(struct builder *b, struct str name, const struct field_class *class)
 {
     struct node *n = ARENA_NEW(b->arena, struct node);
     if (n != NULL) {
         n->f.name = name;
-        n->f.type = type;
+        n->f.class = class;
+        for (size_t i = 0; i < FIELD_CLASS_COUNT; i++) {
+            if (field_class_at(i) == class) {
+                n->f.type = (enum field_type)i;
+            }
+        }
         n->f.number = FIELD_NO_NUMBER;
         n->f.enabled = true;
         n->def = json_mk_object();
@@ -85,11 +90,6 @@ static enum err parse_copy_to(struct builder *b, struct node *n, const struct js
     return ERR_OK;
 }
 
-static bool is_object_type(struct str type)
-{
-    return str_is(type, "object") || str_is(type, "nested") || str_is(type, "alias");
-}
-
 static enum err parse_multi_field(struct builder *b, struct node *n, const struct json_member *m)
 {
     if (str_find(m->key, '.', 0) != SIZE_MAX) {
@@ -106,16 +106,16 @@ static enum err parse_multi_field(struct builder *b, struct node *n, const struc
         return err_set(b->em, ERR_MAPPER_PARSING, "no type specified for property [%.*s]", STR_ARG(m->key));
     }
     struct str type = java_text(type_node, b->arena);
-    if (is_object_type(type)) {
+    const struct field_class *class = field_class_named(type);
+    if (class != NULL && (class->is_object || class->is_alias)) {
         return err_set(b->em, ERR_MAPPER_PARSING, "Type [%.*s] cannot be used in multi field", STR_ARG(type));
     }
-    const struct type_spec *spec = type_spec_of(type);
-    if (spec == NULL) {
+    if (class == NULL || class->params == NULL) {
         return err_set(b->em, ERR_MAPPER_PARSING, "no handler for type [%.*s] declared on field [%.*s]",
                        STR_ARG(type), STR_ARG(m->key));
     }
     struct node *sub;
-    enum err e = node_parse_field(b, m->key, spec, &m->value, &sub);
+    enum err e = node_parse_field(b, m->key, class, &m->value, &sub);
     if (e != ERR_OK) {
         return e;
     }
@@ -167,32 +167,31 @@ static enum err parse_field_param(struct builder *b, struct node *n, const struc
     if (str_is(m->key, "copy_to")) {
         return parse_copy_to(b, n, &m->value);
     }
-    size_t i = param_find(n->spec, m->key);
+    size_t i = param_find(n->f.class, m->key);
     if (i == SIZE_MAX) {
         return is_obsolete_param(m->key) || b->from_template
                    ? ERR_OK
                    : err_set(b->em, ERR_MAPPER_PARSING,
                              "unknown parameter [%.*s] on mapper [%.*s] of type [%s]", STR_ARG(m->key),
-                             STR_ARG(n->f.name), n->spec->name);
+                             STR_ARG(n->f.name), n->f.class->name);
     }
-    if (m->value.type == JSON_NULL && (n->spec->params[i].flags & PARAM_NULL_OK) == 0) {
+    if (m->value.type == JSON_NULL && (n->f.class->params[i].flags & PARAM_NULL_OK) == 0) {
         return err_set(b->em, ERR_MAPPER_PARSING,
                        "[%.*s] on mapper [%.*s] of type [%s] must not have a [null] value", STR_ARG(m->key),
-                       STR_ARG(n->f.name), n->spec->name);
+                       STR_ARG(n->f.name), n->f.class->name);
     }
     return param_parse(b, n, i, &m->value);
 }
 
-enum err node_parse_field(struct builder *b, struct str name, const struct type_spec *spec,
+enum err node_parse_field(struct builder *b, struct str name, const struct field_class *class,
                           const struct json *def, struct node **out)
 {
-    struct node *n = node_new(b, name, spec->type);
+    struct node *n = node_new(b, name, class);
     const struct json_member **order = java_order(def, b->arena);
     *out = n;
     if (n == NULL || order == NULL) {
         return no_memory(b);
     }
-    n->spec = spec;
     params_init(b, n);
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < def->n; i++) {
@@ -216,7 +215,7 @@ static enum err parse_alias(struct builder *b, struct str name, const struct jso
         return err_set(b->em, ERR_MAPPER_PARSING, "The [path] property must be specified for field [%.*s].",
                        STR_ARG(name));
     }
-    struct node *n = node_new(b, name, FT_ALIAS);
+    struct node *n = node_new(b, name, &field_class_alias);
     *out = n;
     if (n == NULL || (n->alias_path = java_text(path, b->arena)).p == NULL) {
         return no_memory(b);
@@ -285,14 +284,14 @@ static enum err parse_nested_flag(struct builder *b, struct node *n, const struc
     snprintf(where, sizeof(where), "%.*s.%s", STR_ARG(n->f.name), name);
     bool on = false;
     enum err e = parse_named_bool(b, where, v, &on);
-    *out = on && n->f.type == FT_NESTED;
+    *out = on && n->f.class->is_nested;
     return e;
 }
 
-static enum err parse_object(struct builder *b, struct str name, enum field_type type, const struct json *def,
-                             struct node **out)
+static enum err parse_object(struct builder *b, struct str name, const struct field_class *class,
+                             const struct json *def, struct node **out)
 {
-    struct node *n = node_new(b, name, type);
+    struct node *n = node_new(b, name, class);
     const struct json_member **order = java_order(def, b->arena);
     *out = n;
     if (n == NULL || order == NULL) {
@@ -350,20 +349,20 @@ static enum err property_type(struct builder *b, const struct json_member *m, st
 enum err node_parse_typed(struct builder *b, struct str name, struct str type, const struct json *def,
                           struct str shown, struct node **out)
 {
-    if (str_is(type, "object") || str_is(type, "nested")) {
-        return parse_object(b, name, str_is(type, "nested") ? FT_NESTED : FT_OBJECT, def, out);
+    const struct field_class *class = field_class_named(type);
+    if (class != NULL && class->is_object) {
+        return parse_object(b, name, class, def, out);
     }
-    if (str_is(type, "alias")) {
+    if (class != NULL && class->is_alias) {
         return parse_alias(b, name, def, out);
     }
-    const struct type_spec *spec = type_spec_of(type);
-    if (spec == NULL) {
+    if (class == NULL || class->params == NULL) {
         return err_set(b->em, ERR_MAPPER_PARSING,
                        b->from_template ? "failed to find type parsed [%.*s] for [%.*s]"
                                         : "No handler for type [%.*s] declared on field [%.*s]",
                        STR_ARG(type), STR_ARG(shown));
     }
-    return node_parse_field(b, name, spec, def, out);
+    return node_parse_field(b, name, class, def, out);
 }
 
 /* Puts it among the properties; one that is there already ("a.b" beside "a") is joined with it once all are read. */
@@ -402,7 +401,7 @@ static enum err parse_property(struct builder *b, struct node *object, const str
     struct node *kid;
     e = node_parse_typed(b, parts[n - 1], type, &m->value, m->key, &kid);
     for (size_t i = n - 1; e == ERR_OK && i-- > 0;) {
-        struct node *outer = node_new(b, parts[i], FT_OBJECT);
+        struct node *outer = node_new(b, parts[i], &field_class_object);
         e = outer != NULL && node_put_kid(b, outer, kid) ? ERR_OK : no_memory(b);
         kid = outer;
     }
@@ -426,7 +425,7 @@ enum err node_parse_properties(struct builder *b, struct node *object, const str
 
 static bool is_object(const struct node *n)
 {
-    return n->f.type == FT_OBJECT || n->f.type == FT_NESTED;
+    return n->f.class->is_object;
 }
 
 /* Two properties of one name become one. */
@@ -435,20 +434,22 @@ static enum err join(struct builder *b, struct node *old, struct node *kid, stru
     if (is_object(old) || !is_object(kid)) {
         return node_merge(b, old, kid, out);
     }
-    return old->f.type == FT_ALIAS
+    return old->f.class->is_alias
                ? err_set(b->em, ERR_ILLEGAL_ARGUMENT,
                          "Cannot merge a field alias mapping [%.*s] with a mapping that is not for a field "
                          "alias.",
                          STR_ARG(old->f.path))
                : err_set(b->em, ERR_ILLEGAL_ARGUMENT,
                          "mapper [%.*s] cannot be changed from type [%s] to [ObjectMapper]",
-                         STR_ARG(old->f.path), field_type_name(old->f.type));
+                         STR_ARG(old->f.path), old->f.class->name);
 }
 
 static enum err build_at(struct builder *b, struct node *n, struct str parent)
 {
     n->f.path = parent.n > 0 ? path_join(b->arena, parent, n->f.name) : n->f.name;
-    enum err e = n->f.path.p == NULL ? no_memory(b) : n->spec != NULL ? params_build(b, n) : ERR_OK;
+    enum err e = n->f.path.p == NULL          ? no_memory(b)
+                 : n->f.class->params != NULL ? params_build(b, n)
+                                              : ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < n->n_kids; i++) {
         struct node *kid = n->kids[i], *twin = kid->twin;
         e = build_at(b, kid, n->f.path);
@@ -485,7 +486,7 @@ enum err node_link(struct builder *b, struct node *n, const struct field *parent
         n->f.name = str_slice(n->f.path, n->f.path.n - n->f.name.n, n->f.path.n);
     }
     n->f.parent = parent;
-    n->f.nested = n->f.type == FT_NESTED ? &n->f : parent != NULL ? parent->nested : NULL;
+    n->f.nested = n->f.class->is_nested ? &n->f : parent != NULL ? parent->nested : NULL;
     const struct field **kids = ARENA_ARRAY(b->arena, const struct field *, n->n_kids);
     if (kids == NULL) {
         return no_memory(b);
@@ -509,5 +510,5 @@ enum err node_link(struct builder *b, struct node *n, const struct field *parent
         n->f.multi_fields = kids;
         n->f.n_multi_fields = (uint32_t)n->n_kids;
     }
-    return n->f.type == FT_TEXT ? text_hidden_fields(b, n) : ERR_OK;
+    return n->f.class->link != NULL ? n->f.class->link(b, n) : ERR_OK;
 }

@@ -29,12 +29,12 @@ static bool put_strs(struct builder *b, struct json *to, const char *key, const 
  * differs. */
 static bool shows_default(const struct node *n, const struct param *p)
 {
-    if (n->f.type != FT_TEXT) {
+    const struct json *const *set = n->set;
+    size_t search = param_find(n->f.class, STR("search_analyzer")),
+           quote = param_find(n->f.class, STR("search_quote_analyzer"));
+    if (quote == SIZE_MAX) {
         return false;
     }
-    const struct json *const *set = n->set;
-    size_t search = param_find(n->spec, STR("search_analyzer")),
-           quote = param_find(n->spec, STR("search_quote_analyzer"));
     if (p->kind == PARAM_ANALYZER) {
         return set[search] != NULL || set[quote] != NULL || n->f.search_analyzer != n->f.analyzer;
     }
@@ -43,9 +43,9 @@ static bool shows_default(const struct node *n, const struct param *p)
 
 static struct str default_analyzer_name(const struct node *n, const struct param *p)
 {
-    const struct json *index = n->set[param_find(n->spec, STR("analyzer"))];
-    if (n->f.type == FT_COMPLETION) {
-        return STR("simple");
+    const struct json *index = n->set[param_find(n->f.class, STR("analyzer"))];
+    if (n->f.class->usual_analyzer != NULL) {
+        return str_of(n->f.class->usual_analyzer);
     }
     if (p->kind == PARAM_SEARCH_ANALYZER && index != NULL) {
         return index->s;
@@ -56,7 +56,7 @@ static struct str default_analyzer_name(const struct node *n, const struct param
 
 static bool print_param(struct builder *b, struct node *n, size_t i)
 {
-    const struct param *p = &n->spec->params[i];
+    const struct param *p = &n->f.class->params[i];
     if (n->set[i] != NULL) {
         return put(b, &n->def, p->name, *n->set[i]);
     }
@@ -76,11 +76,11 @@ static bool print_param(struct builder *b, struct node *n, size_t i)
 
 static bool print_field(struct builder *b, struct node *n)
 {
-    bool ok = put_z(b, &n->def, "type", field_type_name(n->f.type));
-    if (n->f.type == FT_ALIAS) {
+    bool ok = put_z(b, &n->def, "type", n->f.class->name);
+    if (n->f.class->is_alias) {
         return ok && put(b, &n->def, "path", json_mk_str(n->alias_path));
     }
-    for (size_t i = 0; n->spec->params[i].name != NULL; i++) {
+    for (size_t i = 0; n->f.class->params[i].name != NULL; i++) {
         ok = ok && print_param(b, n, i);
     }
     return ok && (n->f.n_copy_to == 0 || put_strs(b, &n->def, "copy_to", n->f.copy_to, n->f.n_copy_to));
@@ -90,7 +90,7 @@ static bool print_object(struct builder *b, struct node *n)
 {
     static const char *const modes[] = {"", "true", "false", "strict"};
     bool ok = true, is_root = n->f.path.n == 0;
-    if (n->f.type == FT_NESTED) {
+    if (n->f.class->is_nested) {
         ok = put_z(b, &n->def, "type", "nested");
         ok = ok && (!n->f.include_in_parent || put(b, &n->def, "include_in_parent", json_mk_bool(true)));
         ok = ok && (!n->f.include_in_root || put(b, &n->def, "include_in_root", json_mk_bool(true)));
@@ -105,7 +105,7 @@ static bool print_object(struct builder *b, struct node *n)
 
 enum err node_print(struct builder *b, struct node *n, struct json *out)
 {
-    bool is_object = n->f.type == FT_OBJECT || n->f.type == FT_NESTED;
+    bool is_object = n->f.class->is_object;
     n->def = json_mk_object();
     if (!(is_object ? print_object(b, n) : print_field(b, n))) {
         return no_memory(b);

@@ -5,6 +5,7 @@
 #ifndef ENGINE_QUERY_BUILD_H
 #define ENGINE_QUERY_BUILD_H
 
+#include "engine/mapping/field_class.h"
 #include "engine/query/dsl.h"
 
 struct builder {
@@ -107,8 +108,6 @@ enum err field_range(struct builder *b, const struct field *f, const struct rang
 enum err build_exists(struct builder *b, struct str pattern, struct query **out, struct errmsg *em);
 /* Fields that a pattern names, in the order of Java's HashSet. */
 void fields_order(const struct field **fields, size_t n);
-/* What errors call a field's type: counts of tokens are whole numbers. */
-const char *field_shown_type(const struct field *f);
 /* Dates as the field stores them (ms or ns). */
 enum err field_date(struct builder *b, const struct field *f, struct str text, bool round_up,
                     const struct zone *zone, const struct date_format *format, int64_t *out,

@@ -999,11 +999,6 @@ static enum err exists_node(struct builder *b, const struct field *f, struct que
     return ERR_OK;
 }
 
-const char *field_shown_type(const struct field *f)
-{
-    return f->type == FT_TOKEN_COUNT ? "integer" : field_type_name(f->type);
-}
-
 static struct str path_of(const void *item)
 {
     return (*(const struct field *const *)item)->path;

@@ -1,26 +1,44 @@
-/* Values of range fields: {"gte":1,"lt":5}, CIDR blocks for addresses. Both ends are kept inclusive. */
-#include "common/base/coerce.h"
+/* Ranges: {"gte":1,"lt":5}, CIDR blocks of addresses. Both ends are kept inclusive. */
 #include "common/base/date_math.h"
 #include "common/base/inet.h"
 #include "common/base/num.h"
 #include "engine/mapping/document_int.h"
+#include "engine/mapping/field_params.h"
 
 #include <math.h>
 
-static bool is_fraction(enum field_type t)
+static const struct param range_params[] = {
+    PARAM_ROW_INDEX,
+    PARAM_ROW_DOC_VALUES,
+    PARAM_ROW_STORE,
+    PARAM_ROW_COERCE,
+    {.name = "format", .kind = PARAM_FORMAT},
+    {.name = "locale", .kind = PARAM_LOCALE},
+    PARAM_ROW_BOOST,
+    PARAM_ROW_META,
+    PARAM_ROW_END,
+};
+
+static bool has_addresses(const struct field *f)
 {
-    return t == FT_FLOAT_RANGE || t == FT_DOUBLE_RANGE;
+    return f->class->ends->kind == VALUE_ADDRESS;
 }
 
-static void whole_range(enum field_type t, struct doc_value *to)
+/* Ends of 32 bits. */
+static bool is_int(const struct field_class *ends)
 {
-    bool small = t == FT_INTEGER_RANGE;
+    return ends->kind == VALUE_NUMBER && ends->num == NUM_INTEGER;
+}
+
+static void whole_range(const struct field_class *ends, struct doc_value *to)
+{
+    bool small = is_int(ends);
     to->range.from = small ? INT32_MIN : INT64_MIN;
     to->range.to = small ? INT32_MAX : INT64_MAX;
-    if (t == FT_FLOAT_RANGE) {
+    if (ends->form == FORM_FLOAT) {
         to->range.from = num_from_float(-INFINITY);
         to->range.to = num_from_float(INFINITY);
-    } else if (t == FT_DOUBLE_RANGE) {
+    } else if (ends->form == FORM_DOUBLE) {
         to->range.from = num_from_double(-INFINITY);
         to->range.to = num_from_double(INFINITY);
     }
@@ -29,13 +47,13 @@ static void whole_range(enum field_type t, struct doc_value *to)
 }
 
 /* Java's nextUp and nextDown on sortable bits are steps of one; infinity stays. */
-static int64_t step(enum field_type t, int64_t v, int by)
+static int64_t step(const struct field_class *ends, int64_t v, int by)
 {
-    if (is_fraction(t)) {
-        double d = t == FT_FLOAT_RANGE ? (double)num_to_float(v) : num_to_double(v);
+    if (ends->form != FORM_WHOLE) {
+        double d = ends->form == FORM_FLOAT ? (double)num_to_float(v) : num_to_double(v);
         return isinf(d) && (d > 0) == (by > 0) ? v : v + by;
     }
-    if (t == FT_INTEGER_RANGE) { /* wraps around, as Java's int does */
+    if (is_int(ends)) { /* wraps around, as Java's int does */
         return (int32_t)((uint32_t)(int32_t)v + (uint32_t)by);
     }
     return (int64_t)((uint64_t)v + (uint64_t)(int64_t)by);
@@ -43,8 +61,7 @@ static int64_t step(enum field_type t, int64_t v, int by)
 
 static enum err parse_end(struct doc_parser *p, const struct field *f, const struct json *v, int64_t *out)
 {
-    static const uint8_t types[] = {NUM_INTEGER, NUM_LONG, NUM_FLOAT, NUM_DOUBLE};
-    if (f->type == FT_DATE_RANGE) {
+    if (f->class->ends->kind == VALUE_DATE) {
         struct str s;
         struct instant t;
         enum err e = doc_text(p, v, &s);
@@ -52,7 +69,7 @@ static enum err parse_end(struct doc_parser *p, const struct field *f, const str
         return e == ERR_OK ? instant_to_ms_exact(t, out, p->em) : e;
     }
     struct num n;
-    enum num_type type = (enum num_type)types[f->type - FT_INTEGER_RANGE];
+    enum num_type type = f->class->ends->num;
     enum err e = num_of_json(&n, v, type, f->coerce, p->text, p->em);
     if (e != ERR_OK) {
         return e;
@@ -91,12 +108,12 @@ static enum err take_end(struct doc_parser *p, const struct field *f, const stru
     if (m->value.type == JSON_NULL) {
         return ERR_OK;
     }
-    if (f->type == FT_IP_RANGE) {
+    if (has_addresses(f)) {
         return take_address(p, &m->value, from, exclude, to);
     }
     int64_t v = 0;
     enum err e = parse_end(p, f, &m->value, &v);
-    v = exclude ? step(f->type, v, from ? 1 : -1) : v;
+    v = exclude ? step(f->class->ends, v, from ? 1 : -1) : v;
     if (from) {
         to->range.from = v;
     } else {
@@ -105,11 +122,11 @@ static enum err take_end(struct doc_parser *p, const struct field *f, const stru
     return e;
 }
 
-static void put_end(struct buf *b, enum field_type t, int64_t v)
+static void put_end(struct buf *b, enum num_form form, int64_t v)
 {
-    if (t == FT_FLOAT_RANGE) {
+    if (form == FORM_FLOAT) {
         num_put_float(b, num_to_float(v));
-    } else if (t == FT_DOUBLE_RANGE) {
+    } else if (form == FORM_DOUBLE) {
         num_put_double(b, num_to_double(v));
     } else {
         buf_i64(b, v);
@@ -118,7 +135,7 @@ static void put_end(struct buf *b, enum field_type t, int64_t v)
 
 static enum err check_order(struct doc_parser *p, const struct field *f, const struct doc_value *v)
 {
-    bool ip = f->type == FT_IP_RANGE;
+    bool ip = has_addresses(f);
     bool reversed =
         ip ? memcmp(v->range.ip_from, v->range.ip_to, INET_BYTES) > 0 : v->range.from > v->range.to;
     if (!reversed || !f->index) {
@@ -131,8 +148,8 @@ static enum err check_order(struct doc_parser *p, const struct field *f, const s
     struct buf from, to;
     buf_init(&from, NULL, BUF_UNLIMITED);
     buf_init(&to, NULL, BUF_UNLIMITED);
-    put_end(&from, f->type, v->range.from);
-    put_end(&to, f->type, v->range.to);
+    put_end(&from, f->class->ends->form, v->range.from);
+    put_end(&to, f->class->ends->form, v->range.to);
     enum err e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "min value (%.*s) is greater than max value (%.*s)",
                          STR_ARG(buf_view(&from)), STR_ARG(buf_view(&to)));
     buf_fini(&from);
@@ -140,12 +157,12 @@ static enum err check_order(struct doc_parser *p, const struct field *f, const s
     return e;
 }
 
-enum err doc_range_value(struct doc_parser *p, const struct field *f, const struct json *v)
+static enum err range_value(struct doc_parser *p, const struct field *f, const struct json *v)
 {
     if (v->type == JSON_NULL) {
         return ERR_OK;
     }
-    bool block = f->type == FT_IP_RANGE && v->type == JSON_STRING;
+    bool block = has_addresses(f) && v->type == JSON_STRING;
     if (v->type != JSON_OBJECT && !block) {
         return err_set(p->em, ERR_MAPPER_PARSING,
                        "error parsing field [%.*s], expected an object but got %.*s", STR_ARG(f->path),
@@ -155,7 +172,7 @@ enum err doc_range_value(struct doc_parser *p, const struct field *f, const stru
     if (to == NULL) {
         return err_no_memory(p->em);
     }
-    whole_range(f->type, to);
+    whole_range(f->class->ends, to);
     enum err e = ERR_OK;
     if (block) {
         e = inet_cidr(v->s, to->range.ip_from, to->range.ip_to, p->em);
@@ -172,3 +189,14 @@ enum err doc_range_value(struct doc_parser *p, const struct field *f, const stru
     p->mistaken = e != ERR_OK ? &behind : NULL;
     return e;
 }
+
+#define RANGE(type_name, class_of_ends)                                                            \
+    .name = (type_name), .params = range_params, .build = build_date_format, .value = range_value, \
+    .kind = VALUE_RANGE, .ends = (class_of_ends), .queries = QUERIES_RANGES
+
+const struct field_class field_class_integer_range = {RANGE("integer_range", &field_class_integer)};
+const struct field_class field_class_long_range = {RANGE("long_range", &field_class_long)};
+const struct field_class field_class_float_range = {RANGE("float_range", &field_class_float)};
+const struct field_class field_class_double_range = {RANGE("double_range", &field_class_double)};
+const struct field_class field_class_date_range = {RANGE("date_range", &field_class_date)};
+const struct field_class field_class_ip_range = {RANGE("ip_range", &field_class_ip)};

@@ -1,0 +1,108 @@
+/* Metadata fields: _id, _index, _seq_no ... */
+#include "engine/mapping/document_int.h"
+#include "engine/mapping/field_class.h"
+
+#define METADATA(field_name) .name = (field_name), .is_metadata = true
+
+const struct field_class field_class_meta_id = {
+    METADATA("_id"),    .is_indexed = true,     .is_stored = true,
+    .kind = VALUE_TEXT, .queries = QUERIES_IDS, .exists = EXISTS_ALL,
+};
+
+const struct field_class field_class_meta_routing = {
+    METADATA("_routing"),     .is_indexed = true,     .is_stored = true,
+    .queries = QUERIES_TERMS, .exists = EXISTS_TERMS, .takes_patterns = true,
+};
+
+static struct str name_of_index(const struct field *f, struct str index_name)
+{
+    (void)f;
+    return index_name;
+}
+
+const struct field_class field_class_meta_index = {
+    METADATA("_index"),        .is_indexed = true,          .kind = VALUE_TEXT,
+    .constant = name_of_index, .queries = QUERIES_CONSTANT, .exists = EXISTS_ALL,
+};
+
+const struct field_class field_class_meta_source = {
+    METADATA("_source"),
+    .text = FIELD_TEXT_NONE,
+    .exists = EXISTS_NEVER,
+};
+
+const struct field_class field_class_meta_field_names = {
+    METADATA("_field_names"), .is_indexed = true,     .queries = QUERIES_TERMS,
+    .exists = EXISTS_NONE,    .refuses_ranges = true,
+};
+
+const struct field_class field_class_meta_ignored = {
+    METADATA("_ignored"),     .is_indexed = true,     .is_stored = true,
+    .queries = QUERIES_TERMS, .exists = EXISTS_TERMS, .takes_patterns = true,
+};
+
+const struct field_class field_class_meta_seq_no = {
+    METADATA("_seq_no"), .is_indexed = true,         .has_column = true,   .kind = VALUE_NUMBER,
+    .num = NUM_LONG,     .queries = QUERIES_NUMBERS, .exists = EXISTS_ALL,
+};
+
+static enum err refuse_version(const struct field *f, struct errmsg *em)
+{
+    (void)f;
+    return err_set(em, ERR_QUERY_SHARD, "VersionField field [_version] is not searchable");
+}
+
+const struct field_class field_class_meta_version = {
+    METADATA("_version"),
+    .has_column = true,
+    .text = FIELD_TEXT_NONE,
+    .exists = EXISTS_ALL,
+    .refuse_search = refuse_version,
+};
+
+static struct str name_of_type(const struct field *f, struct str index_name)
+{
+    (void)f;
+    (void)index_name;
+    return STR("_doc");
+}
+
+const struct field_class field_class_meta_type = {
+    METADATA("_type"),        .is_indexed = true,          .kind = VALUE_TEXT,
+    .constant = name_of_type, .queries = QUERIES_CONSTANT, .exists = EXISTS_ALL,
+};
+
+const struct field_class field_class_meta_nested_path = {
+    METADATA("_nested_path"), .is_internal = true,    .is_indexed = true,
+    .queries = QUERIES_TERMS, .takes_patterns = true,
+};
+
+static enum err doc_count_value(struct doc_parser *p, const struct field *f, const struct json *v)
+{
+    int64_t n;
+    if (v->type != JSON_NUMBER) {
+        uint32_t line, col;
+        json_place(p->text, v->off, &line, &col);
+        return err_set_at(p->em, ERR_PARSING, line, col,
+                          "Failed to parse object: expecting token of type [VALUE_NUMBER] but found [%s]",
+                          json_token_name(v));
+    }
+    if (!json_i64(v, &n) || n <= 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "Field [_doc_count] must be a positive integer. Value [%.*s] is not allowed.",
+                       STR_ARG(v->s));
+    }
+    struct doc_value *to = doc_add(p, f, DOC_NUM);
+    if (to == NULL) {
+        return err_no_memory(p->em);
+    }
+    to->num = n;
+    return ERR_OK;
+}
+
+const struct field_class field_class_meta_doc_count = {
+    METADATA("_doc_count"),
+    .has_column = true,
+    .value = doc_count_value,
+    .exists = EXISTS_NONE,
+};
