@@ -35,7 +35,7 @@ static enum err print_query(struct shard_explain *rq, const struct search_contex
     if (e != ERR_OK) {
         return e;
     }
-    if (q->kind == Q_MATCH_NONE && q->boost == 1) { /* what became nothing is shown as it was */
+    if (q->ops == &q_match_none && q->boost == 1) { /* what became nothing is shown as it was */
         q = asked;
     }
     buf_init(&b, NULL, BUF_UNLIMITED);

@@ -60,7 +60,7 @@ static bool dates_decided(struct agg_run *r, const struct json *query)
 {
     const struct query *q;
     struct errmsg em;
-    return query_build(&q, &r->cx->query, query, &em) == ERR_OK && q->kind != Q_NUM_RANGE;
+    return query_build(&q, &r->cx->query, query, &em) == ERR_OK && q->ops != &q_num_range;
 }
 
 static bool leaf_rewritten(struct agg_run *r, const struct json *query, struct str kind,

@@ -65,7 +65,7 @@ struct hl_multi {
 };
 
 struct hl_phrase {
-    const struct query *query; /* Q_PHRASE */
+    const struct query *query; /* q_phrase */
     float boost;
     uint32_t order, number;
 };

@@ -3,6 +3,7 @@
 #include "common/base/num.h"
 #include "common/base/settings.h"
 #include "common/base/utf8.h"
+#include "engine/query/query_ops.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,31 +18,6 @@ void query_node_settings_set(const struct query_node_settings *s)
 const struct query_node_settings *query_node_settings(void)
 {
     return &node_settings;
-}
-
-/* What search.allow_expensive_queries: false refuses, as it names them; NULL: it does not. */
-static const char *expensive_name(enum query_kind kind)
-{
-    switch (kind) {
-    case Q_PREFIX:
-        return "[prefix] queries";
-    case Q_WILDCARD:
-        return "[wildcard] queries";
-    case Q_REGEXP:
-        return "[regexp] queries";
-    case Q_FUZZY:
-        return "[fuzzy] queries";
-    case Q_TERM_RANGE:
-        return "[range] queries on [text] or [keyword] fields";
-    case Q_SCRIPT:
-        return "[script] queries";
-    case Q_SCRIPT_SCORE:
-        return "[script score] queries";
-    case Q_NESTED:
-        return "[joining] queries";
-    default:
-        return NULL;
-    }
 }
 
 uint32_t build_index_limit(const struct builder *b, const char *name, uint32_t otherwise)
@@ -66,14 +42,14 @@ enum err build_regex_length(const struct builder *b, struct str regex, const cha
                    units, query, most);
 }
 
-struct query *qnode_new(struct builder *b, enum query_kind kind)
+struct query *qnode_new(struct builder *b, const struct query_ops *ops)
 {
     struct query *q = ARENA_NEW(b->arena, struct query);
-    if (!b->cx->allow_expensive && b->expensive == NULL) {
-        b->expensive = expensive_name(kind);
+    if (!b->cx->allow_expensive && b->expensive == NULL && ops->expensive != NULL) {
+        b->expensive = ops;
     }
     if (q != NULL) {
-        q->kind = kind;
+        q->ops = ops;
         q->boost = 1;
     }
     return q;
@@ -86,7 +62,7 @@ enum err qnode_none(struct builder *b, struct query **out, struct errmsg *em, co
     va_start(ap, fmt);
     vsnprintf(reason, sizeof(reason), fmt, ap);
     va_end(ap);
-    struct query *q = qnode_new(b, Q_MATCH_NONE);
+    struct query *q = qnode_new(b, &q_match_none);
     if (q != NULL) {
         q->none.reason = arena_str(b->arena, str_of(reason));
     }
@@ -107,14 +83,14 @@ enum err qnode_failed(struct builder *b, struct str field, struct query **out, s
 
 enum err qnode_all(struct builder *b, struct query **out, struct errmsg *em)
 {
-    *out = qnode_new(b, Q_MATCH_ALL);
+    *out = qnode_new(b, &q_match_all);
     return *out != NULL ? ERR_OK : err_no_memory(em);
 }
 
 enum err qnode_term(struct builder *b, const struct field *f, struct str term, struct query **out,
                     struct errmsg *em)
 {
-    struct query *q = *out = qnode_new(b, Q_TERM);
+    struct query *q = *out = qnode_new(b, &q_term);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -133,7 +109,7 @@ enum err qnode_boost(struct builder *b, struct query **q, float boost, struct er
         (*q)->boost = boost;
         return ERR_OK;
     }
-    struct query *outer = qnode_new(b, Q_BOOST);
+    struct query *outer = qnode_new(b, &q_boost);
     if (outer == NULL) {
         return err_no_memory(em);
     }
@@ -145,7 +121,7 @@ enum err qnode_boost(struct builder *b, struct query **q, float boost, struct er
 
 enum err qnode_constant(struct builder *b, struct query *child, struct query **out, struct errmsg *em)
 {
-    struct query *q = *out = qnode_new(b, Q_CONSTANT);
+    struct query *q = *out = qnode_new(b, &q_constant);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -170,7 +146,7 @@ enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occu
 
 enum err bool_done(struct builder *b, const struct bool_build *bb, struct query **out, struct errmsg *em)
 {
-    struct query *q = *out = qnode_new(b, Q_BOOL);
+    struct query *q = *out = qnode_new(b, &q_bool);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -293,7 +269,7 @@ enum err min_should_match(struct arena *arena, int32_t optional, struct str spec
 
 enum err apply_min_should(struct builder *b, struct query **q, struct str spec, struct errmsg *em)
 {
-    if (spec.p == NULL || *q == NULL || (*q)->kind != Q_BOOL) {
+    if (spec.p == NULL || *q == NULL || (*q)->ops != &q_bool) {
         return ERR_OK;
     }
     if ((*q)->boolean.common != NULL) {
@@ -338,18 +314,18 @@ enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, s
     }
     enum err e = d->type->build(b, d, out, em);
     b->depth--;
-    if (e == ERR_OK && (*out)->kind == Q_MATCH_NONE && (*out)->field != NULL && d->type->none != NULL) {
+    if (e == ERR_OK && (*out)->ops == &q_match_none && (*out)->field != NULL && d->type->none != NULL) {
         (*out)->none.reason = STR("User requested \"match_none\" query.");
     }
-    if (e == ERR_OK && (*out)->kind != Q_MATCH_NONE) {
-        if ((*out)->kind == Q_PHRASE && (*out)->phrase.last_field != NULL) {
+    if (e == ERR_OK && (*out)->ops != &q_match_none) {
+        if ((*out)->ops == &q_phrase && (*out)->phrase.last_field != NULL) {
             (*out)->phrase.boosted_span = d->boost != 1;
         }
         e = qnode_boost(b, out, d->boost, em);
     }
     if (e == ERR_OK && d->name.p != NULL) {
         if ((*out)->name.p != NULL) { /* a name belongs to its own layer */
-            struct query *outer = qnode_new(b, Q_BOOST);
+            struct query *outer = qnode_new(b, &q_boost);
             if (outer == NULL) {
                 return err_no_memory(em);
             }
@@ -369,7 +345,7 @@ bool leaf_is_none(struct builder *b, const struct dsl *d, struct str field)
         return true;
     }
     bool constant = f->type == FT_CONSTANT_KEYWORD || f->type == FT_META_INDEX || f->type == FT_META_TYPE;
-    return constant && d->type->build(b, d, &q, NULL) == ERR_OK && q->kind == Q_MATCH_NONE;
+    return constant && d->type->build(b, d, &q, NULL) == ERR_OK && q->ops == &q_match_none;
 }
 
 enum err query_rewrites_to_none(bool *none, const struct query_context *cx, const struct json *dsl,
@@ -421,10 +397,8 @@ enum err query_build(const struct query **out, const struct query_context *cx, c
     if (e == ERR_OK && b.expensive != NULL) {
         e = err_set(em, ERR_INTERNAL,
                     "%s cannot be executed when 'search.allow_expensive_queries' is set to false.%s",
-                    b.expensive,
-                    str_is(str_of(b.expensive), "[prefix] queries")
-                        ? " For optimised prefix queries on text fields please enable [index_prefixes]."
-                        : "");
+                    b.expensive->expensive,
+                    b.expensive->expensive_advice != NULL ? b.expensive->expensive_advice : "");
     }
     if (e != ERR_OK && !stands_alone(&b, e)) {
         char reason[ERR_REASON_BYTES];

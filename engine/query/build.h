@@ -13,7 +13,8 @@ struct builder {
     struct arena *arena;
     uint32_t depth;
     const struct field *nested; /* of the nested query that is being built; NULL: none */
-    const char *expensive;  /* a kind that search.allow_expensive_queries stands against; NULL: none so far */
+    const struct query_ops
+        *expensive;         /* what search.allow_expensive_queries stands against; NULL: none so far */
     struct errmsg *refusal; /* why something cannot be rewritten; NULL: nobody asks */
     bool raw_error; /* the error comes from the rewrite phase: it is not wrapped as query_shard_exception */
 };
@@ -36,7 +37,7 @@ uint32_t build_index_limit(const struct builder *b, const char *name, uint32_t o
 enum err build_regex_length(const struct builder *b, struct str regex, const char *query, struct errmsg *em);
 
 /* ---- nodes ---- */
-struct query *qnode_new(struct builder *b, enum query_kind kind);
+struct query *qnode_new(struct builder *b, const struct query_ops *ops);
 /* MatchNoDocsQuery with its reason; *out NULL only with ERR_NO_MEMORY. */
 enum err qnode_none(struct builder *b, struct query **out, struct errmsg *em, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
@@ -113,14 +114,14 @@ enum err field_date(struct builder *b, const struct field *f, struct str text, b
                     const struct zone *zone, const struct date_format *format, int64_t *out,
                     struct errmsg *em);
 
-/* Patterns; `kind` is Q_PREFIX, Q_WILDCARD or Q_REGEXP. */
+/* Patterns; `ops` is q_prefix, q_wildcard or q_regexp. */
 struct pattern_opts {
     struct str rewrite; /* p == NULL: none */
     bool case_insensitive;
     uint32_t flags, max_states;
 };
-enum err field_pattern(struct builder *b, const struct field *f, enum query_kind kind, struct str value,
-                       const struct pattern_opts *o, struct query **out, struct errmsg *em);
+enum err field_pattern(struct builder *b, const struct field *f, const struct query_ops *ops,
+                       struct str value, const struct pattern_opts *o, struct query **out, struct errmsg *em);
 /* (build_hidden.c) Are words that begin so found by the beginnings that `index_prefixes` indexes? */
 bool hidden_prefix_takes(const struct field *f, struct str value);
 /* A prefix by them (o->flags and o->max_states are not looked at). */

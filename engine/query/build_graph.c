@@ -254,7 +254,7 @@ static enum err graph_spans(struct text_run *r, const struct text_tokens *t, enu
             "Can only use span prefix queries on text fields - not on [%.*s] which is of type [%s]",
             STR_ARG(r->field->path), field_shown_type(r->field));
     }
-    struct query *q = qnode_new(r->b, Q_SPANS), *paths = NULL;
+    struct query *q = qnode_new(r->b, &q_spans), *paths = NULL;
     struct span_part *root = NULL;
     if (q == NULL) {
         return err_no_memory(r->em);

@@ -28,7 +28,7 @@ static enum err one_short(struct builder *b, const struct field *f, struct str v
     buf_char(&pattern, '?');
     struct str text = pattern.failed ? STR_NULL : arena_str(b->arena, buf_view(&pattern));
     buf_fini(&pattern);
-    struct query *longer = qnode_new(b, Q_WILDCARD), *word;
+    struct query *longer = qnode_new(b, &q_wildcard), *word;
     if (text.p == NULL || longer == NULL) {
         return err_no_memory(em);
     }
@@ -47,8 +47,8 @@ static enum err one_short(struct builder *b, const struct field *f, struct str v
 enum err hidden_prefix(struct builder *b, const struct field *f, struct str value,
                        const struct pattern_opts *o, struct query **out, struct errmsg *em)
 {
-    const char *expensive = b->expensive; /* these are not */
-    struct query method = {.kind = Q_PREFIX};
+    const struct query_ops *expensive = b->expensive; /* these are not */
+    struct query method = {.ops = &q_prefix};
     struct json text = json_mk_str(value);
     method.multi.rewrite = REWRITE_CONSTANT;
     enum err e = set_rewrite(&method, o->rewrite, em);

@@ -9,7 +9,7 @@ enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, fl
         *out = (struct query *)(uintptr_t)v[0];
         return ERR_OK;
     }
-    struct query *q = *out = qnode_new(b, Q_DIS_MAX);
+    struct query *q = *out = qnode_new(b, &q_dis_max);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -142,7 +142,7 @@ static enum err field_queries(struct builder *b, const struct field_boosts *fiel
         if (e == ERR_OK) {
             e = apply_min_should(b, &q, o->min_should, em);
         }
-        if (e == ERR_OK && q != NULL && q->kind != Q_MATCH_NONE) {
+        if (e == ERR_OK && q != NULL && q->ops != &q_match_none) {
             e = qnode_boost(b, &q, fields->v[i].boost, em);
         }
         if (e != ERR_OK) {

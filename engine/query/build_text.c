@@ -66,7 +66,7 @@ static enum err one_term(struct text_run *r, const struct field *f, struct str t
 static enum err prefix_of(struct text_run *r, const struct field *f, struct str text, struct query **out)
 {
     struct pattern_opts o = {0};
-    return forgive(r, f, field_pattern(r->b, f, Q_PREFIX, text, &o, out, r->em), out);
+    return forgive(r, f, field_pattern(r->b, f, &q_prefix, text, &o, out, r->em), out);
 }
 
 /* What the cutoff says; NULL in *out: nothing. */
@@ -87,9 +87,9 @@ static enum err cutoff_of(struct text_run *r, struct common_terms **out)
 /* A query of terms alone tells common ones from rare ones where a cutoff was given. */
 static enum err with_cutoff(struct text_run *r, struct query *q)
 {
-    bool terms = q != NULL && q->kind == Q_BOOL;
+    bool terms = q != NULL && q->ops == &q_bool;
     for (uint32_t i = 0; terms && i < q->boolean.n; i++) {
-        terms = q->boolean.v[i].query->kind == Q_TERM;
+        terms = q->boolean.v[i].query->ops == &q_term;
     }
     return terms ? cutoff_of(r, &q->boolean.common) : ERR_OK;
 }
@@ -112,18 +112,18 @@ static enum err blended(struct text_run *r, const struct str *terms, uint32_t n,
                 return e;
             }
             float boost = r->group->v[i].boost * q->boost;
-            if (q->kind == Q_TERM) {
+            if (q->ops == &q_term) {
                 terms_of[n_terms++] = (struct blended_term){q->field, q->term.term, boost};
                 continue;
             }
-            if (q->kind != Q_MATCH_NONE) {
+            if (q->ops != &q_match_none) {
                 q->boost = boost;
             }
             v[n_v++] = q;
         }
     }
     if (n_terms > 0) {
-        struct query *q = qnode_new(r->b, Q_BLENDED);
+        struct query *q = qnode_new(r->b, &q_blended);
         if (q == NULL) {
             return err_no_memory(r->em);
         }
@@ -180,7 +180,7 @@ static int cmp_str(const void *a, const void *b)
 static enum err synonyms(struct text_run *r, const struct field *f, const struct str *terms, uint32_t n,
                          struct query **out)
 {
-    struct query *q = *out = qnode_new(r->b, Q_SYNONYM);
+    struct query *q = *out = qnode_new(r->b, &q_synonym);
     struct str *sorted = ARENA_ARRAY(r->b->arena, struct str, n);
     if (q == NULL || sorted == NULL) {
         return err_no_memory(r->em);
@@ -234,7 +234,7 @@ static enum err phrase_node(struct text_run *r, const struct field *f, const str
 {
     struct phrase_term *v = ARENA_ARRAY(r->b->arena, struct phrase_term, t->n);
     struct str *terms = ARENA_ARRAY(r->b->arena, struct str, t->n);
-    struct query *q = *out = qnode_new(r->b, Q_PHRASE);
+    struct query *q = *out = qnode_new(r->b, &q_phrase);
     uint32_t n = 0;
     if (v == NULL || terms == NULL || q == NULL) {
         return err_no_memory(r->em);

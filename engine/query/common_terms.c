@@ -23,7 +23,7 @@ static struct query *bool_of(struct weight_shared *sh, struct bool_clause *v, ui
 {
     struct query *q = ARENA_NEW(sh->cx.arena, struct query);
     if (q != NULL) {
-        *q = (struct query){.kind = Q_BOOL, .boost = 1};
+        *q = (struct query){.ops = &q_bool, .boost = 1};
         q->boolean.v = v;
         q->boolean.n = n;
     }

@@ -254,7 +254,7 @@ static enum err build_boosting(struct builder *b, const struct dsl *d, struct qu
     if (e != ERR_OK) {
         return e;
     }
-    n = *out = qnode_new(b, Q_BOOSTING);
+    n = *out = qnode_new(b, &q_boosting);
     if (n == NULL) {
         return err_no_memory(em);
     }
@@ -414,7 +414,7 @@ static enum err build_dis_max_query(struct builder *b, const struct dsl *d, stru
         }
         v[i] = child;
     }
-    struct query *n = *out = qnode_new(b, Q_DIS_MAX);
+    struct query *n = *out = qnode_new(b, &q_dis_max);
     if (n == NULL) {
         return err_no_memory(em);
     }
@@ -523,7 +523,7 @@ static enum err parse_nested(struct json_pull *p, struct arena *arena, struct ds
 /* The child beside a filter that lets in the objects of the path alone. */
 static struct query *for_path(struct builder *b, const struct query *child, const struct field *path)
 {
-    struct query *all = qnode_new(b, Q_BOOL), *of_path = qnode_new(b, Q_TERM);
+    struct query *all = qnode_new(b, &q_bool), *of_path = qnode_new(b, &q_term);
     struct bool_clause *v = ARENA_ARRAY(b->arena, struct bool_clause, 2);
     if (all == NULL || of_path == NULL || v == NULL) {
         return NULL;
@@ -560,7 +560,7 @@ static enum err build_nested(struct builder *b, const struct dsl *d, struct quer
     if (e != ERR_OK) {
         return e;
     }
-    n = *out = qnode_new(b, Q_NESTED);
+    n = *out = qnode_new(b, &q_nested);
     if (n == NULL) {
         return err_no_memory(em);
     }

@@ -728,7 +728,7 @@ static enum err build_function_score(struct builder *b, const struct dsl *d, str
     if (e != ERR_OK) {
         return e;
     }
-    struct query *n = *out = qnode_new(b, Q_FUNCTION_SCORE);
+    struct query *n = *out = qnode_new(b, &q_function_score);
     if (n == NULL) {
         return err_no_memory(em);
     }

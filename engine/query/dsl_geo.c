@@ -420,9 +420,9 @@ static enum err geo_field(struct builder *b, const struct dsl_geo *q, const stru
         return err_query_shard(b, em, "Field [%.*s] is of unsupported type [%s] for [%s] query",
                                STR_ARG(q->field), field_type_name((*f)->type), q->dsl.type->name);
     }
-    struct query *n = *out = qnode_new(b, q->dsl.type == &dsl_geo_bounding_box ? Q_GEO_BOX
-                                          : q->dsl.type == &dsl_geo_distance   ? Q_GEO_DISTANCE
-                                                                               : Q_GEO_POLYGON);
+    struct query *n = *out = qnode_new(b, q->dsl.type == &dsl_geo_bounding_box ? &q_geo_box
+                                          : q->dsl.type == &dsl_geo_distance   ? &q_geo_distance
+                                                                               : &q_geo_polygon);
     if (n == NULL) {
         return err_no_memory(em);
     }
@@ -522,7 +522,7 @@ static enum err build_polygon(struct builder *b, const struct dsl *d, struct que
     const struct dsl_geo *q = (const struct dsl_geo *)(const void *)d;
     const struct field *f;
     enum err e = geo_field(b, q, &f, out, em);
-    if (e != ERR_OK || f == NULL || (*out)->kind != Q_GEO_POLYGON) {
+    if (e != ERR_OK || f == NULL || (*out)->ops != &q_geo_polygon) {
         return e;
     }
     struct geo_corner *v = ARENA_ARRAY(b->arena, struct geo_corner, q->n);

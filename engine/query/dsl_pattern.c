@@ -131,15 +131,15 @@ static enum err build_pattern(struct builder *b, const struct dsl *d, struct que
 {
     const struct dsl_pattern *q = (const struct dsl_pattern *)(const void *)d;
     const struct field *f = build_field(b, q->field);
-    enum query_kind kind = d->type == &dsl_prefix     ? Q_PREFIX
-                           : d->type == &dsl_wildcard ? Q_WILDCARD
-                                                      : Q_REGEXP;
+    const struct query_ops *ops = d->type == &dsl_prefix     ? &q_prefix
+                                  : d->type == &dsl_wildcard ? &q_wildcard
+                                                             : &q_regexp;
     struct str text = json_text(q->value);
     struct pattern_opts o = {.rewrite = q->rewrite,
                              .case_insensitive = q->case_insensitive,
                              .flags = REGEXP_ALL,
                              .max_states = q->max_states > 0 ? (uint32_t)q->max_states : 0};
-    if (kind == Q_REGEXP) {
+    if (ops == &q_regexp) {
         enum err e = build_regex_length(b, text, "Regexp Query request", em);
         if (e != ERR_OK) {
             return e;
@@ -153,11 +153,11 @@ static enum err build_pattern(struct builder *b, const struct dsl *d, struct que
         }
     }
     if (f == NULL) {
-        if (kind != Q_REGEXP) {
+        if (ops != &q_regexp) {
             return qnode_none(b, out, em, "User requested \"match_none\" query.");
         }
         struct query *n = *out =
-            qnode_new(b, Q_REGEXP); /* without a mapping, the field is taken by its name */
+            qnode_new(b, &q_regexp); /* without a mapping, the field is taken by its name */
         if (n == NULL) {
             return err_no_memory(em);
         }
@@ -168,7 +168,7 @@ static enum err build_pattern(struct builder *b, const struct dsl *d, struct que
         enum err e = set_rewrite(n, o.rewrite, em);
         return e == ERR_OK ? regexp_check(text, o.flags, o.max_states, b->arena, em) : e;
     }
-    return field_pattern(b, f, kind, text, &o, out, em);
+    return field_pattern(b, f, ops, text, &o, out, em);
 }
 
 static enum err build_fuzzy(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)

@@ -113,13 +113,13 @@ static enum err parse_query_string(struct json_pull *p, struct arena *arena, str
 /* ---- clauses of one field's terms ---- */
 
 static enum err make_pattern(struct string_run *r, const struct field *f, const struct lex_token *t,
-                             enum query_kind kind, struct str text, struct query **out)
+                             const struct query_ops *ops, struct str text, struct query **out)
 {
     struct pattern_opts o = {.rewrite = r->q->rewrite,
                              .flags = 0xFFFF,
                              .max_states = r->q->max_states > 0 ? (uint32_t)r->q->max_states : 0};
     (void)t;
-    return field_pattern(r->b, f, kind, text, &o, out, r->em);
+    return field_pattern(r->b, f, ops, text, &o, out, r->em);
 }
 
 static enum err make_prefix(struct string_run *r, const struct field *f, struct str name, const void *arg,
@@ -141,7 +141,7 @@ static enum err make_prefix(struct string_run *r, const struct field *f, struct 
     if (field_text_support(f) == TEXT_NONE) {
         return qnode_none(r->b, out, r->em, "unmapped fields [%.*s]", STR_ARG(name));
     }
-    return make_pattern(r, f, NULL, Q_PREFIX, text, out);
+    return make_pattern(r, f, NULL, &q_prefix, text, out);
 }
 
 static enum err make_wildcard(struct string_run *r, const struct field *f, struct str name, const void *arg,
@@ -151,14 +151,14 @@ static enum err make_wildcard(struct string_run *r, const struct field *f, struc
     if (str_is(*(const struct str *)arg, "*")) {
         return build_exists(r->b, f->path, out, r->em);
     }
-    return make_pattern(r, f, NULL, Q_WILDCARD, *(const struct str *)arg, out);
+    return make_pattern(r, f, NULL, &q_wildcard, *(const struct str *)arg, out);
 }
 
 static enum err make_regexp(struct string_run *r, const struct field *f, struct str name, const void *arg,
                             struct query **out)
 {
     (void)name;
-    return make_pattern(r, f, NULL, Q_REGEXP, *(const struct str *)arg, out); /* not analysed at all */
+    return make_pattern(r, f, NULL, &q_regexp, *(const struct str *)arg, out); /* not analysed at all */
 }
 
 struct fuzzy_arg {
@@ -789,12 +789,12 @@ static enum err add_run_clauses(struct parser *p, struct bool_build *bb, struct 
         return ERR_OK;
     }
     enum bool_occur occur = p->r.q->and ? OCCUR_MUST : OCCUR_SHOULD;
-    if (q->kind != Q_BOOL || q->boost != 1) {
+    if (q->ops != &q_bool || q->boost != 1) {
         return bool_add(p->r.b, bb, occur, q, p->r.em);
     }
     bool terms = true;
     for (uint32_t i = 0; i < q->boolean.n; i++) {
-        terms = terms && q->boolean.v[i].query->kind == Q_TERM && q->boolean.v[i].query->boost == 1;
+        terms = terms && q->boolean.v[i].query->ops == &q_term && q->boolean.v[i].query->boost == 1;
     }
     for (uint32_t i = 0; i < q->boolean.n; i++) {
         enum err e = bool_add(p->r.b, bb, terms ? q->boolean.v[i].occur : occur,

@@ -83,7 +83,7 @@ static enum err build_script_score(struct builder *b, const struct dsl *d, struc
     if (e != ERR_OK) {
         return e;
     }
-    n = *out = qnode_new(b, Q_SCRIPT_SCORE);
+    n = *out = qnode_new(b, &q_script_score);
     if (n == NULL) {
         return err_no_memory(em);
     }
@@ -146,7 +146,7 @@ static enum err build_script(struct builder *b, const struct dsl *d, struct quer
     if (e != ERR_OK) {
         return e;
     }
-    struct query *n = *out = qnode_new(b, Q_SCRIPT);
+    struct query *n = *out = qnode_new(b, &q_script);
     if (n == NULL) {
         return err_no_memory(em);
     }
@@ -227,7 +227,7 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
     if (f == NULL) {
         return qnode_none(b, out, em, "Can't run [distance_feature] query on unmapped fields!");
     }
-    struct query *n = *out = qnode_new(b, Q_DISTANCE_FEATURE);
+    struct query *n = *out = qnode_new(b, &q_distance_feature);
     if (n == NULL) {
         return err_no_memory(em);
     }

@@ -256,7 +256,7 @@ static enum err make_prefix(struct string_run *r, const struct field *f, struct 
     }
     enum err e = string_normalise(r, f, *(const struct str *)arg, &text);
     struct pattern_opts o = {0};
-    return e == ERR_OK ? field_pattern(r->b, f, Q_PREFIX, text, &o, out, r->em) : e;
+    return e == ERR_OK ? field_pattern(r->b, f, &q_prefix, text, &o, out, r->em) : e;
 }
 
 static enum err phrase(struct string_run *r, struct str text, int32_t slop, struct query **out)

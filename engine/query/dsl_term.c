@@ -455,7 +455,7 @@ static enum err build_ids(struct builder *b, const struct dsl *d, struct query *
     if (q->n == 0 || id == NULL) {
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
-    struct query *n = *out = qnode_new(b, Q_IDS);
+    struct query *n = *out = qnode_new(b, &q_ids);
     if (n == NULL) {
         return err_no_memory(em);
     }

@@ -123,7 +123,7 @@ static enum err explain_constant(const struct weight *w, const struct explain_re
     if (e != ERR_OK) {
         return e;
     }
-    if (w->query->kind == Q_MATCH_NONE) {
+    if (w->query->ops == &q_match_none) {
         *out = explain_new(rq->arena, false, 0, "%.*s", STR_ARG(w->query->none.reason));
     } else if (s == NULL) {
         *out = explain_new(rq->arena, false, 0, "%.*s doesn't match id %u", STR_ARG(text), rq->doc);

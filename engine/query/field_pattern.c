@@ -59,7 +59,7 @@ enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em)
 
 enum err check_rewrite(struct str rewrite, struct errmsg *em)
 {
-    struct query q = {.kind = Q_PREFIX};
+    struct query q = {.ops = &q_prefix};
     return set_rewrite(&q, rewrite, em);
 }
 
@@ -96,7 +96,7 @@ static enum err normalise_wildcard(struct builder *b, const struct analyzer *an,
     return e;
 }
 
-static enum err constant_pattern(struct builder *b, const struct field *f, enum query_kind kind,
+static enum err constant_pattern(struct builder *b, const struct field *f, const struct query_ops *ops,
                                  struct str value, bool nocase, bool *done, struct query **out,
                                  struct errmsg *em)
 {
@@ -111,10 +111,10 @@ static enum err constant_pattern(struct builder *b, const struct field *f, enum 
         return ERR_OK;
     }
     enum err e = ERR_OK;
-    if (kind == Q_PREFIX) {
+    if (ops == &q_prefix) {
         match = fixed.n >= value.n
                 && (nocase ? str_eq_nocase(str_slice(fixed, 0, value.n), value) : str_starts(fixed, value));
-    } else if (kind == Q_WILDCARD) {
+    } else if (ops == &q_wildcard) {
         e = dfa_wildcard(&dfa, value, nocase, b->arena, em);
         match = e == ERR_OK && dfa_match(dfa, fixed);
     } else {
@@ -122,8 +122,8 @@ static enum err constant_pattern(struct builder *b, const struct field *f, enum 
         match = e == ERR_OK && dfa_match(dfa, fixed);
     }
     if (e == ERR_OK && !match && f->type == FT_META_INDEX
-        && kind != Q_REGEXP) { /* the index has aliases, too */
-        struct str pattern = kind == Q_PREFIX ? arena_printf(b->arena, "%.*s*", STR_ARG(value)) : value;
+        && ops != &q_regexp) { /* the index has aliases, too */
+        struct str pattern = ops == &q_prefix ? arena_printf(b->arena, "%.*s*", STR_ARG(value)) : value;
         match = pattern.p != NULL && index_named(b->cx, pattern);
     }
     if (e != ERR_OK) {
@@ -132,33 +132,33 @@ static enum err constant_pattern(struct builder *b, const struct field *f, enum 
     return field_constant(b, f, match && fixed.p != NULL, out, em);
 }
 
-enum err field_pattern(struct builder *b, const struct field *f, enum query_kind kind, struct str value,
-                       const struct pattern_opts *o, struct query **out, struct errmsg *em)
+enum err field_pattern(struct builder *b, const struct field *f, const struct query_ops *ops,
+                       struct str value, const struct pattern_opts *o, struct query **out, struct errmsg *em)
 {
-    const char *name = kind == Q_PREFIX ? "prefix" : kind == Q_WILDCARD ? "wildcard" : "regexp";
+    const char *name = ops == &q_prefix ? "prefix" : ops == &q_wildcard ? "wildcard" : "regexp";
     struct query rewrite;
     bool done = false;
     enum err e = set_rewrite(&rewrite, o->rewrite, em); /* read before anything is asked of the field */
     if (e != ERR_OK) {
         return e;
     }
-    e = kind == Q_REGEXP ? ERR_OK : constant_pattern(b, f, kind, value, o->case_insensitive, &done, out, em);
+    e = ops == &q_regexp ? ERR_OK : constant_pattern(b, f, ops, value, o->case_insensitive, &done, out, em);
     if (e != ERR_OK || done) {
         return e;
     }
     if (!takes_patterns(f)) {
         return err_query_shard(
             b, em, "Can only use %s queries on keyword%s fields - not on [%.*s] which is of type [%s]", name,
-            kind == Q_REGEXP ? " and text" : ", text and wildcard", STR_ARG(f->path), field_shown_type(f));
+            ops == &q_regexp ? " and text" : ", text and wildcard", STR_ARG(f->path), field_shown_type(f));
     }
     if (!f->index && f->path.p[0] != '_') {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.",
                        STR_ARG(f->path));
     }
-    if (kind == Q_PREFIX && hidden_prefix_takes(f, value)) {
+    if (ops == &q_prefix && hidden_prefix_takes(f, value)) {
         return hidden_prefix(b, f, value, o, out, em);
     }
-    if (kind == Q_WILDCARD) {
+    if (ops == &q_wildcard) {
         const struct analyzer *an = f->type == FT_TEXT ? f->search_analyzer : f->normalizer;
         if (an != NULL) {
             e = normalise_wildcard(b, an, value, &value, em);
@@ -169,7 +169,7 @@ enum err field_pattern(struct builder *b, const struct field *f, enum query_kind
     if (e != ERR_OK) {
         return e;
     }
-    struct query *q = *out = qnode_new(b, kind);
+    struct query *q = *out = qnode_new(b, ops);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -180,7 +180,7 @@ enum err field_pattern(struct builder *b, const struct field *f, enum query_kind
     q->multi.flags = o->flags;
     q->multi.max_states = o->max_states;
     q->multi.rewrite = REWRITE_CONSTANT;
-    if (kind == Q_REGEXP) {
+    if (ops == &q_regexp) {
         e = regexp_check(value, o->flags, o->max_states, b->arena, em);
     }
     return e == ERR_OK ? set_rewrite(q, o->rewrite, em) : e;
@@ -213,7 +213,7 @@ enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, 
     if (o->max_expansions <= 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxExpansions must be positive.");
     }
-    struct query *q = *out = qnode_new(b, Q_FUZZY);
+    struct query *q = *out = qnode_new(b, &q_fuzzy);
     if (q == NULL) {
         return err_no_memory(em);
     }

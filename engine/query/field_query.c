@@ -279,7 +279,7 @@ static enum err term_bytes(struct builder *b, const struct field *f, struct str 
 static enum err number_range(struct builder *b, const struct field *f, int64_t lo, int64_t hi, bool point,
                              struct query **out, struct errmsg *em)
 {
-    struct query *q = *out = qnode_new(b, Q_NUM_RANGE);
+    struct query *q = *out = qnode_new(b, &q_num_range);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -294,7 +294,7 @@ static enum err number_range(struct builder *b, const struct field *f, int64_t l
 static enum err term_range(struct builder *b, const struct field *f, struct str lo, struct str hi, bool lo_in,
                            bool hi_in, struct query **out, struct errmsg *em)
 {
-    struct query *q = *out = qnode_new(b, Q_TERM_RANGE);
+    struct query *q = *out = qnode_new(b, &q_term_range);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -372,7 +372,7 @@ static enum err number_term(struct builder *b, const struct field *f, const stru
 static enum err ids_term(struct builder *b, const struct field *f, const struct str *v, uint32_t n,
                          struct query **out, struct errmsg *em)
 {
-    struct query *q = *out = qnode_new(b, f->type == FT_META_ID ? Q_IDS : Q_TERMS);
+    struct query *q = *out = qnode_new(b, f->type == FT_META_ID ? &q_ids : &q_terms);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -451,7 +451,7 @@ enum err field_term_nocase(struct builder *b, const struct field *f, const struc
     if (e != ERR_OK) {
         return e;
     }
-    struct query *q = *out = qnode_new(b, Q_WILDCARD);
+    struct query *q = *out = qnode_new(b, &q_wildcard);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -502,7 +502,7 @@ static enum err number_terms(struct builder *b, const struct field *f, const str
             nums[distinct++] = nums[i];
         }
     }
-    struct query *q = *out = qnode_new(b, Q_NUM_SET);
+    struct query *q = *out = qnode_new(b, &q_num_set);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -870,7 +870,7 @@ static enum err range_bounds_of(struct builder *b, const struct field *f, const 
 static enum err range_of_ranges(struct builder *b, const struct field *f, const struct range_bounds *r,
                                 struct query **out, struct errmsg *em)
 {
-    struct query *q = *out = qnode_new(b, Q_RANGE_FIELD);
+    struct query *q = *out = qnode_new(b, &q_range_field);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -990,7 +990,7 @@ static enum err exists_node(struct builder *b, const struct field *f, struct que
     }
     /* These have terms and nothing else: any term will do. */
     bool terms_alone = f->type == FT_META_IGNORED || f->type == FT_META_ROUTING;
-    q = *out = qnode_new(b, terms_alone ? Q_TERM_RANGE : Q_EXISTS);
+    q = *out = qnode_new(b, terms_alone ? &q_term_range : &q_exists);
     if (q == NULL) {
         return err_no_memory(em);
     }

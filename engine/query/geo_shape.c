@@ -7,11 +7,11 @@
 
 bool geo_shape_init(struct geo_shape *s, const struct query *q, struct arena *a)
 {
-    *s = (struct geo_shape){.kind = q->kind};
-    if (q->kind == Q_GEO_BOX) {
+    *s = (struct geo_shape){.ops = q->ops};
+    if (q->ops == &q_geo_box) {
         s->bounds = (struct geo_box){
             .top = q->geo.top, .bottom = q->geo.bottom, .left = q->geo.left, .right = q->geo.right};
-    } else if (q->kind == Q_GEO_DISTANCE) {
+    } else if (q->ops == &q_geo_distance) {
         s->lat = q->geo.lat;
         s->lon = q->geo.lon;
         s->key = geo_sort_key_of(q->geo.distance_m);
@@ -37,14 +37,14 @@ bool geo_shape_has(const struct geo_shape *s, int32_t lat, int32_t lon)
     if (!geo_box_has(&s->box, lat, lon)) {
         return false;
     }
-    if (s->kind == Q_GEO_BOX) {
+    if (s->ops == &q_geo_box) {
         return true;
     }
     if (s->n > MANY_POINTS ? stop_now() : stop_often()) {
         return false;
     }
     double y = geo_decode_lat(lat), x = geo_decode_lon(lon);
-    return s->kind == Q_GEO_DISTANCE ? geo_sort_key(s->lat, s->lon, y, x) <= s->key
+    return s->ops == &q_geo_distance ? geo_sort_key(s->lat, s->lon, y, x) <= s->key
                                      : geo_polygon_has(s->points, s->n, y, x);
 }
 
@@ -100,12 +100,12 @@ static enum cell_relation relate(void *self, int32_t lat_lo, int32_t lat_hi, int
 {
     const struct geo_shape *s = self;
     enum cell_relation r = box_relation(&s->box, lat_lo, lat_hi, lon_lo, lon_hi);
-    if (s->kind == Q_GEO_BOX || r == CELL_OUTSIDE) {
+    if (s->ops == &q_geo_box || r == CELL_OUTSIDE) {
         return r;
     }
     double y0 = geo_decode_lat(lat_lo), y1 = geo_decode_lat(lat_hi), x0 = geo_decode_lon(lon_lo),
            x1 = geo_decode_lon(lon_hi);
-    if (s->kind == Q_GEO_POLYGON) {
+    if (s->ops == &q_geo_polygon) {
         return r == CELL_INSIDE || r == CELL_CROSSES ? polygon_relation(s, y0, y1, x0, x1) : r;
     }
     return r == CELL_INSIDE && circle_holds(s, y0, y1, x0, x1) ? CELL_INSIDE : CELL_CROSSES;

@@ -6,15 +6,15 @@
 #include "engine/query/query.h"
 
 struct geo_shape {
-    enum query_kind kind;
-    struct geo_box_enc box; /* holds the whole area */
-    double lat, lon, key;   /* distance: centre, and the sort key of the radius */
+    const struct query_ops *ops; /* of its query */
+    struct geo_box_enc box;      /* holds the whole area */
+    double lat, lon, key;        /* distance: centre, and the sort key of the radius */
     struct geo_box bounds;
     const struct geo_point *points; /* polygon */
     size_t n;
 };
 
-/* For Q_GEO_BOX, Q_GEO_DISTANCE, Q_GEO_POLYGON. false: no memory. */
+/* For q_geo_box, q_geo_distance, q_geo_polygon. false: no memory. */
 bool geo_shape_init(struct geo_shape *s, const struct query *q, struct arena *a);
 bool geo_shape_has(const struct geo_shape *s, int32_t lat, int32_t lon);
 /* `self` is a struct geo_shape. */

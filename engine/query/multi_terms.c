@@ -1,4 +1,5 @@
 #include "engine/query/multi_terms.h"
+#include "engine/query/query_ops.h"
 
 #include "common/base/memory_account.h"
 #include "common/base/stop.h"
@@ -8,23 +9,23 @@ enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct
                            struct errmsg *em)
 {
     *m = (struct term_matcher){.kind = MATCH_TERMS_DFA};
-    switch (q->kind) {
-    case Q_PREFIX:
+    switch (q->ops->kind) {
+    case KIND_prefix:
         if (q->multi.case_insensitive) {
             return dfa_nocase(&m->dfa, q->multi.pattern, false, arena, em);
         }
         m->kind = MATCH_TERMS_PREFIX;
         m->lo = q->multi.pattern;
         return ERR_OK;
-    case Q_WILDCARD:
+    case KIND_wildcard:
         if (q->multi.exact) {
             return dfa_nocase(&m->dfa, q->multi.pattern, true, arena, em);
         }
         return dfa_wildcard(&m->dfa, q->multi.pattern, q->multi.case_insensitive, arena, em);
-    case Q_REGEXP:
+    case KIND_regexp:
         return dfa_regexp(&m->dfa, q->multi.pattern, q->multi.flags, q->multi.case_insensitive,
                           q->multi.max_states, arena, em);
-    case Q_TERM_RANGE:
+    case KIND_term_range:
         m->kind = MATCH_TERMS_RANGE;
         m->lo = q->term_range.lo;
         m->hi = q->term_range.hi;

@@ -17,10 +17,10 @@ struct term_matcher {
     struct levenshtein lev;
 };
 
-/* For Q_PREFIX, Q_WILDCARD, Q_REGEXP, Q_TERM_RANGE, Q_FUZZY. */
+/* For q_prefix, q_wildcard, q_regexp, q_term_range, q_fuzzy. */
 enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct arena *arena,
                            struct errmsg *em);
-/* Calls fn for each matching term in byte order, with the edits it took (Q_FUZZY); fn returning false stops.
+/* Calls fn for each matching term in byte order, with the edits it took (q_fuzzy); fn returning false stops.
  * false: no memory. */
 typedef bool (*term_fn)(void *self, const struct term_iter *it, unsigned edits);
 bool term_matcher_walk(const struct term_matcher *m, const struct seg_field *f, term_fn fn, void *self);

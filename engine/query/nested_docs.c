@@ -1,4 +1,5 @@
 #include "engine/query/nested_docs.h"
+#include "engine/query/query_ops.h"
 
 struct asked {
     const struct mapping *mapping;
@@ -39,23 +40,23 @@ static bool clauses_may(const struct asked *a, const struct query *q)
 
 static bool may(const struct asked *a, const struct query *q)
 {
-    switch (q->kind) {
-    case Q_MATCH_NONE:
+    switch (q->ops->kind) {
+    case KIND_match_none:
         return false;
-    case Q_NESTED: /* it gives the documents that hold what it found */
+    case KIND_nested: /* it gives the documents that hold what it found */
         return a->path != NULL;
-    case Q_CONSTANT:
-    case Q_BOOST:
+    case KIND_constant:
+    case KIND_boost:
         return may(a, q->one.child);
-    case Q_TERMS: /* a set of points may be anywhere */
+    case KIND_terms: /* a set of points may be anywhere */
         return (q->field != NULL && q->field->type == FT_IP) || field_may(a, q->field_name);
-    case Q_TERM:
-    case Q_NUM_RANGE:
-    case Q_GEO_BOX:
+    case KIND_term:
+    case KIND_num_range:
+    case KIND_geo_box:
         return field_may(a, q->field_name);
-    case Q_TERM_RANGE: /* addresses are points */
+    case KIND_term_range: /* addresses are points */
         return q->field == NULL || q->field->type != FT_IP || field_may(a, q->field_name);
-    case Q_BOOL:
+    case KIND_bool:
         return q->boolean.common != NULL || clauses_may(a, q);
     default:
         return true;

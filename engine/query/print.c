@@ -2,6 +2,7 @@
 #include "common/base/inet.h"
 #include "common/base/num.h"
 #include "engine/query/print_terms.h"
+#include "engine/query/query_ops.h"
 
 static void print(const struct query *q, struct buf *out);
 
@@ -119,7 +120,7 @@ static void print_phrase(const struct query *q, struct buf *out)
 
 static bool in_parens(const struct query *q)
 {
-    return q->kind == Q_BOOL && q->boolean.common == NULL && q->boost == 1;
+    return q->ops == &q_bool && q->boolean.common == NULL && q->boost == 1;
 }
 
 static void print_common(const struct query *q, struct buf *out)
@@ -200,7 +201,7 @@ static void print_synonyms(const struct query *q, struct buf *out)
 static void print_numbers(const struct query *q, struct buf *out)
 {
     print_field(q, out);
-    if (q->kind == Q_NUM_RANGE) {
+    if (q->ops == &q_num_range) {
         buf_char(out, '[');
         print_num(q, q->num.lo, out);
         buf_z(out, " TO ");
@@ -221,17 +222,17 @@ static void print_numbers(const struct query *q, struct buf *out)
 static void print_pattern(const struct query *q, struct buf *out)
 {
     print_field(q, out);
-    switch (q->kind) {
-    case Q_PREFIX:
+    switch (q->ops->kind) {
+    case KIND_prefix:
         buf_str(out, q->multi.pattern);
         buf_char(out, '*');
         return;
-    case Q_REGEXP:
+    case KIND_regexp:
         buf_char(out, '/');
         buf_str(out, q->multi.pattern);
         buf_char(out, '/');
         return;
-    case Q_FUZZY:
+    case KIND_fuzzy:
         buf_str(out, q->multi.pattern);
         buf_printf(out, "~%u", q->multi.max_edits);
         return;
@@ -265,7 +266,7 @@ static void print_corners(const struct query *q, struct buf *out)
 
 static void print_geo(const struct query *q, struct buf *out)
 {
-    if (q->kind == Q_GEO_DISTANCE) {
+    if (q->ops == &q_geo_distance) {
         print_field(q, out);
         num_put_double(out, q->geo.lat);
         buf_char(out, ',');
@@ -275,7 +276,7 @@ static void print_geo(const struct query *q, struct buf *out)
         buf_z(out, " meters");
         return;
     }
-    if (q->kind == Q_GEO_BOX) {
+    if (q->ops == &q_geo_box) {
         print_field(q, out);
         buf_char(out, '[');
         num_put_double(out, geo_decode_lat(geo_encode_lat_ceil(q->geo.bottom)));
@@ -358,8 +359,8 @@ static void print_range_field(const struct query *q, struct buf *out)
 
 static void print_wrapping(const struct query *q, struct buf *out)
 {
-    switch (q->kind) {
-    case Q_CONSTANT:
+    switch (q->ops->kind) {
+    case KIND_constant:
         buf_z(out, "ConstantScore(");
         if (terms_as_clauses(q->one.child)) {
             query_print_terms(q->one.child, true, out);
@@ -368,7 +369,7 @@ static void print_wrapping(const struct query *q, struct buf *out)
         }
         buf_char(out, ')');
         return;
-    case Q_BOOSTING:
+    case KIND_boosting:
         buf_z(out, "FunctionScoreQuery(");
         query_print(q->boosting.positive, out);
         buf_z(out, ", scored by boost(queryboost(score(");
@@ -377,25 +378,25 @@ static void print_wrapping(const struct query *q, struct buf *out)
         print_float(out, q->boosting.negative_boost);
         buf_z(out, "))");
         return;
-    case Q_SCRIPT_SCORE:
+    case KIND_script_score:
         buf_z(out, "script_score (");
         query_print(q->script.child, out);
         buf_z(out, ", script: {");
         query_print_script(q->script.form, out);
         buf_char(out, '}');
         return;
-    case Q_SCRIPT:
+    case KIND_script:
         buf_z(out, "ScriptQuery(");
         query_print_script(q->script.form, out);
         buf_char(out, ')');
         return;
-    case Q_NESTED:
+    case KIND_nested:
         buf_z(out, "ToParentBlockJoinQuery (");
         query_print(q->nested.filtered != NULL ? q->nested.filtered : q->nested.child, out);
         buf_char(out, ')');
         return;
     default:
-        query_print(q->one.child, out); /* Q_BOOST: its boost is printed around it */
+        query_print(q->one.child, out); /* q_boost: its boost is printed around it */
     }
 }
 
@@ -433,77 +434,77 @@ static void print_slice(const struct query *q, struct buf *out)
 
 static void print(const struct query *q, struct buf *out)
 {
-    switch (q->kind) {
-    case Q_MATCH_ALL:
+    switch (q->ops->kind) {
+    case KIND_match_all:
         buf_z(out, "*:*");
         return;
-    case Q_SLICE:
+    case KIND_slice:
         print_slice(q, out);
         return;
-    case Q_MATCH_NONE:
+    case KIND_match_none:
         buf_printf(out, "MatchNoDocsQuery(\"%.*s\")", STR_ARG(q->none.reason));
         return;
-    case Q_TERM:
+    case KIND_term:
         print_term(q, out);
         return;
-    case Q_TERMS:
-    case Q_IDS:
+    case KIND_terms:
+    case KIND_ids:
         query_print_terms(q, false, out);
         return;
-    case Q_SYNONYM:
+    case KIND_synonym:
         print_synonyms(q, out);
         return;
-    case Q_PHRASE:
+    case KIND_phrase:
         print_phrase(q, out);
         return;
-    case Q_SPANS:
+    case KIND_spans:
         span_print(q->spans.root, q->field_name, out);
         return;
-    case Q_PREFIX:
-    case Q_WILDCARD:
-    case Q_REGEXP:
-    case Q_FUZZY:
+    case KIND_prefix:
+    case KIND_wildcard:
+    case KIND_regexp:
+    case KIND_fuzzy:
         print_pattern(q, out);
         return;
-    case Q_TERM_RANGE:
+    case KIND_term_range:
         print_term_range(q, out);
         return;
-    case Q_NUM_RANGE:
-    case Q_NUM_SET:
+    case KIND_num_range:
+    case KIND_num_set:
         print_numbers(q, out);
         return;
-    case Q_RANGE_FIELD:
+    case KIND_range_field:
         print_range_field(q, out);
         return;
-    case Q_GEO_BOX:
-    case Q_GEO_DISTANCE:
-    case Q_GEO_POLYGON:
+    case KIND_geo_box:
+    case KIND_geo_distance:
+    case KIND_geo_polygon:
         print_geo(q, out);
         return;
-    case Q_EXISTS:
+    case KIND_exists:
         print_exists(q, out);
         return;
-    case Q_BOOL:
+    case KIND_bool:
         print_bool(q, out);
         return;
-    case Q_DIS_MAX:
+    case KIND_dis_max:
         print_dis_max(q, out);
         return;
-    case Q_FUNCTION_SCORE:
+    case KIND_function_score:
         print_functions(q, out);
         return;
-    case Q_DISTANCE_FEATURE:
+    case KIND_distance_feature:
         print_distance(q, out);
         return;
-    case Q_BLENDED:
+    case KIND_blended:
         print_blended(q, out);
         return;
-    case Q_CONSTANT:
-    case Q_BOOST:
-    case Q_BOOSTING:
-    case Q_SCRIPT_SCORE:
-    case Q_SCRIPT:
-    case Q_NESTED:
+    case KIND_constant:
+    case KIND_boost:
+    case KIND_boosting:
+    case KIND_script_score:
+    case KIND_script:
+    case KIND_nested:
         print_wrapping(q, out);
         return;
     }
@@ -539,7 +540,7 @@ static int64_t column_number(const struct query *q, int64_t v)
 static void print_geo_column(const struct query *q, struct buf *out)
 {
     print_field(q, out);
-    if (q->kind == Q_GEO_BOX) {
+    if (q->ops == &q_geo_box) {
         buf_z(out, "box(minLat=");
         num_put_double(out, geo_decode_lat(geo_encode_lat_ceil(q->geo.bottom)));
         buf_z(out, ", maxLat=");
@@ -552,7 +553,7 @@ static void print_geo_column(const struct query *q, struct buf *out)
         return;
     }
     buf_z(out, "INTERSECTS:geometries([");
-    if (q->kind == Q_GEO_DISTANCE) {
+    if (q->ops == &q_geo_distance) {
         buf_z(out, "CIRCLE([");
         num_put_double(out, q->geo.lat);
         buf_char(out, ',');
@@ -570,7 +571,7 @@ void query_print_column(const struct query *q, struct buf *out)
 {
     bool both = q->field != NULL && q->field->doc_values && q->field->index;
     bool fraction =
-        both && q->kind == Q_NUM_RANGE && q->num.lo != q->num.hi
+        both && q->ops == &q_num_range && q->num.lo != q->num.hi
         && (q->field->type == FT_FLOAT || q->field->type == FT_HALF_FLOAT || q->field->type == FT_DOUBLE);
     if (fraction) {
         print_field(q, out);
@@ -579,7 +580,7 @@ void query_print_column(const struct query *q, struct buf *out)
         buf_z(out, " TO ");
         buf_i64(out, column_number(q, q->num.hi));
         buf_char(out, ']');
-    } else if (both && (q->kind == Q_GEO_BOX || q->kind == Q_GEO_DISTANCE || q->kind == Q_GEO_POLYGON)) {
+    } else if (both && (q->ops == &q_geo_box || q->ops == &q_geo_distance || q->ops == &q_geo_polygon)) {
         print_geo_column(q, out);
     } else {
         print(q, out);

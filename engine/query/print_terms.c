@@ -127,7 +127,7 @@ static int by_term(const void *a, const void *b)
 
 static void print_one(const struct query *q, uint32_t i, struct buf *out)
 {
-    if (q->kind == Q_IDS) {
+    if (q->ops == &q_ids) {
         print_id(q->terms.v[i], out);
     } else {
         query_print_bytes(q, q->terms.v[i], out);
@@ -159,7 +159,7 @@ void query_print_terms(const struct query *q, bool bare, struct buf *out)
 
 bool terms_as_clauses(const struct query *q)
 {
-    return (q->kind == Q_TERMS || q->kind == Q_IDS) && q->terms.clauses;
+    return (q->ops == &q_terms || q->ops == &q_ids) && q->terms.clauses;
 }
 
 const struct query *terms_rewrite(const struct query *q, struct arena *arena)
@@ -183,7 +183,7 @@ const struct query *terms_rewrite(const struct query *q, struct arena *arena)
     if (n > CLAUSES_MAX) {
         return q;
     }
-    if (q->kind == Q_IDS && n > 1) {
+    if (q->ops == &q_ids && n > 1) {
         sort_items(v, n, sizeof(*v), by_encoded_id);
     }
     *c = *q;

@@ -9,15 +9,15 @@
 void query_print_address(const uint8_t a[16], struct buf *out);
 /* A term of the query's field: addresses as text, anything else as it is. */
 void query_print_bytes(const struct query *q, struct str s, struct buf *out);
-/* Q_TERMS, Q_IDS. `bare`: the clauses of a rewritten one, without what makes their score constant. */
+/* q_terms, q_ids. `bare`: the clauses of a rewritten one, without what makes their score constant. */
 void query_print_terms(const struct query *q, bool bare, struct buf *out);
-/* A part of Q_SPANS on a field. */
+/* A part of q_spans on a field. */
 void span_print(const struct span_part *p, struct str field, struct buf *out);
 /* A script's form: a text, or an object with source, lang and params. */
 void query_print_script(const struct json *form, struct buf *out);
 /* Is it one that rewriting made clauses of? */
 bool terms_as_clauses(const struct query *q);
-/* Rewrites a Q_TERMS or Q_IDS: the same terms, those of a small set sorted as the index sorts them, each once.
+/* Rewrites a q_terms or q_ids: the same terms, those of a small set sorted as the index sorts them, each once.
  * NULL: no memory. */
 const struct query *terms_rewrite(const struct query *q, struct arena *arena);
 

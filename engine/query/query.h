@@ -14,40 +14,44 @@
 struct script;
 struct inner_hits_spec; /* engine/search/source.h */
 
-enum query_kind {
-    Q_MATCH_ALL,
-    Q_MATCH_NONE,
-    Q_TERM,    /* one term of one field, scored by BM25 (or its field's similarity) */
-    Q_TERMS,   /* any of many terms; constant score */
-    Q_SYNONYM, /* terms of one field scored as if they were one */
-    Q_PHRASE,  /* terms at positions (several allowed at one), with slop */
-    Q_SPANS,   /* a phrase with several words standing for one: Lucene's span queries */
-    Q_PREFIX,  /* the multi-term family: constant score */
-    Q_WILDCARD,
-    Q_REGEXP,
-    Q_TERM_RANGE,
-    Q_FUZZY,     /* expands to its best terms, scored (blended) */
-    Q_NUM_RANGE, /* lo..hi, inclusive, sortable numbers, by points or column */
-    Q_NUM_SET,
-    Q_RANGE_FIELD, /* on range fields: relation to lo..hi */
-    Q_GEO_BOX,
-    Q_GEO_DISTANCE,
-    Q_GEO_POLYGON,
-    Q_EXISTS,
-    Q_IDS,
-    Q_BOOL,
-    Q_DIS_MAX,
-    Q_CONSTANT,
-    Q_BOOST, /* child × boost */
-    Q_BOOSTING,
-    Q_FUNCTION_SCORE,
-    Q_SCRIPT_SCORE,
-    Q_SCRIPT, /* filter by script */
-    Q_NESTED,
-    Q_DISTANCE_FEATURE,
-    Q_SLICE,  /* a part of a scroll; constant score */
-    Q_BLENDED /* one term in several fields, scored as if it were equally rare in all (cross_fields) */
-};
+/* A kind of queries is a row (query_ops.h). This is the only list of them. */
+#define QUERY_KINDS(X)  \
+    X(match_all)        \
+    X(match_none)       \
+    X(term)             \
+    X(terms)            \
+    X(synonym)          \
+    X(phrase)           \
+    X(spans)            \
+    X(prefix)           \
+    X(wildcard)         \
+    X(regexp)           \
+    X(term_range)       \
+    X(fuzzy)            \
+    X(num_range)        \
+    X(num_set)          \
+    X(range_field)      \
+    X(geo_box)          \
+    X(geo_distance)     \
+    X(geo_polygon)      \
+    X(exists)           \
+    X(ids)              \
+    X(bool)             \
+    X(dis_max)          \
+    X(constant)         \
+    X(boost)            \
+    X(boosting)         \
+    X(function_score)   \
+    X(script_score)     \
+    X(script)           \
+    X(nested)           \
+    X(distance_feature) \
+    X(slice)            \
+    X(blended)
+struct query_ops;
+#define QUERY_KIND_ROW(name) extern const struct query_ops q_##name;
+QUERY_KINDS(QUERY_KIND_ROW)
+#undef QUERY_KIND_ROW
 
 enum bool_occur { OCCUR_MUST, OCCUR_FILTER, OCCUR_SHOULD, OCCUR_MUST_NOT };
 enum query_rewrite {
@@ -147,19 +151,19 @@ struct geo_corner {
 };
 
 struct query {
-    enum query_kind kind;
-    float boost;               /* of this node alone; Q_TERM and the leaves apply it, Q_BOOL passes it down */
+    const struct query_ops *ops;
+    float boost;               /* of this node alone; q_term and the leaves apply it, q_bool passes it down */
     struct str name;           /* _name; p == NULL: none */
     const struct field *field; /* leaves; NULL for an unmapped field (which matches nothing) */
     struct str field_name;     /* the concrete field the leaf reads in segments */
     union {
         struct {
             struct str reason;
-        } none; /* Q_MATCH_NONE: why */
+        } none; /* q_match_none: why */
         struct {
             struct str term;
             struct term_override *override; /* statistics to score by instead of the term's own; NULL: none */
-        } term;                             /* Q_TERM */
+        } term;                             /* q_term */
         struct {
             const struct blended_term *v;
             uint32_t n;
@@ -169,9 +173,9 @@ struct query {
         struct {
             const struct str *v;
             uint32_t n;
-            const float *boosts; /* Q_SYNONYM; NULL: all 1 */
+            const float *boosts; /* q_synonym; NULL: all 1 */
             bool clauses;        /* rewritten as clauses of a disjunction: shown so, and scored as before */
-        } terms;                 /* Q_TERMS, Q_SYNONYM, Q_IDS */
+        } terms;                 /* q_terms, q_synonym, q_ids */
         struct {
             const struct phrase_term *v;
             uint32_t n;
@@ -191,7 +195,7 @@ struct query {
                 *paths; /* the same as phrases, which highlighters go by; NULL: the field has no positions */
         } spans;
         struct {
-            struct str pattern; /* prefix, wildcard or regular expression; Q_FUZZY: the term */
+            struct str pattern; /* prefix, wildcard or regular expression; q_fuzzy: the term */
             bool case_insensitive;
             enum query_rewrite rewrite;
             uint32_t rewrite_n;
@@ -199,7 +203,7 @@ struct query {
             uint32_t max_states;
             uint32_t max_edits, prefix_length, max_expansions;
             bool transpositions;
-            bool exact; /* Q_WILDCARD: the pattern is one term, compared without case */
+            bool exact; /* q_wildcard: the pattern is one term, compared without case */
         } multi;
         struct {
             struct str lo, hi; /* p == NULL: open */
@@ -207,7 +211,7 @@ struct query {
         } term_range;
         struct {
             int64_t lo, hi;   /* inclusive; lo > hi matches nothing */
-            const int64_t *v; /* Q_NUM_SET: ascending */
+            const int64_t *v; /* q_num_set: ascending */
             uint32_t n;
             bool point; /* one value: printed and run by points alone */
         } num;
@@ -216,7 +220,7 @@ struct query {
             uint8_t ip_lo[16], ip_hi[16];
             int relation; /* 0 intersects, 1 contains, 2 within */
         } range_field;
-        struct slice slice; /* Q_SLICE; by `field`, or by _id where that is NULL */
+        struct slice slice; /* q_slice; by `field`, or by _id where that is NULL */
         struct {
             double top, left, bottom, right;  /* box */
             double lat, lon, distance_m;      /* distance */
@@ -236,7 +240,7 @@ struct query {
             float tie_breaker;
         } dis_max;
         struct {
-            const struct query *child; /* Q_CONSTANT, Q_BOOST */
+            const struct query *child; /* q_constant, q_boost */
         } one;
         struct {
             const struct query *positive, *negative;
@@ -254,7 +258,7 @@ struct query {
             bool single_form; /* one function without a filter */
         } function_score;
         struct {
-            const struct query *child; /* NULL for Q_SCRIPT */
+            const struct query *child; /* NULL for q_script */
             const struct script *script;
             const struct json *params;
             const struct json *form; /* as the request has it */

@@ -8,7 +8,7 @@ static enum err prefix_node(struct string_run *r, const struct field *f, struct 
         struct pattern_opts o = {.rewrite = r->q->rewrite};
         return hidden_prefix(r->b, f, text, &o, out, r->em);
     }
-    struct query *q = *out = qnode_new(r->b, Q_PREFIX);
+    struct query *q = *out = qnode_new(r->b, &q_prefix);
     if (q == NULL) {
         return err_no_memory(r->em);
     }
@@ -22,7 +22,7 @@ static enum err prefix_node(struct string_run *r, const struct field *f, struct 
 static enum err synonyms(struct string_run *r, const struct field *f, const struct token *t, size_t n,
                          struct query **out)
 {
-    struct query *q = *out = qnode_new(r->b, Q_SYNONYM);
+    struct query *q = *out = qnode_new(r->b, &q_synonym);
     struct str *terms = ARENA_ARRAY(r->b->arena, struct str, n);
     if (q == NULL || terms == NULL) {
         return err_no_memory(r->em);

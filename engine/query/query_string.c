@@ -128,7 +128,7 @@ enum err string_each(struct string_run *r, const struct field_boosts *fields, fl
         if (e != ERR_OK && e != ERR_NO_MEMORY && r->lenient) {
             e = r->simple ? failed(r, &one) : qnode_failed(r->b, name, &one, r->em);
         }
-        if (e == ERR_OK && one != NULL && one->kind != Q_MATCH_NONE) {
+        if (e == ERR_OK && one != NULL && one->ops != &q_match_none) {
             e = qnode_boost(r->b, &one, fields->v[i].boost, r->em);
         }
         if (e != ERR_OK) {

@@ -4,6 +4,7 @@
 
 #include "engine/query/bm25.h"
 #include "engine/query/print_terms.h"
+#include "engine/query/query_ops.h"
 #include "engine/query/rewrite_terms.h"
 
 /* A copy that may be changed. */
@@ -42,7 +43,7 @@ static enum err nothing(struct weight_shared *sh, const char *reason, const stru
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *q = (struct query){.kind = Q_MATCH_NONE, .boost = 1};
+    *q = (struct query){.ops = &q_match_none, .boost = 1};
     q->none.reason = str_of(reason);
     return ERR_OK;
 }
@@ -93,7 +94,7 @@ static void drop_redundant(struct clauses *c)
         }
         if (occur == OCCUR_FILTER && !gone) {
             bool others = count(c, OCCUR_MUST) > 0 || count(c, OCCUR_FILTER) > 1;
-            gone = has(c, OCCUR_MUST, c->v[i].query) || (others && c->v[i].query->kind == Q_MATCH_ALL);
+            gone = has(c, OCCUR_MUST, c->v[i].query) || (others && c->v[i].query->ops == &q_match_all);
         }
         if (gone) {
             drop(c, i);
@@ -154,7 +155,7 @@ static enum err merge_equal(struct weight_shared *sh, struct clauses *c, enum bo
 
 static bool pure_disjunction(const struct query *q)
 {
-    if (q->kind != Q_BOOL || q->boost != 1 || q->boolean.min_should > 1) {
+    if (q->ops != &q_bool || q->boost != 1 || q->boolean.min_should > 1) {
         return false;
     }
     for (uint32_t i = 0; i < q->boolean.n; i++) {
@@ -206,7 +207,7 @@ static enum err make_bool(struct weight_shared *sh, const struct clauses *c, flo
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *q = (struct query){.kind = Q_BOOL, .boost = boost};
+    *q = (struct query){.ops = &q_bool, .boost = boost};
     q->boolean.v = c->v;
     q->boolean.n = c->n;
     q->boolean.min_should = c->min_should;
@@ -221,7 +222,7 @@ static enum err make_constant(struct weight_shared *sh, const struct query *chil
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *q = (struct query){.kind = Q_CONSTANT, .boost = boost};
+    *q = (struct query){.ops = &q_constant, .boost = boost};
     q->one.child = child;
     return ERR_OK;
 }
@@ -238,7 +239,7 @@ static enum err constant_over_filters(struct weight_shared *sh, struct clauses *
             all = c->v[i].query;
         }
     }
-    if (count(c, OCCUR_MUST) != 1 || count(c, OCCUR_FILTER) == 0 || all->kind != Q_MATCH_ALL) {
+    if (count(c, OCCUR_MUST) != 1 || count(c, OCCUR_FILTER) == 0 || all->ops != &q_match_all) {
         return ERR_OK;
     }
     outer.v = ARENA_ARRAY(sh->cx.arena, struct bool_clause, c->n + 1);
@@ -253,7 +254,7 @@ static enum err constant_over_filters(struct weight_shared *sh, struct clauses *
     const struct query *filters = inner.v[0].query, *constant;
     enum err e =
         inner.n == 1 ? query_rewrite(sh, filters, &filters, em) : make_bool(sh, &inner, 1, &filters, em);
-    if (e == ERR_OK && filters->kind == Q_CONSTANT) {
+    if (e == ERR_OK && filters->ops == &q_constant) {
         filters = filters->one.child;
     }
     if (e == ERR_OK) {
@@ -280,7 +281,7 @@ static bool contradiction(const struct clauses *c)
         if (c->v[i].occur != OCCUR_MUST_NOT) {
             continue;
         }
-        if (c->v[i].query->kind == Q_MATCH_ALL || has(c, OCCUR_MUST, c->v[i].query)
+        if (c->v[i].query->ops == &q_match_all || has(c, OCCUR_MUST, c->v[i].query)
             || has(c, OCCUR_FILTER, c->v[i].query)) {
             return true;
         }
@@ -427,10 +428,10 @@ static enum err rewrite_constant(struct weight_shared *sh, const struct query *q
     if (e != ERR_OK) {
         return e;
     }
-    if (child->kind == Q_CONSTANT) {
+    if (child->ops == &q_constant) {
         child = child->one.child;
     }
-    if (child->kind == Q_MATCH_NONE) {
+    if (child->ops == &q_match_none) {
         *out = child;
         return ERR_OK;
     }
@@ -472,7 +473,7 @@ static enum err rewrite_phrase(struct weight_shared *sh, const struct query *q, 
     enum err e = ERR_OK;
     if (q->phrase.prefix_last) {
         e = expand_phrase_prefix(sh, q, &p, em);
-        if (e != ERR_OK || p->kind != Q_PHRASE) {
+        if (e != ERR_OK || p->ops != &q_phrase) {
             *out = p;
             return e;
         }
@@ -491,7 +492,7 @@ static enum err rewrite_phrase(struct weight_shared *sh, const struct query *q, 
         if (t == NULL) {
             return err_no_memory(em);
         }
-        t->kind = Q_TERM;
+        t->ops = &q_term;
         t->boost = c.n == 1 ? p->boost : 1;
         t->term.term = p->phrase.v[0].terms[i];
         t->term.override = NULL;
@@ -518,13 +519,13 @@ static enum err rewrite_children(struct weight_shared *sh, const struct query *q
     if (c == NULL) {
         return err_no_memory(em);
     }
-    switch (q->kind) {
-    case Q_BOOSTING:
+    switch (q->ops->kind) {
+    case KIND_boosting:
         e = query_rewrite(sh, q->boosting.positive, &c->boosting.positive, em);
         return e == ERR_OK ? query_rewrite(sh, q->boosting.negative, &c->boosting.negative, em) : e;
-    case Q_SCRIPT_SCORE:
+    case KIND_script_score:
         return query_rewrite(sh, q->script.child, &c->script.child, em);
-    case Q_NESTED:
+    case KIND_nested:
         e = query_rewrite(sh, q->nested.child, &c->nested.child, em);
         return e == ERR_OK && q->nested.filtered != NULL
                    ? query_rewrite(sh, q->nested.filtered, &c->nested.filtered, em)
@@ -554,63 +555,63 @@ enum err query_rewrite(struct weight_shared *sh, const struct query *q, const st
 {
     enum err e;
     *out = q;
-    if (q->boost == 0 && q->kind != Q_CONSTANT && q->kind != Q_MATCH_NONE) {
+    if (q->boost == 0 && q->ops != &q_constant && q->ops != &q_match_none) {
         return unscored(sh, q, out, em);
     }
-    switch (q->kind) {
-    case Q_BOOST:
+    switch (q->ops->kind) {
+    case KIND_boost:
         e = query_rewrite(sh, q->one.child, out, em);
         return e == ERR_OK ? boosted(sh, *out, q->boost, out, em) : e;
-    case Q_BOOL:
+    case KIND_bool:
         if (q->boolean.common != NULL) {
             e = expand_common(sh, q, out, em);
             return e == ERR_OK ? query_rewrite(sh, *out, out, em) : e;
         }
         return rewrite_bool(sh, q, out, em);
-    case Q_DIS_MAX:
+    case KIND_dis_max:
         return rewrite_dis_max(sh, q, out, em);
-    case Q_CONSTANT:
+    case KIND_constant:
         return rewrite_constant(sh, q, out, em);
-    case Q_FUNCTION_SCORE:
+    case KIND_function_score:
         return rewrite_function(sh, q, out, em);
-    case Q_PHRASE:
+    case KIND_phrase:
         return rewrite_phrase(sh, q, out, em);
-    case Q_SPANS:
+    case KIND_spans:
         return q->spans.prefix ? expand_spans(sh, q, out, em) : ERR_OK;
-    case Q_SYNONYM:
+    case KIND_synonym:
         if (q->terms.n == 1) {
             struct query *t = copy_of(sh, q);
             if (t == NULL) {
                 return err_no_memory(em);
             }
-            t->kind = Q_TERM;
+            t->ops = &q_term;
             t->term.term = q->terms.v[0];
             t->term.override = NULL;
             *out = t;
         }
         return ERR_OK;
-    case Q_TERMS:
-    case Q_IDS:
+    case KIND_terms:
+    case KIND_ids:
         *out = terms_rewrite(q, sh->cx.arena);
         return *out != NULL ? ERR_OK : err_no_memory(em);
-    case Q_BLENDED:
+    case KIND_blended:
         e = expand_blended(sh, q, out, em);
-        return e == ERR_OK && (*out)->kind == Q_BOOL ? query_rewrite(sh, *out, out, em) : e;
-    case Q_FUZZY:
-    case Q_PREFIX:
-    case Q_WILDCARD:
-    case Q_REGEXP:
+        return e == ERR_OK && (*out)->ops == &q_bool ? query_rewrite(sh, *out, out, em) : e;
+    case KIND_fuzzy:
+    case KIND_prefix:
+    case KIND_wildcard:
+    case KIND_regexp:
         if (q->multi.rewrite == REWRITE_CONSTANT) {
             return ERR_OK;
         }
         e = expand_terms(sh, q, out, em);
-        if (e == ERR_OK && (*out)->kind == Q_BOOL) {
+        if (e == ERR_OK && (*out)->ops == &q_bool) {
             return rewrite_bool(sh, *out, out, em);
         }
-        return e == ERR_OK && (*out)->kind == Q_MATCH_NONE ? boosted(sh, *out, q->boost, out, em) : e;
-    case Q_BOOSTING:
-    case Q_SCRIPT_SCORE:
-    case Q_NESTED:
+        return e == ERR_OK && (*out)->ops == &q_match_none ? boosted(sh, *out, q->boost, out, em) : e;
+    case KIND_boosting:
+    case KIND_script_score:
+    case KIND_nested:
         return rewrite_children(sh, q, out, em);
     default:
         return ERR_OK;
@@ -677,44 +678,44 @@ bool query_same(const struct query *a, const struct query *b)
     if (a == b) {
         return true;
     }
-    if (a->kind == Q_MATCH_NONE && b->kind == Q_MATCH_NONE) { /* whatever the reason */
+    if (a->ops == &q_match_none && b->ops == &q_match_none) { /* whatever the reason */
         return true;
     }
-    if (a->kind != b->kind || !str_eq(a->field_name, b->field_name)) {
+    if (a->ops != b->ops || !str_eq(a->field_name, b->field_name)) {
         return false;
     }
-    switch (a->kind) {
-    case Q_MATCH_ALL:
-    case Q_EXISTS:
+    switch (a->ops->kind) {
+    case KIND_match_all:
+    case KIND_exists:
         return true;
-    case Q_TERM:
+    case KIND_term:
         return str_eq(a->term.term,
                       b->term.term); /* whatever the statistics: as Lucene's TermQuery compares */
-    case Q_TERMS:
-    case Q_SYNONYM:
-    case Q_IDS:
+    case KIND_terms:
+    case KIND_synonym:
+    case KIND_ids:
         return a->terms.n == b->terms.n && same_terms(a->terms.v, b->terms.v, a->terms.n);
-    case Q_NUM_RANGE:
+    case KIND_num_range:
         return a->num.lo == b->num.lo && a->num.hi == b->num.hi;
-    case Q_TERM_RANGE:
+    case KIND_term_range:
         return str_eq(a->term_range.lo, b->term_range.lo) && str_eq(a->term_range.hi, b->term_range.hi)
                && a->term_range.lo_inclusive == b->term_range.lo_inclusive
                && a->term_range.hi_inclusive == b->term_range.hi_inclusive;
-    case Q_PREFIX:
-    case Q_WILDCARD:
-    case Q_REGEXP:
+    case KIND_prefix:
+    case KIND_wildcard:
+    case KIND_regexp:
         return str_eq(a->multi.pattern, b->multi.pattern)
                && a->multi.case_insensitive == b->multi.case_insensitive && a->multi.exact == b->multi.exact
                && a->multi.flags == b->multi.flags;
-    case Q_NUM_SET:
+    case KIND_num_set:
         return a->num.n == b->num.n && memcmp(a->num.v, b->num.v, a->num.n * sizeof(*a->num.v)) == 0;
-    case Q_DIS_MAX:
+    case KIND_dis_max:
         return same_dis_max(a, b);
-    case Q_PHRASE:
+    case KIND_phrase:
         return same_phrase(a, b);
-    case Q_BOOL:
+    case KIND_bool:
         return same_bool(a, b);
-    case Q_CONSTANT:
+    case KIND_constant:
         return query_equal(a->one.child, b->one.child);
     default:
         return false;

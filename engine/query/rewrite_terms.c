@@ -6,6 +6,7 @@
 #include "common/base/utf8.h"
 #include "engine/query/bm25.h"
 #include "engine/query/multi_terms.h"
+#include "engine/query/query_ops.h"
 
 #include <stdlib.h>
 
@@ -137,7 +138,7 @@ static struct query *term_node(struct weight_shared *sh, const struct query *lik
     struct query *t = ARENA_NEW(sh->cx.arena, struct query);
     if (t != NULL) {
         *t = (struct query){
-            .kind = Q_TERM, .boost = boost, .field = like->field, .field_name = like->field_name};
+            .ops = &q_term, .boost = boost, .field = like->field, .field_name = like->field_name};
         t->term.term = term;
     }
     return t;
@@ -151,7 +152,7 @@ static struct query *constant_node(struct weight_shared *sh, const struct query 
     if (t == NULL || q == NULL) {
         return NULL;
     }
-    *q = (struct query){.kind = Q_CONSTANT, .boost = boost};
+    *q = (struct query){.ops = &q_constant, .boost = boost};
     q->one.child = t;
     return q;
 }
@@ -219,7 +220,7 @@ enum err expand_terms(struct weight_shared *sh, const struct query *q, const str
         }
         v[i] = (struct bool_clause){OCCUR_SHOULD, t};
     }
-    *any = (struct query){.kind = Q_BOOL, .boost = q->boost};
+    *any = (struct query){.ops = &q_bool, .boost = q->boost};
     any->boolean.v = v;
     any->boolean.n = (uint32_t)g.n;
     *out = any;
@@ -335,7 +336,7 @@ enum err expand_phrase_prefix(struct weight_shared *sh, const struct query *q, c
     c->name = STR_NULL;
     *out = c;
     if (p.n == 0) {
-        c->kind = Q_MATCH_NONE;
+        c->ops = &q_match_none;
         c->boost = 1;
         c->none.reason =
             STR("No terms supplied for org.elasticsearch.common.lucene.search.MultiPhrasePrefixQuery");
@@ -446,7 +447,7 @@ enum err expand_blended(struct weight_shared *sh, const struct query *q, const s
     if (q->blended.common != NULL) {
         return blended_clauses(sh, q, v, out, em);
     }
-    *best = (struct query){.kind = Q_DIS_MAX, .boost = q->boost};
+    *best = (struct query){.ops = &q_dis_max, .boost = q->boost};
     best->dis_max.v = v;
     best->dis_max.n = n;
     best->dis_max.tie_breaker = q->blended.tie_breaker;
@@ -458,3 +459,16 @@ enum err expand_blended(struct weight_shared *sh, const struct query *q, const s
     }
     return ERR_OK;
 }
+
+static enum err blended_words(const struct query *q, float boost, const struct word_sink *s,
+                              struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < q->blended.n && e == ERR_OK; i++) {
+        const struct blended_term *t = &q->blended.v[i];
+        e = t->field != NULL ? s->term(s->self, t->field->path, t->term, boost * t->boost, em) : ERR_OK;
+    }
+    return e;
+}
+
+const struct query_ops q_blended = {.name = "blended", .kind = KIND_blended, .words = blended_words};

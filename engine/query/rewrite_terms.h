@@ -5,13 +5,13 @@
 
 #include "engine/query/weight.h"
 
-/* Q_FUZZY, Q_PREFIX, Q_WILDCARD, Q_REGEXP with a scoring rewrite: a disjunction of terms. */
+/* q_fuzzy, q_prefix, q_wildcard, q_regexp with a scoring rewrite: a disjunction of terms. */
 enum err expand_terms(struct weight_shared *sh, const struct query *q, const struct query **out,
                       struct errmsg *em);
 /* A phrase whose last position is a prefix: a phrase over what begins with it. */
 enum err expand_phrase_prefix(struct weight_shared *sh, const struct query *q, const struct query **out,
                               struct errmsg *em);
-/* Q_SPANS: beginnings become the terms that there are. */
+/* q_spans: beginnings become the terms that there are. */
 enum err expand_spans(struct weight_shared *sh, const struct query *q, const struct query **out,
                       struct errmsg *em);
 /* Terms with a cutoff: the rare ones have to match, the common ones may (Elasticsearch's ExtendedCommonTermsQuery). */

@@ -1,92 +1,39 @@
 /* The terms that a query scores by: what the dfs phase asks of every shard. */
-#include "engine/query/multi_terms.h"
-#include "engine/query/phrase.h"
+#include "engine/query/query_ops.h"
 #include "engine/query/rewrite.h"
-#include "engine/query/spans.h"
 
-struct gathered {
-    struct str (*v)[2];
-    size_t n, cap;
-    struct arena *arena;
-};
-
-static bool add(struct gathered *g, struct str field, struct str term)
+enum err scored_terms_add(struct scored_terms *t, struct str field, struct str term)
 {
-    for (size_t i = 0; i < g->n; i++) {
-        if (str_eq(g->v[i][0], field) && str_eq(g->v[i][1], term)) {
-            return true;
+    for (size_t i = 0; i < t->n; i++) {
+        if (str_eq(t->v[i][0], field) && str_eq(t->v[i][1], term)) {
+            return ERR_OK;
         }
     }
-    struct str(*v)[2] = arena_grow(g->arena, g->v, g->n, &g->cap, sizeof(*v));
+    struct str(*v)[2] = arena_grow(t->arena, t->v, t->n, &t->cap, sizeof(*v));
     if (v == NULL) {
-        return false;
+        return ERR_NO_MEMORY;
     }
-    g->v = v;
-    g->v[g->n][0] = field;
-    g->v[g->n++][1] = term;
-    return true;
+    t->v = v;
+    t->v[t->n][0] = field;
+    t->v[t->n++][1] = term;
+    return ERR_OK;
 }
 
-static bool gather_spans(struct gathered *g, const struct query *q)
+static enum err gather(void *arg, const struct query *q, enum child_role role)
 {
-    struct str *terms;
-    uint32_t n;
-    bool ok = span_terms(q->spans.root, g->arena, &terms, &n);
-    for (uint32_t i = 0; ok && i < n; i++) {
-        ok = add(g, q->field_name, terms[i]);
+    struct scored_terms *t = arg;
+    if (role != CHILD_SCORES) {
+        return ERR_OK;
     }
-    return ok;
-}
-
-static bool gather(struct gathered *g, const struct query *q)
-{
-    bool ok = true;
-    switch (q->kind) {
-    case Q_TERM:
-        return add(g, q->field_name, q->term.term);
-    case Q_SYNONYM:
-        for (uint32_t i = 0; i < q->terms.n && ok; i++) {
-            ok = add(g, q->field_name, q->terms.v[i]);
-        }
-        return ok;
-    case Q_PHRASE:
-        for (uint32_t i = 0; i < q->phrase.n; i++) {
-            for (uint32_t k = 0; k < q->phrase.v[i].n && ok; k++) {
-                ok = add(g, phrase_slot_field(q, i), q->phrase.v[i].terms[k]);
-            }
-        }
-        return ok;
-    case Q_SPANS:
-        return gather_spans(g, q);
-    case Q_BOOL:
-        for (uint32_t i = 0; i < q->boolean.n && ok; i++) {
-            enum bool_occur o = q->boolean.v[i].occur;
-            ok = o == OCCUR_MUST || o == OCCUR_SHOULD ? gather(g, q->boolean.v[i].query) : true;
-        }
-        return ok;
-    case Q_DIS_MAX:
-        for (uint32_t i = 0; i < q->dis_max.n && ok; i++) {
-            ok = gather(g, q->dis_max.v[i]);
-        }
-        return ok;
-    case Q_BOOSTING:
-        return gather(g, q->boosting.positive);
-    case Q_FUNCTION_SCORE:
-        return gather(g, q->function_score.child);
-    case Q_SCRIPT_SCORE:
-        return gather(g, q->script.child);
-    case Q_NESTED:
-        return gather(g, q->nested.child);
-    default:
-        return true;
-    }
+    enum err e = q->ops->scored_terms != NULL ? q->ops->scored_terms(q, t) : ERR_OK;
+    return e == ERR_OK ? query_each_child(q, gather, t) : e;
 }
 
 enum err query_scored_terms(const struct query *q, const struct view *v, struct arena *arena,
                             struct str (**out)[2], uint32_t *n, struct errmsg *em)
 {
     struct weight_shared *sh = ARENA_NEW(arena, struct weight_shared);
-    struct gathered g = {.arena = arena};
+    struct scored_terms t = {.arena = arena};
     const struct query *rewritten;
     *n = 0;
     *out = NULL;
@@ -98,10 +45,10 @@ enum err query_scored_terms(const struct query *q, const struct view *v, struct 
     if (e != ERR_OK) {
         return e;
     }
-    if (!gather(&g, rewritten)) {
+    if (gather(&t, rewritten, CHILD_SCORES) != ERR_OK) {
         return err_no_memory(em);
     }
-    *out = g.v;
-    *n = (uint32_t)g.n;
+    *out = t.v;
+    *n = (uint32_t)t.n;
     return ERR_OK;
 }

@@ -1,6 +1,7 @@
 #include "engine/query/weight.h"
 
 #include "common/base/java_hash.h"
+#include "engine/query/query_ops.h"
 #include "engine/query/rewrite.h"
 #include "engine/query/scorers.h"
 
@@ -49,30 +50,30 @@ enum err weight_make(struct weight_shared *sh, const struct query *q, float boos
                      const struct weight **out, struct errmsg *em)
 {
     boost *= q->boost;
-    switch (q->kind) {
-    case Q_TERM:
+    switch (q->ops->kind) {
+    case KIND_term:
         return weight_term(sh, q, boost, need, out, em);
-    case Q_SYNONYM:
+    case KIND_synonym:
         return weight_synonym(sh, q, boost, need, out, em);
-    case Q_PHRASE:
+    case KIND_phrase:
         return weight_phrase(sh, q, boost, need, out, em);
-    case Q_SPANS:
+    case KIND_spans:
         return weight_spans(sh, q, boost, need, out, em);
-    case Q_BOOL:
+    case KIND_bool:
         return weight_bool(sh, q, boost, need, out, em);
-    case Q_DIS_MAX:
+    case KIND_dis_max:
         return weight_dis_max(sh, q, boost, need, out, em);
-    case Q_CONSTANT:
+    case KIND_constant:
         return weight_constant(sh, q, boost, need, out, em);
-    case Q_BOOSTING:
+    case KIND_boosting:
         return weight_boosting(sh, q, boost, need, out, em);
-    case Q_FUNCTION_SCORE:
+    case KIND_function_score:
         return weight_function(sh, q, boost, need, out, em);
-    case Q_SCRIPT_SCORE:
+    case KIND_script_score:
         return weight_script_score(sh, q, boost, need, out, em);
-    case Q_NESTED:
+    case KIND_nested:
         return weight_nested(sh, q, boost, need, out, em);
-    case Q_DISTANCE_FEATURE:
+    case KIND_distance_feature:
         return weight_distance(sh, q, boost, need, out, em);
     default:
         return weight_set(sh, q, boost, need, out, em);
@@ -88,46 +89,11 @@ struct names {
     struct errmsg *em;
 };
 
-static enum err gather_names(struct names *g, const struct query *q);
-
-static enum err gather_children(struct names *g, const struct query *q)
+static enum err gather_names(void *arg, const struct query *q, enum child_role role)
 {
-    enum err e = ERR_OK;
-    switch (q->kind) {
-    case Q_BOOL:
-        for (uint32_t i = 0; i < q->boolean.n && e == ERR_OK; i++) {
-            e = gather_names(g, q->boolean.v[i].query);
-        }
-        return e;
-    case Q_DIS_MAX:
-        for (uint32_t i = 0; i < q->dis_max.n && e == ERR_OK; i++) {
-            e = gather_names(g, q->dis_max.v[i]);
-        }
-        return e;
-    case Q_CONSTANT:
-    case Q_BOOST:
-        return gather_names(g, q->one.child);
-    case Q_BOOSTING:
-        e = gather_names(g, q->boosting.positive);
-        return e == ERR_OK ? gather_names(g, q->boosting.negative) : e;
-    case Q_FUNCTION_SCORE:
-        for (uint32_t i = 0; i < q->function_score.n && e == ERR_OK; i++) {
-            e = q->function_score.v[i].filter != NULL ? gather_names(g, q->function_score.v[i].filter)
-                                                      : ERR_OK;
-        }
-        return e == ERR_OK ? gather_names(g, q->function_score.child) : e;
-    case Q_SCRIPT_SCORE:
-        return gather_names(g, q->script.child);
-    case Q_NESTED:
-        return gather_names(g, q->nested.child);
-    default:
-        return ERR_OK;
-    }
-}
-
-static enum err gather_names(struct names *g, const struct query *q)
-{
-    enum err e = gather_children(g, q);
+    struct names *g = arg;
+    (void)role;
+    enum err e = query_each_child(q, gather_names, g);
     if (e == ERR_OK && q->name.p != NULL) {
         size_t i = 0;
         while (i < g->n && !str_eq(g->v[i].name, q->name)) {
@@ -154,7 +120,7 @@ static struct str name_of(const void *item)
 static enum err make_names(struct weight *w, const struct query *origin, struct errmsg *em)
 {
     struct names g = {.sh = w->shared, .em = em};
-    enum err e = gather_names(&g, origin);
+    enum err e = gather_names(&g, origin, CHILD_SCORES);
     java_map_sort(g.v, g.n, sizeof(*g.v), name_of,
                   java_map_buckets(g.n)); /* as Elasticsearch's map lists them */
     for (size_t i = 0; i < g.n && e == ERR_OK; i++) {
@@ -277,7 +243,7 @@ enum err weight_scorer(const struct weight *w, const struct leaf *leaf, struct a
 
 int64_t weight_count(const struct weight *w, const struct leaf *leaf)
 {
-    if (leaf->roots != NULL && w->query->kind != Q_MATCH_ALL && w->query->kind != Q_MATCH_NONE) {
+    if (leaf->roots != NULL && w->query->ops != &q_match_all && w->query->ops != &q_match_none) {
         return -1; /* some matches may be nested documents */
     }
     return w->ops->count != NULL ? w->ops->count(w, leaf) : -1;
@@ -325,3 +291,17 @@ enum err weight_constant(struct weight_shared *sh, const struct query *q, float 
     *out = &w->base;
     return weight_make(sh, q->one.child, 1, NEED_NO_SCORES, &w->child, em);
 }
+
+static enum err constant_each_child(const struct query *q, child_fn fn, void *arg)
+{
+    return fn(arg, q->one.child, CHILD_FILTERS);
+}
+
+static enum err boost_each_child(const struct query *q, child_fn fn, void *arg)
+{
+    return fn(arg, q->one.child, CHILD_SCORES);
+}
+
+const struct query_ops q_constant = {
+    .name = "constant", .kind = KIND_constant, .each_child = constant_each_child};
+const struct query_ops q_boost = {.name = "boost", .kind = KIND_boost, .each_child = boost_each_child};

@@ -1,6 +1,7 @@
 /* Booleans and dis_max: which scorers a segment's clauses are put together from, as Lucene's
  * Boolean2ScorerSupplier. */
 #include "common/base/num.h"
+#include "engine/query/query_ops.h"
 #include "engine/query/scorers.h"
 
 #include <stdatomic.h>
@@ -462,3 +463,29 @@ enum err weight_dis_max(struct weight_shared *sh, const struct query *q, float b
     }
     return ERR_OK;
 }
+
+static enum err bool_each_child(const struct query *q, child_fn fn, void *arg)
+{
+    static const enum child_role roles[] = {[OCCUR_MUST] = CHILD_SCORES,
+                                            [OCCUR_FILTER] = CHILD_FILTERS,
+                                            [OCCUR_SHOULD] = CHILD_SCORES,
+                                            [OCCUR_MUST_NOT] = CHILD_EXCLUDES};
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < q->boolean.n && e == ERR_OK; i++) {
+        e = fn(arg, q->boolean.v[i].query, roles[q->boolean.v[i].occur]);
+    }
+    return e;
+}
+
+static enum err dis_max_each_child(const struct query *q, child_fn fn, void *arg)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < q->dis_max.n && e == ERR_OK; i++) {
+        e = fn(arg, q->dis_max.v[i], CHILD_SCORES);
+    }
+    return e;
+}
+
+const struct query_ops q_bool = {.name = "bool", .kind = KIND_bool, .each_child = bool_each_child};
+const struct query_ops q_dis_max = {
+    .name = "dis_max", .kind = KIND_dis_max, .each_child = dis_max_each_child};

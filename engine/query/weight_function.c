@@ -1,5 +1,6 @@
 /* function_score: a query's scores changed by functions of the document. */
 #include "common/base/num.h"
+#include "engine/query/query_ops.h"
 #include "engine/query/score_functions.h"
 #include "engine/query/scorers.h"
 
@@ -501,3 +502,16 @@ enum err weight_function(struct weight_shared *sh, const struct query *q, float 
             : NEED_SCORES;
     return weight_make(sh, q->function_score.child, boost, child, &w->child, em);
 }
+
+static enum err function_each_child(const struct query *q, child_fn fn, void *arg)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < q->function_score.n && e == ERR_OK; i++) {
+        const struct query *filter = q->function_score.v[i].filter;
+        e = filter != NULL ? fn(arg, filter, CHILD_WEIGHS) : ERR_OK;
+    }
+    return e == ERR_OK ? fn(arg, q->function_score.child, CHILD_SCORES) : e;
+}
+
+const struct query_ops q_function_score = {
+    .name = "function_score", .kind = KIND_function_score, .each_child = function_each_child};

@@ -1,4 +1,5 @@
 /* nested: documents whose nested documents match; distance_feature. */
+#include "engine/query/query_ops.h"
 #include "engine/query/scorers.h"
 
 #include <float.h>
@@ -389,3 +390,12 @@ enum err weight_distance(struct weight_shared *sh, const struct query *q, float 
     *out = w;
     return w != NULL ? ERR_OK : err_no_memory(em);
 }
+
+static enum err nested_each_child(const struct query *q, child_fn fn, void *arg)
+{
+    return fn(arg, q->nested.child, CHILD_SCORES);
+}
+
+const struct query_ops q_nested = {
+    .name = "nested", .kind = KIND_nested, .each_child = nested_each_child, .expensive = "[joining] queries"};
+const struct query_ops q_distance_feature = {.name = "distance_feature", .kind = KIND_distance_feature};

@@ -1,5 +1,6 @@
 /* Weights of phrases: statistics, costs, explanations. */
 #include "engine/query/phrase.h"
+#include "engine/query/query_ops.h"
 
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
@@ -133,3 +134,22 @@ enum err weight_phrase(struct weight_shared *sh, const struct query *q, float bo
     w->no_terms = n == 0;
     return n == 0 ? ERR_OK : sim_init(&w->sim, sh, q->field, q->field_name, boost, terms, n, em);
 }
+
+static enum err phrase_words(const struct query *q, float boost, const struct word_sink *s, struct errmsg *em)
+{
+    return s->phrase(s->self, q, boost, em);
+}
+
+static enum err phrase_scored_terms(const struct query *q, struct scored_terms *t)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < q->phrase.n; i++) {
+        for (uint32_t k = 0; k < q->phrase.v[i].n && e == ERR_OK; k++) {
+            e = scored_terms_add(t, phrase_slot_field(q, i), q->phrase.v[i].terms[k]);
+        }
+    }
+    return e;
+}
+
+const struct query_ops q_phrase = {
+    .name = "phrase", .kind = KIND_phrase, .words = phrase_words, .scored_terms = phrase_scored_terms};

@@ -1,5 +1,6 @@
 /* boosting and script_score: a query's scores multiplied where another matches, or replaced by a script's. */
 #include "common/base/num.h"
+#include "engine/query/query_ops.h"
 #include "engine/query/scorers.h"
 #include "engine/query/script_use.h"
 
@@ -329,3 +330,21 @@ enum err weight_script_score(struct weight_shared *sh, const struct query *q, fl
         script_needs_score(q->script.script) && (need != NEED_NO_SCORES || q->script.has_min_score);
     return weight_make(sh, q->script.child, 1, w->child_scores ? NEED_SCORES : NEED_NO_SCORES, &w->child, em);
 }
+
+static enum err boosting_each_child(const struct query *q, child_fn fn, void *arg)
+{
+    enum err e = fn(arg, q->boosting.positive, CHILD_SCORES);
+    return e == ERR_OK ? fn(arg, q->boosting.negative, CHILD_DEMOTES) : e;
+}
+
+static enum err script_score_each_child(const struct query *q, child_fn fn, void *arg)
+{
+    return fn(arg, q->script.child, CHILD_SCORES);
+}
+
+const struct query_ops q_boosting = {
+    .name = "boosting", .kind = KIND_boosting, .each_child = boosting_each_child};
+const struct query_ops q_script_score = {.name = "script_score",
+                                         .kind = KIND_script_score,
+                                         .each_child = script_score_each_child,
+                                         .expensive = "[script score] queries"};

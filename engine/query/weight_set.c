@@ -6,6 +6,7 @@
 #include "engine/query/filter_cache.h"
 #include "engine/query/geo_shape.h"
 #include "engine/query/multi_terms.h"
+#include "engine/query/query_ops.h"
 #include "engine/query/scorers.h"
 #include "engine/query/script_use.h"
 
@@ -43,45 +44,45 @@ static void key_str(struct buf *b, struct str s)
 /* The bytes that tell this filter from all others; false: not kept. */
 static bool put_key(struct buf *b, const struct query *q)
 {
-    buf_printf(b, "%d ", (int)q->kind);
+    buf_printf(b, "%d ", (int)q->ops->kind);
     key_str(b, q->field_name);
-    switch (q->kind) {
-    case Q_TERMS:
+    switch (q->ops->kind) {
+    case KIND_terms:
         for (uint32_t i = 0; i < q->terms.n && !stop_often(); i++) {
             key_str(b, q->terms.v[i]);
         }
         return true;
-    case Q_PREFIX:
-    case Q_WILDCARD:
-    case Q_REGEXP:
-    case Q_FUZZY:
+    case KIND_prefix:
+    case KIND_wildcard:
+    case KIND_regexp:
+    case KIND_fuzzy:
         key_str(b, q->multi.pattern);
         buf_printf(b, "%d %d %u %u %u %d", q->multi.case_insensitive, q->multi.exact, q->multi.flags,
                    q->multi.max_edits, q->multi.prefix_length, q->multi.transpositions);
         return true;
-    case Q_TERM_RANGE:
+    case KIND_term_range:
         key_str(b, q->term_range.lo);
         key_str(b, q->term_range.hi);
         buf_printf(b, "%d %d", q->term_range.lo_inclusive, q->term_range.hi_inclusive);
         return true;
-    case Q_NUM_RANGE:
+    case KIND_num_range:
         buf_add(b, &q->num.lo, sizeof(q->num.lo));
         buf_add(b, &q->num.hi, sizeof(q->num.hi));
         return true;
-    case Q_NUM_SET:
+    case KIND_num_set:
         buf_add(b, q->num.v, q->num.n * sizeof(*q->num.v));
         return true;
-    case Q_GEO_BOX:
-    case Q_GEO_DISTANCE:
+    case KIND_geo_box:
+    case KIND_geo_distance:
         buf_add(b,
                 (const double[]){q->geo.top, q->geo.left, q->geo.bottom, q->geo.right, q->geo.lat, q->geo.lon,
                                  q->geo.distance_m},
                 7 * sizeof(double));
         return true;
-    case Q_SLICE:
+    case KIND_slice:
         buf_printf(b, "%d %d %d", q->field != NULL, (int)q->slice.id, (int)q->slice.max);
         return true;
-    case Q_GEO_POLYGON:
+    case KIND_geo_polygon:
         buf_add(b, q->geo.corners, q->geo.n * sizeof(*q->geo.corners));
         return true;
     default:
@@ -96,17 +97,17 @@ static uint64_t set_cost(const struct weight *w, const struct leaf *leaf)
     const struct query *q = w->query;
     const struct seg_field *f = field_of(w, leaf);
     uint64_t sum = 0;
-    switch (q->kind) {
-    case Q_MATCH_ALL:
-    case Q_SCRIPT:
+    switch (q->ops->kind) {
+    case KIND_match_all:
+    case KIND_script:
         return leaf->doc_count;
-    case Q_MATCH_NONE:
+    case KIND_match_none:
         return 0;
-    case Q_EXISTS:
+    case KIND_exists:
         return leaf->doc_count;
-    case Q_SLICE:
+    case KIND_slice:
         return leaf->doc_count / (uint64_t)q->slice.max + 1;
-    case Q_IDS:
+    case KIND_ids:
         return q->terms.n;
     default:
         break;
@@ -114,13 +115,13 @@ static uint64_t set_cost(const struct weight *w, const struct leaf *leaf)
     if (f == NULL) {
         return 0;
     }
-    switch (q->kind) {
-    case Q_NUM_RANGE:
+    switch (q->ops->kind) {
+    case KIND_num_range:
         if (q->num.lo > q->num.hi) {
             return 0;
         }
         return f->has & SEG_POINTS ? seg_points_count(f, q->num.lo, q->num.hi) : leaf->doc_count;
-    case Q_NUM_SET:
+    case KIND_num_set:
         for (uint32_t i = 0; i < q->num.n && sum < leaf->doc_count; i++) {
             sum += f->has & SEG_POINTS ? seg_points_count(f, q->num.v[i], q->num.v[i]) : leaf->doc_count;
         }
@@ -174,33 +175,33 @@ static enum err fill_bits(const struct weight *w, const struct scorer_request *r
     if (g.postings == NULL) {
         return err_no_memory(rq->em);
     }
-    switch (q->kind) {
-    case Q_SLICE:
+    switch (q->ops->kind) {
+    case KIND_slice:
         return slice_bits(q->slice, q->field == NULL, f, rq->leaf->doc_count, bits) ? ERR_OK
                                                                                     : err_no_memory(rq->em);
-    case Q_TERMS:
-    case Q_IDS:
+    case KIND_terms:
+    case KIND_ids:
         for (uint32_t i = 0; i < q->terms.n && !stop_often(); i++) {
             struct term_info t;
             if (seg_term(f, q->terms.v[i], &t)) {
                 gather_postings(&g, &t);
             }
         }
-        if (q->kind == Q_IDS) {
+        if (q->ops == &q_ids) {
             add_objects(rq->leaf, bits);
         }
         return ERR_OK;
-    case Q_NUM_RANGE:
+    case KIND_num_range:
         seg_points_range(f, q->num.lo, q->num.hi, bits);
         return ERR_OK;
-    case Q_NUM_SET:
+    case KIND_num_set:
         for (uint32_t i = 0; i < q->num.n; i++) {
             seg_points_range(f, q->num.v[i], q->num.v[i], bits);
         }
         return ERR_OK;
-    case Q_GEO_BOX:
-    case Q_GEO_DISTANCE:
-    case Q_GEO_POLYGON: {
+    case KIND_geo_box:
+    case KIND_geo_distance:
+    case KIND_geo_polygon: {
         struct geo_visitor v = geo_shape_visitor(&self(w)->shape);
         seg_geo_visit(f, &v, bits);
         return ERR_OK;
@@ -322,9 +323,9 @@ static bool in_shape(void *arg, doc_id doc)
     return false;
 }
 
-static bool is_geo(enum query_kind k)
+static bool is_geo(const struct query_ops *k)
 {
-    return k == Q_GEO_BOX || k == Q_GEO_DISTANCE || k == Q_GEO_POLYGON;
+    return k == &q_geo_box || k == &q_geo_distance || k == &q_geo_polygon;
 }
 
 static enum err column_scorer(const struct weight *w, const struct scorer_request *rq,
@@ -340,7 +341,7 @@ static enum err column_scorer(const struct weight *w, const struct scorer_reques
     if (t->column.doc_count == 0) {
         return ERR_OK;
     }
-    verify_fn test = is_geo(w->query->kind) ? in_shape : w->query->kind == Q_NUM_SET ? in_set : in_range;
+    verify_fn test = is_geo(w->query->ops) ? in_shape : w->query->ops == &q_num_set ? in_set : in_range;
     return verify_scorer_new(rq->arena, num_column_present(&t->column), rq->leaf->doc_count,
                              t->column.doc_count, test, t, w->boost, out, rq->em);
 }
@@ -594,38 +595,38 @@ static enum err set_scorer(const struct weight *w, const struct scorer_request *
     const uint64_t *bits;
     uint32_t count = 0;
     bool worth, listed;
-    switch (q->kind) {
-    case Q_MATCH_ALL:
+    switch (q->ops->kind) {
+    case KIND_match_all:
         return all_scorer_new(rq->arena, rq->leaf->doc_count, w->boost, out, rq->em);
-    case Q_MATCH_NONE:
+    case KIND_match_none:
         return ERR_OK;
-    case Q_EXISTS:
+    case KIND_exists:
         return exists_scorer(w, rq, out);
-    case Q_SCRIPT:
+    case KIND_script:
         return script_scorer(w, rq, out);
     default:
         break;
     }
     f = field_of(w, rq->leaf);
-    if (f == NULL && q->kind != Q_SLICE) {
+    if (f == NULL && q->ops != &q_slice) {
         return ERR_OK;
     }
     enum err e = cached(w, rq, &bits, &count, &worth);
     if (e != ERR_OK) {
         return e;
     }
-    switch (q->kind) {
-    case Q_RANGE_FIELD:
+    switch (q->ops->kind) {
+    case KIND_range_field:
         return range_field_scorer(w, rq, f, out);
-    case Q_NUM_RANGE:
-    case Q_NUM_SET:
+    case KIND_num_range:
+    case KIND_num_set:
         if (bits == NULL && by_column(w, rq, f, SEG_POINTS)) {
             return column_scorer(w, rq, f, out);
         }
         break;
-    case Q_GEO_BOX:
-    case Q_GEO_DISTANCE:
-    case Q_GEO_POLYGON:
+    case KIND_geo_box:
+    case KIND_geo_distance:
+    case KIND_geo_polygon:
         if ((f->has & SEG_GEO) == 0) { /* without points nothing is found, whatever the column has */
             return ERR_OK;
         }
@@ -633,9 +634,9 @@ static enum err set_scorer(const struct weight *w, const struct scorer_request *
             return column_scorer(w, rq, f, out);
         }
         break;
-    case Q_TERMS:
-    case Q_IDS:
-        if (bits == NULL && (q->kind == Q_TERMS || rq->leaf->roots == NULL)) {
+    case KIND_terms:
+    case KIND_ids:
+        if (bits == NULL && (q->ops == &q_terms || rq->leaf->roots == NULL)) {
             e = terms_as_list(w, rq, f, &listed, out);
             if (e != ERR_OK || listed) {
                 return e;
@@ -650,10 +651,10 @@ static enum err set_scorer(const struct weight *w, const struct scorer_request *
 
 static int64_t set_count(const struct weight *w, const struct leaf *leaf)
 {
-    if (w->query->kind == Q_MATCH_NONE) {
+    if (w->query->ops == &q_match_none) {
         return 0;
     }
-    return w->query->kind == Q_MATCH_ALL ? (int64_t)leaf->live_count : -1;
+    return w->query->ops == &q_match_all ? (int64_t)leaf->live_count : -1;
 }
 
 static const struct weight_ops set_ops = {set_cost, set_scorer, NULL, set_count};
@@ -667,17 +668,17 @@ enum err weight_set(struct weight_shared *sh, const struct query *q, float boost
         return err_no_memory(em);
     }
     *out = &w->base;
-    switch (q->kind) {
-    case Q_PREFIX:
-    case Q_WILDCARD:
-    case Q_REGEXP:
-    case Q_FUZZY:
-    case Q_TERM_RANGE:
+    switch (q->ops->kind) {
+    case KIND_prefix:
+    case KIND_wildcard:
+    case KIND_regexp:
+    case KIND_fuzzy:
+    case KIND_term_range:
         e = term_matcher_init(&w->matcher, q, sh->cx.arena, em);
         break;
-    case Q_GEO_BOX:
-    case Q_GEO_DISTANCE:
-    case Q_GEO_POLYGON:
+    case KIND_geo_box:
+    case KIND_geo_distance:
+    case KIND_geo_polygon:
         e = geo_shape_init(&w->shape, q, sh->cx.arena) ? ERR_OK : err_no_memory(em);
         break;
     default:
@@ -693,3 +694,50 @@ enum err weight_set(struct weight_shared *sh, const struct query *q, float boost
     }
     return e;
 }
+
+/* Addresses are points: nothing of the text. */
+static enum err terms_words(const struct query *q, float boost, const struct word_sink *s, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    bool text = q->field == NULL || q->field->type != FT_IP;
+    for (uint32_t i = 0; text && i < q->terms.n && e == ERR_OK; i++) {
+        e = s->term(s->self, q->field_name, q->terms.v[i], boost, em);
+    }
+    return e;
+}
+
+static enum err pattern_words(const struct query *q, float boost, const struct word_sink *s,
+                              struct errmsg *em)
+{
+    return s->pattern(s->self, q, boost, em);
+}
+
+const struct query_ops q_match_all = {.name = "match_all", .kind = KIND_match_all};
+const struct query_ops q_match_none = {.name = "match_none", .kind = KIND_match_none};
+const struct query_ops q_terms = {.name = "terms", .kind = KIND_terms, .words = terms_words};
+const struct query_ops q_ids = {.name = "ids", .kind = KIND_ids};
+const struct query_ops q_prefix = {
+    .name = "prefix",
+    .kind = KIND_prefix,
+    .words = pattern_words,
+    .expensive = "[prefix] queries",
+    .expensive_advice = " For optimised prefix queries on text fields please enable [index_prefixes]."};
+const struct query_ops q_wildcard = {
+    .name = "wildcard", .kind = KIND_wildcard, .words = pattern_words, .expensive = "[wildcard] queries"};
+const struct query_ops q_regexp = {
+    .name = "regexp", .kind = KIND_regexp, .words = pattern_words, .expensive = "[regexp] queries"};
+const struct query_ops q_fuzzy = {
+    .name = "fuzzy", .kind = KIND_fuzzy, .words = pattern_words, .expensive = "[fuzzy] queries"};
+const struct query_ops q_term_range = {.name = "term_range",
+                                       .kind = KIND_term_range,
+                                       .words = pattern_words,
+                                       .expensive = "[range] queries on [text] or [keyword] fields"};
+const struct query_ops q_num_range = {.name = "num_range", .kind = KIND_num_range};
+const struct query_ops q_num_set = {.name = "num_set", .kind = KIND_num_set};
+const struct query_ops q_range_field = {.name = "range_field", .kind = KIND_range_field};
+const struct query_ops q_geo_box = {.name = "geo_box", .kind = KIND_geo_box};
+const struct query_ops q_geo_distance = {.name = "geo_distance", .kind = KIND_geo_distance};
+const struct query_ops q_geo_polygon = {.name = "geo_polygon", .kind = KIND_geo_polygon};
+const struct query_ops q_exists = {.name = "exists", .kind = KIND_exists};
+const struct query_ops q_slice = {.name = "slice", .kind = KIND_slice};
+const struct query_ops q_script = {.name = "script", .kind = KIND_script, .expensive = "[script] queries"};

@@ -2,6 +2,7 @@
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
 #include "engine/query/print_terms.h"
+#include "engine/query/query_ops.h"
 #include "engine/query/spans.h"
 
 struct span_weight {
@@ -144,3 +145,22 @@ void span_print(const struct span_part *p, struct str field, struct buf *out)
     }
     buf_z(out, p->kind == SPAN_OR ? "])" : "], 0, true)");
 }
+
+static enum err spans_words(const struct query *q, float boost, const struct word_sink *s, struct errmsg *em)
+{
+    return q->spans.paths != NULL ? query_words(q->spans.paths, boost, s, em) : ERR_OK;
+}
+
+static enum err spans_scored_terms(const struct query *q, struct scored_terms *t)
+{
+    struct str *terms;
+    uint32_t n;
+    enum err e = span_terms(q->spans.root, t->arena, &terms, &n) ? ERR_OK : ERR_NO_MEMORY;
+    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
+        e = scored_terms_add(t, q->field_name, terms[i]);
+    }
+    return e;
+}
+
+const struct query_ops q_spans = {
+    .name = "spans", .kind = KIND_spans, .words = spans_words, .scored_terms = spans_scored_terms};

@@ -1,5 +1,6 @@
 /* Terms, and terms that count as one (synonyms). */
 #include "common/base/num.h"
+#include "engine/query/query_ops.h"
 #include "engine/query/scorers.h"
 
 struct term_leaf {
@@ -281,3 +282,38 @@ enum err weight_synonym(struct weight_shared *sh, const struct query *q, float b
     w->scored = all.doc_freq > 0;
     return w->scored ? sim_init(&w->sim, sh, q->field, q->field_name, boost, &all, 1, em) : ERR_OK;
 }
+
+static enum err term_words(const struct query *q, float boost, const struct word_sink *s, struct errmsg *em)
+{
+    return s->term(s->self, q->field_name, q->term.term, boost, em);
+}
+
+static enum err term_scored_terms(const struct query *q, struct scored_terms *t)
+{
+    return scored_terms_add(t, q->field_name, q->term.term);
+}
+
+static enum err synonym_words(const struct query *q, float boost, const struct word_sink *s,
+                              struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < q->terms.n && e == ERR_OK; i++) {
+        float own = q->terms.boosts != NULL ? q->terms.boosts[i] : 1;
+        e = s->term(s->self, q->field_name, q->terms.v[i], boost * own, em);
+    }
+    return e;
+}
+
+static enum err synonym_scored_terms(const struct query *q, struct scored_terms *t)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < q->terms.n && e == ERR_OK; i++) {
+        e = scored_terms_add(t, q->field_name, q->terms.v[i]);
+    }
+    return e;
+}
+
+const struct query_ops q_term = {
+    .name = "term", .kind = KIND_term, .words = term_words, .scored_terms = term_scored_terms};
+const struct query_ops q_synonym = {
+    .name = "synonym", .kind = KIND_synonym, .words = synonym_words, .scored_terms = synonym_scored_terms};

@@ -2,6 +2,7 @@
 #include "common/base/bits.h"
 #include "common/base/java_hash.h"
 #include "engine/index/ignored.h"
+#include "engine/query/query_ops.h"
 #include "engine/search/fetch.h"
 #include "engine/search/source_filter.h"
 #include "engine/search/whole_query.h"
@@ -22,52 +23,6 @@ static bool wants_source(const struct search_source *s)
     return !s->stored_fields_given && s->n_script_fields == 0;
 }
 
-static bool query_has_names(const struct query *q);
-
-static bool clauses_have_names(const struct query *q)
-{
-    switch (q->kind) {
-    case Q_BOOL:
-        for (uint32_t i = 0; i < q->boolean.n; i++) {
-            if (query_has_names(q->boolean.v[i].query)) {
-                return true;
-            }
-        }
-        return false;
-    case Q_DIS_MAX:
-        for (uint32_t i = 0; i < q->dis_max.n; i++) {
-            if (query_has_names(q->dis_max.v[i])) {
-                return true;
-            }
-        }
-        return false;
-    case Q_CONSTANT:
-    case Q_BOOST:
-        return query_has_names(q->one.child);
-    case Q_BOOSTING:
-        return query_has_names(q->boosting.positive) || query_has_names(q->boosting.negative);
-    case Q_FUNCTION_SCORE:
-        for (uint32_t i = 0; i < q->function_score.n; i++) {
-            const struct query *filter = q->function_score.v[i].filter;
-            if (filter != NULL && query_has_names(filter)) {
-                return true;
-            }
-        }
-        return query_has_names(q->function_score.child);
-    case Q_SCRIPT_SCORE:
-        return query_has_names(q->script.child);
-    case Q_NESTED:
-        return query_has_names(q->nested.child);
-    default:
-        return false;
-    }
-}
-
-static bool query_has_names(const struct query *q)
-{
-    return q->name.p != NULL || clauses_have_names(q);
-}
-
 /* The query is needed again only by what looks into it. */
 static enum err build_query(struct fetch *f)
 {
@@ -79,7 +34,7 @@ static enum err build_query(struct fetch *f)
     if (all == NULL) {
         return err_no_memory(f->em);
     }
-    all->kind = Q_MATCH_ALL;
+    all->ops = &q_match_all;
     all->boost = 1;
     f->query = all;
     return ERR_OK;

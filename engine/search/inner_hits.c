@@ -3,6 +3,7 @@
  * Every nested query that asks for inner hits has a fetch of its own, over its inner query. For a hit that query runs over the
  * documents of the hit's block, between the parent before and the hit itself; the best of them are hits in turn, which may
  * have inner hits of the nested queries inside. */
+#include "engine/query/query_ops.h"
 #include "engine/search/fetch.h"
 #include "engine/search/top_docs.h"
 
@@ -70,41 +71,22 @@ static enum err add_wanted(struct wanted *w, const struct query *nested)
 
 /* Nothing matches below must_not, and a function's filter only weighs: neither has inner hits. Those inside a nested query
  * belong to its own inner hits. */
-static enum err find_wanted(struct wanted *w, const struct query *q)
+static enum err find_wanted(void *arg, const struct query *q, enum child_role role)
 {
-    enum err e = ERR_OK;
-    switch (q->kind) {
-    case Q_BOOL:
-        for (uint32_t i = 0; e == ERR_OK && i < q->boolean.n; i++) {
-            e = q->boolean.v[i].occur != OCCUR_MUST_NOT ? find_wanted(w, q->boolean.v[i].query) : ERR_OK;
-        }
-        return e;
-    case Q_DIS_MAX:
-        for (uint32_t i = 0; e == ERR_OK && i < q->dis_max.n; i++) {
-            e = find_wanted(w, q->dis_max.v[i]);
-        }
-        return e;
-    case Q_CONSTANT:
-    case Q_BOOST:
-        return find_wanted(w, q->one.child);
-    case Q_BOOSTING:
-        e = find_wanted(w, q->boosting.positive);
-        return e == ERR_OK ? find_wanted(w, q->boosting.negative) : e;
-    case Q_FUNCTION_SCORE:
-        return find_wanted(w, q->function_score.child);
-    case Q_SCRIPT_SCORE:
-        return find_wanted(w, q->script.child);
-    case Q_NESTED:
-        return q->nested.inner_hits != NULL ? add_wanted(w, q) : ERR_OK;
-    default:
+    struct wanted *w = arg;
+    if (role == CHILD_EXCLUDES || role == CHILD_WEIGHS) {
         return ERR_OK;
     }
+    if (q->ops == &q_nested) {
+        return q->nested.inner_hits != NULL ? add_wanted(w, q) : ERR_OK;
+    }
+    return query_each_child(q, find_wanted, w);
 }
 
 static enum err find_all(struct wanted *w, const struct query *query, const struct query *post_filter)
 {
-    enum err e = query != NULL ? find_wanted(w, query) : ERR_OK;
-    return e == ERR_OK && post_filter != NULL ? find_wanted(w, post_filter) : e;
+    enum err e = query != NULL ? find_wanted(w, query, CHILD_SCORES) : ERR_OK;
+    return e == ERR_OK && post_filter != NULL ? find_wanted(w, post_filter, CHILD_SCORES) : e;
 }
 
 static bool by_score(const struct search_source *s)

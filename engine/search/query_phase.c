@@ -538,7 +538,7 @@ static bool by_doc_order(const struct run *r)
 {
     const struct query *q = r->query;
     if (sorted_by_score_only(r->source)) {
-        return r->source->n_rescore == 0 && (q->kind == Q_MATCH_ALL || q->kind == Q_CONSTANT)
+        return r->source->n_rescore == 0 && (q->ops == &q_match_all || q->ops == &q_constant)
                && q->boost == 1;
     }
     return r->source->n_sort == 1 && r->source->sort[0].kind == SORT_DOC && !r->source->sort[0].descending;
@@ -785,7 +785,7 @@ static enum err prepare_nothing(struct run *r)
     if (none == NULL) {
         return err_no_memory(r->em);
     }
-    none->kind = Q_MATCH_NONE;
+    none->ops = &q_match_none;
     none->boost = 1;
     r->query = none;
     r->known_hits = 0;

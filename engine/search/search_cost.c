@@ -1,5 +1,6 @@
 #include "engine/search/search_cost.h"
 
+#include "engine/query/query_ops.h"
 #include "engine/search/whole_query.h"
 
 #define TEXT_BYTES_MAX 2048 /* of a request: queries may take longer to read than to run */
@@ -103,28 +104,28 @@ static uint64_t function_cost(const struct view *v, const struct query *q)
 
 static uint64_t query_cost(const struct view *v, const struct query *q)
 {
-    switch (q->kind) {
-    case Q_MATCH_NONE:
+    switch (q->ops->kind) {
+    case KIND_match_none:
         return 0;
-    case Q_MATCH_ALL:
+    case KIND_match_all:
         return v->doc_count;
-    case Q_TERM:
+    case KIND_term:
         return term_docs(v, q->field_name, q->term.term);
-    case Q_TERMS:
-    case Q_SYNONYM:
+    case KIND_terms:
+    case KIND_synonym:
         return terms_docs(v, q->field_name, q->terms.v, q->terms.n);
-    case Q_IDS:
+    case KIND_ids:
         return times(q->terms.n, v->n_leaves);
-    case Q_PHRASE:
+    case KIND_phrase:
         return phrase_docs(v, q);
-    case Q_NUM_RANGE:
+    case KIND_num_range:
         return range_docs(v, q);
-    case Q_BOOL:
+    case KIND_bool:
         return bool_cost(v, q);
-    case Q_CONSTANT:
-    case Q_BOOST:
+    case KIND_constant:
+    case KIND_boost:
         return query_cost(v, q->one.child);
-    case Q_FUNCTION_SCORE:
+    case KIND_function_score:
         return function_cost(v, q);
     default:
         return SEARCH_COST_UNKNOWN;
@@ -134,9 +135,9 @@ static uint64_t query_cost(const struct view *v, const struct query *q)
 /* Is all that the query asks whether any of some terms is there? */
 static bool any_of_terms(const struct query *q)
 {
-    bool all = q->kind == Q_BOOL && q->boolean.min_should <= 1;
+    bool all = q->ops == &q_bool && q->boolean.min_should <= 1;
     for (uint32_t i = 0; all && i < q->boolean.n; i++) {
-        all = q->boolean.v[i].occur == OCCUR_SHOULD && q->boolean.v[i].query->kind == Q_TERM;
+        all = q->boolean.v[i].occur == OCCUR_SHOULD && q->boolean.v[i].query->ops == &q_term;
     }
     return all;
 }
@@ -283,7 +284,7 @@ uint64_t search_cost(const struct search_context *cx, const struct query **q)
         return SEARCH_COST_UNKNOWN;
     }
     uint64_t cost = query_cost(v, *q), hits = (uint64_t)s->from + (uint64_t)s->size;
-    if ((*q)->kind == Q_TERM && !s->has_min_score && s->terminate_after == 0) {
+    if ((*q)->ops == &q_term && !s->has_min_score && s->terminate_after == 0) {
         cost /= SKIP_RATIO;
     } else if (hits == 0 && !s->has_min_score && any_of_terms(*q)) {
         cost /= COUNT_RATIO;

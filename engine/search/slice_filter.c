@@ -3,11 +3,11 @@
 
 #include "common/base/jsonr.h"
 
-static struct query *new_query(const struct search_context *cx, enum query_kind kind)
+static struct query *new_query(const struct search_context *cx, const struct query_ops *ops)
 {
     struct query *q = ARENA_NEW(cx->arena, struct query);
     if (q != NULL) {
-        q->kind = kind;
+        q->ops = ops;
         q->boost = 1;
     }
     return q;
@@ -18,7 +18,7 @@ static enum err add_filter(const struct search_context *cx, const struct query *
                            const struct query *filter, struct errmsg *em)
 {
     struct bool_clause *v = ARENA_ARRAY(cx->arena, struct bool_clause, 2);
-    struct query *outer = new_query(cx, Q_BOOL);
+    struct query *outer = new_query(cx, &q_bool);
     if (v == NULL || outer == NULL) {
         return err_no_memory(em);
     }
@@ -76,7 +76,7 @@ enum err search_add_slice(const struct query **q, const struct search_context *c
     if (scope == SLICE_ALL) {
         return ERR_OK;
     }
-    struct query *filter = new_query(cx, scope == SLICE_NOTHING ? Q_MATCH_NONE : Q_SLICE);
+    struct query *filter = new_query(cx, scope == SLICE_NOTHING ? &q_match_none : &q_slice);
     if (filter == NULL) {
         return err_no_memory(em);
     }

@@ -5,11 +5,11 @@
 
 #include <math.h>
 
-static struct query *node(const struct search_context *cx, enum query_kind kind)
+static struct query *node(const struct search_context *cx, const struct query_ops *ops)
 {
     struct query *q = ARENA_NEW(cx->arena, struct query);
     if (q != NULL) {
-        q->kind = kind;
+        q->ops = ops;
         q->boost = 1;
     }
     return q;
@@ -19,7 +19,7 @@ static struct query *node(const struct search_context *cx, enum query_kind kind)
 
 static struct query *no_nested(const struct search_context *cx)
 {
-    struct query *q = node(cx, Q_EXISTS);
+    struct query *q = node(cx, &q_exists);
     if (q != NULL) {
         q->field_name = STR("_primary_term");
     }
@@ -49,7 +49,7 @@ static enum err alias_filters(const struct search_context *cx, const struct quer
         return alias_filter(cx, s->scope.alias_filters[0], out, em);
     }
     struct bool_clause *any = ARENA_ARRAY(cx->arena, struct bool_clause, s->scope.n_alias_filters);
-    struct query *q = node(cx, Q_BOOL);
+    struct query *q = node(cx, &q_bool);
     if (any == NULL || q == NULL) {
         return err_no_memory(em);
     }
@@ -83,7 +83,7 @@ static enum err filtered(const struct search_context *cx, enum query_use use, co
         return ERR_OK;
     }
     struct bool_clause *v = ARENA_ARRAY(cx->arena, struct bool_clause, 3);
-    struct query *outer = node(cx, Q_BOOL), *flat = nested ? no_nested(cx) : NULL;
+    struct query *outer = node(cx, &q_bool), *flat = nested ? no_nested(cx) : NULL;
     if (v == NULL || outer == NULL || (nested && flat == NULL)) {
         return err_no_memory(em);
     }
@@ -106,7 +106,7 @@ enum err whole_query(const struct query **out, const struct search_context *cx, 
     if (cx->source->query != NULL) {
         e = query_build(out, &cx->query, cx->source->query, em);
     } else {
-        *out = node(cx, Q_MATCH_ALL);
+        *out = node(cx, &q_match_all);
         e = *out != NULL ? ERR_OK : err_no_memory(em);
     }
     if (e == ERR_OK && !(cx->shard->scope.index_boost >= 0 && isfinite(cx->shard->scope.index_boost))) {
@@ -118,7 +118,7 @@ enum err whole_query(const struct query **out, const struct search_context *cx, 
         buf_fini(&shown);
     }
     if (e == ERR_OK && cx->shard->scope.index_boost != 1) {
-        struct query *boosted = node(cx, Q_BOOST);
+        struct query *boosted = node(cx, &q_boost);
         if (boosted == NULL) {
             return err_no_memory(em);
         }
