@@ -28,7 +28,8 @@ struct result_reading;
 struct agg_type {
     const char *name;
     enum agg_class class;
-    size_t params_size; /* of its struct of parameters (AGG_PARAMS) */
+    size_t params_size,
+        result_size; /* of its structs of parameters (AGG_PARAMS) and of results (AGG_RESULT) */
     /* Takes the definition apart: `body` is the object behind the type's name. */
     enum err (*parse)(struct agg_parse *p, struct agg *a, const struct json *body);
     /* Makes what gathers it on a shard. NULL: pipelines. */
@@ -84,7 +85,7 @@ struct agg_type {
     enum err (*value)(const struct agg_result *r, struct str key, double *out, struct errmsg *em);
 
     /* Pipelines: checks it against the aggregation around it. Then one of two: the result over the buckets of `of`; or
-     * what becomes of the values of a sibling's buckets (NULL: stats alone). */
+     * what becomes of the values of a sibling's buckets. */
     enum err (*validate)(struct agg_parse *p, const struct agg *level, const struct agg *a);
     enum err (*run)(struct reduce *r, const struct agg *p, struct agg_result *of);
     enum err (*finish)(struct reduce *r, const struct agg *p, const struct agg_result *of, struct gathered *g,

@@ -42,9 +42,6 @@ enum err reduce_by_place(struct reduce *r, const struct agg *a, struct agg_resul
 enum err reduce_keys(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
                      struct agg_result *out);
 
-/* ---- stats, of documents and of buckets (metrics_result.c) ---- */
-void print_stats(const struct agg_result *r, struct jsonw *w);
-void print_extended(const struct agg_result *r, struct jsonw *w);
 /* n numbers, each of which has the value value(r, i). */
 void print_percents(const struct agg_result *r, bool keyed, const double *at, uint32_t n,
                     double (*value)(const struct agg_result *r, uint32_t i), struct jsonw *w);

@@ -29,12 +29,18 @@ struct auto_date_params {
 };
 AGG_PARAMS(auto_date_params)
 
+struct auto_date_result {
+    int unit, inner; /* the unit, and how many of it a bucket is */
+};
+AGG_RESULT(auto_date_result)
+
 /* ---- the definition -------------------------------------------------------------------------------------- */
 
 static enum err auto_buckets(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_int(v, &auto_date_params(a)->buckets, p->em);
-    if (e == ERR_OK && auto_date_params(a)->buckets <= 0) {
+    struct auto_date_params *given = auto_date_params(a);
+    enum err e = jr_int(v, &given->buckets, p->em);
+    if (e == ERR_OK && given->buckets <= 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "buckets must be greater than 0 for [%.*s]",
                        STR_ARG(a->name));
     }
@@ -235,10 +241,10 @@ static enum err auto_build(struct collector *c, uint32_t owner, struct agg_resul
     struct auto_date *h = (struct auto_date *)c;
     const uint32_t *list;
     uint32_t n = bucket_map_of(&h->map, owner, &list);
-    out->agg = c->agg;
     out->form = h->v.none ? RESULT_UNMAPPED : RESULT_I64;
     out->shape = h->v.shape;
-    out->unit = owner < h->cap_owners ? h->owners[owner].unit : auto_date_params(c->agg)->minimum_unit;
+    auto_date_result(out)->unit =
+        owner < h->cap_owners ? h->owners[owner].unit : auto_date_params(c->agg)->minimum_unit;
     out->n = n;
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, n);
     if (out->buckets == NULL) {
@@ -262,14 +268,15 @@ static const struct collector_ops auto_ops = {
 /* Limits that follow from the multiples by which buckets may be merged, of all units but the last. */
 static enum err check_buckets(const struct agg *a, struct errmsg *em)
 {
+    const struct auto_date_params *given = auto_date_params(a);
     int most = 0;
-    for (int unit = auto_date_params(a)->minimum_unit; unit < AUTO_UNITS - 1; unit++) {
+    for (int unit = given->minimum_unit; unit < AUTO_UNITS - 1; unit++) {
         most = MAX_OF(most, auto_units[unit].inner_max);
     }
     if (most == 0) {
         return err_set(em, ERR_NO_SUCH_ELEMENT, "No value present");
     }
-    return auto_date_params(a)->buckets > AGG_BUCKETS_MAX / most
+    return given->buckets > AGG_BUCKETS_MAX / most
                ? err_set(em, ERR_ILLEGAL_ARGUMENT, "buckets must be less than %d", AGG_BUCKETS_MAX / most)
                : ERR_OK;
 }
@@ -389,14 +396,16 @@ static enum err fill_span(struct filling *f, struct agg_bucket *v, uint32_t *n, 
 static enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct agg_result *const *in,
                                  uint32_t n, struct agg_result *out)
 {
+    const struct auto_date_params *given = auto_date_params(a);
+    struct auto_date_result *own = auto_date_result(out);
     struct filling f;
     struct agg_bucket *v;
     uint32_t have = 0;
-    int unit = auto_date_params(a)->minimum_unit;
-    out->unit = unit;
-    out->inner = 1;
+    int unit = given->minimum_unit;
+    own->unit = unit;
+    own->inner = 1;
     for (uint32_t i = 0; i < n; i++) {
-        unit = MAX_OF(unit, in[i]->unit);
+        unit = MAX_OF(unit, auto_date_result(in[i])->unit);
     }
     struct rounding common = unit_rounding(a, unit);
     filling_init(&f, r, a, in, n);
@@ -409,15 +418,13 @@ static enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct a
     }
     e = fill_span(&f, v, &have, &unit);
     e = e == ERR_OK ? coarsen(r, a, f.v, &f.n, &unit) : e;
-    out->unit = unit;
-    for (size_t i = 0;
-         e == ERR_OK && f.n > (uint32_t)auto_date_params(a)->buckets && i < ARRAY_LEN(auto_units[0].inner);
+    own->unit = unit;
+    for (size_t i = 0; e == ERR_OK && f.n > (uint32_t)given->buckets && i < ARRAY_LEN(auto_units[0].inner);
          i++) {
         int step = auto_units[unit].inner[i];
-        if (step > 0
-            && (f.n + (uint32_t)step - 1) / (uint32_t)step <= (uint32_t)auto_date_params(a)->buckets) {
+        if (step > 0 && (f.n + (uint32_t)step - 1) / (uint32_t)step <= (uint32_t)given->buckets) {
             struct rounding to = unit_rounding(a, unit);
-            out->inner = step;
+            own->inner = step;
             e = merge_runs(r, a, f.v, &f.n, &to, (uint32_t)step);
             break;
         }
@@ -431,19 +438,20 @@ static enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct a
 
 static void auto_put(struct buf *b, const struct agg_result *r)
 {
-    put_u8(b, (uint8_t)r->unit);
+    put_u8(b, (uint8_t)auto_date_result(r)->unit);
 }
 
 static enum err auto_get(const struct result_reading *d, struct agg_result *r)
 {
-    r->unit = get_u8(d->in) % 6;
+    auto_date_result(r)->unit = get_u8(d->in) % 6;
     return ERR_OK;
 }
 
 static void auto_print_interval(const struct agg_result *r, struct jsonw *w)
 {
+    const struct auto_date_result *own = auto_date_result(r);
     jw_k(w, "interval");
-    jw_strf(w, "%d%s", r->inner, auto_units[r->unit].suffix);
+    jw_strf(w, "%d%s", own->inner, auto_units[own->unit].suffix);
 }
 
 static bool auto_gapless(const struct agg *a)
@@ -464,6 +472,7 @@ const struct agg_type agg_auto_date_histogram = {
     .name = "auto_date_histogram",
     .class = CLASS_MULTI,
     .params_size = sizeof(struct auto_date_params),
+    .result_size = sizeof(struct auto_date_result),
     .parse = parse_auto_date,
     .collector = auto_date_new,
     .factory = "AutoDateHistogramAggregatorFactory",

@@ -11,13 +11,19 @@ struct cardinality_params {
 };
 AGG_PARAMS(cardinality_params)
 
+struct cardinality_result {
+    struct hll *hll; /* NULL: no values */
+};
+AGG_RESULT(cardinality_result)
+
 static enum err cardinality_threshold(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_long(v, &cardinality_params(a)->threshold, p->em);
-    if (e == ERR_OK && cardinality_params(a)->threshold < 0) {
+    struct cardinality_params *given = cardinality_params(a);
+    enum err e = jr_long(v, &given->threshold, p->em);
+    if (e == ERR_OK && given->threshold < 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[precisionThreshold] must be greater than or equal to 0. Found [%lld] in [%.*s]",
-                       (long long)cardinality_params(a)->threshold, STR_ARG(a->name));
+                       (long long)given->threshold, STR_ARG(a->name));
     }
     return e;
 }
@@ -148,11 +154,11 @@ static void cardinality_collect(struct collector *c, const struct doc_run *d)
 static enum err cardinality_build(struct collector *c, uint32_t bucket, struct agg_result *out,
                                   struct errmsg *em)
 {
+    struct cardinality_result *own = cardinality_result(out);
     struct cardinality *s = (struct cardinality *)c;
-    out->agg = c->agg;
     out->form = s->v.none ? RESULT_UNMAPPED : RESULT_PLAIN;
-    out->hll = bucket < s->cap ? s->sketch[bucket] : NULL;
-    return out->hll != NULL && out->hll->failed ? err_no_memory(em) : ERR_OK;
+    own->hll = bucket < s->cap ? s->sketch[bucket] : NULL;
+    return own->hll != NULL && own->hll->failed ? err_no_memory(em) : ERR_OK;
 }
 
 static double cardinality_order(struct collector *c, uint32_t bucket, struct str key)
@@ -185,25 +191,28 @@ static enum err cardinality_new(struct collector **out, struct agg_run *r, const
 static enum err reduce_cardinality(struct reduce *r, const struct agg *a, struct agg_result *const *in,
                                    uint32_t n, struct agg_result *out)
 {
+    struct cardinality_result *own = cardinality_result(out);
     (void)a;
     for (uint32_t i = 0; i < n; i++) {
-        if (in[i]->hll == NULL) {
+        const struct cardinality_result *part = cardinality_result(in[i]);
+        if (part->hll == NULL) {
             continue;
         }
-        if (out->hll == NULL) {
-            out->hll = in[i]->hll;
-        } else if (out->hll->p != in[i]->hll->p) {
+        if (own->hll == NULL) {
+            own->hll = part->hll;
+        } else if (own->hll->p != part->hll->p) {
             return err_set(r->em, ERR_CORRUPT, "partial aggregations differ in precision");
         } else {
-            hll_merge(out->hll, in[i]->hll);
+            hll_merge(own->hll, part->hll);
         }
     }
-    return out->hll != NULL && out->hll->failed ? err_no_memory(r->em) : ERR_OK;
+    return own->hll != NULL && own->hll->failed ? err_no_memory(r->em) : ERR_OK;
 }
 
 static double cardinality_number(const struct agg_result *r)
 {
-    return r->hll != NULL ? (double)hll_count(r->hll) : 0;
+    const struct cardinality_result *own = cardinality_result(r);
+    return own->hll != NULL ? (double)hll_count(own->hll) : 0;
 }
 
 static void cardinality_print(const struct agg_result *r, struct jsonw *w)
@@ -213,25 +222,28 @@ static void cardinality_print(const struct agg_result *r, struct jsonw *w)
 
 static void cardinality_put(struct buf *b, const struct agg_result *r)
 {
-    put_bool(b, r->hll != NULL);
-    if (r->hll != NULL) {
-        hll_encode(r->hll, b);
+    const struct cardinality_result *own = cardinality_result(r);
+    put_bool(b, own->hll != NULL);
+    if (own->hll != NULL) {
+        hll_encode(own->hll, b);
     }
 }
 
 static enum err cardinality_get(const struct result_reading *d, struct agg_result *r)
 {
+    struct cardinality_result *own = cardinality_result(r);
     if (!get_bool(d->in)) {
         return ERR_OK;
     }
-    r->hll = hll_decode(d->in, d->arena);
-    return r->hll != NULL ? ERR_OK : err_no_memory(d->em);
+    own->hll = hll_decode(d->in, d->arena);
+    return own->hll != NULL ? ERR_OK : err_no_memory(d->em);
 }
 
 const struct agg_type agg_cardinality = {
     .name = "cardinality",
     .class = CLASS_METRIC,
     .params_size = sizeof(struct cardinality_params),
+    .result_size = sizeof(struct cardinality_result),
     .parse = parse_cardinality,
     .collector = cardinality_new,
     .builder = "metrics.CardinalityAggregationBuilder",

@@ -207,12 +207,11 @@ enum err collector_subs(struct collector *c, uint32_t bucket, struct agg_result 
     if (c->n_subs == 0) {
         return ERR_OK;
     }
-    struct agg_result *subs = ARENA_ARRAY(c->run->arena, struct agg_result, agg_places(c->agg));
+    struct agg_result *subs = results_new(c->run->arena, c->agg);
     if (subs == NULL) {
         return err_no_memory(em);
     }
     for (uint32_t i = 0; i < c->n_subs; i++) {
-        subs[i].agg = c->agg->subs[i];
         enum err e = c->subs[i]->ops->build(c->subs[i], bucket, &subs[i], em);
         subs[i].rewritten = c->subs[i]->rewritten;
         if (e != ERR_OK) {
@@ -226,7 +225,6 @@ enum err collector_subs(struct collector *c, uint32_t bucket, struct agg_result 
 enum err collector_single(struct collector *c, uint32_t bucket, int64_t doc_count, struct agg_result *out,
                           struct errmsg *em)
 {
-    out->agg = c->agg;
     out->form = RESULT_PLAIN;
     out->n = 1;
     out->buckets = ARENA_NEW(c->run->arena, struct agg_bucket);

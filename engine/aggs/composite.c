@@ -365,19 +365,19 @@ static bool part_key(struct source *s, const struct part *p, struct agg_key *out
 static enum err composite_build(struct collector *c, uint32_t owner, struct agg_result *out,
                                 struct errmsg *em)
 {
+    struct composite_result *own = composite_result(out);
     struct composite *m = (struct composite *)c;
     (void)owner;
-    out->agg = c->agg;
     out->form = RESULT_PLAIN;
     out->n = m->used;
-    out->n_shapes = m->n;
+    own->n_shapes = m->n;
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, m->used);
-    out->shapes = ARENA_ARRAY(c->run->arena, struct value_shape *, m->n);
-    if (out->buckets == NULL || out->shapes == NULL) {
+    own->shapes = ARENA_ARRAY(c->run->arena, struct value_shape *, m->n);
+    if (out->buckets == NULL || own->shapes == NULL) {
         return err_no_memory(em);
     }
     for (uint32_t i = 0; i < m->n; i++) {
-        out->shapes[i] = m->s[i].v.shape;
+        own->shapes[i] = m->s[i].v.shape;
     }
     for (uint32_t i = 0; i < m->used; i++) {
         struct agg_key *keys = ARENA_ARRAY(c->run->arena, struct agg_key, m->n);
@@ -466,6 +466,7 @@ static const struct collector_ops composite_ops = {.check = composite_check,
 
 enum err composite_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
+    const struct composite_params *given = composite_params(a);
     struct composite *m = ARENA_NEW(r->arena, struct composite);
     if (m == NULL) {
         return err_no_memory(em);
@@ -476,12 +477,12 @@ enum err composite_new(struct collector **out, struct agg_run *r, const struct a
     if (e != ERR_OK) {
         return e;
     }
-    m->n = composite_params(a)->n;
+    m->n = given->n;
     m->s = ARENA_ARRAY(r->arena, struct source, m->n);
     if (m->s == NULL) {
         return err_no_memory(em);
     }
-    e = composite_bind(m, composite_params(a), em);
+    e = composite_bind(m, given, em);
     if (e == ERR_OK && m->n > 0) {
         m->s[0].once = composite_lead_once(r, a, m->s[0].v.field, m->after == NULL || m->after[0].null);
     }

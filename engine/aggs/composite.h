@@ -25,6 +25,13 @@ struct composite_params {
 };
 AGG_PARAMS(composite_params)
 
+struct composite_result {
+    const struct agg_key *after; /* of the last bucket, whatever pipelines take away; NULL: none */
+    struct value_shape **shapes; /* one a source */
+    uint32_t n_shapes;
+};
+AGG_RESULT(composite_result)
+
 struct part {  /* a source's value in a combination */
     int64_t v; /* number of a text, whole or sortable number, cell */
     bool null;

@@ -6,9 +6,10 @@
 
 static enum err source_order(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct composite_source *given = composite_source(a);
     struct str t = json_text(v);
-    composite_source(a)->descending = str_eq_nocase(t, STR("desc"));
-    if (!composite_source(a)->descending && !str_eq_nocase(t, STR("asc"))) {
+    given->descending = str_eq_nocase(t, STR("desc"));
+    if (!given->descending && !str_eq_nocase(t, STR("asc"))) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "No enum constant org.elasticsearch.search.sort.SortOrder.%.*s", STR_ARG(t));
     }
@@ -30,8 +31,9 @@ static enum err source_type(struct agg_parse *p, struct agg *a, const struct jso
 
 static enum err histogram_interval(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_double(v, &composite_source(a)->interval, p->em);
-    if (e == ERR_OK && !(composite_source(a)->interval > 0)) {
+    struct composite_source *given = composite_source(a);
+    enum err e = jr_double(v, &given->interval, p->em);
+    if (e == ERR_OK && !(given->interval > 0)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[interval] must be greater than 0 for [histogram] source");
     }
@@ -40,12 +42,12 @@ static enum err histogram_interval(struct agg_parse *p, struct agg *a, const str
 
 static enum err tile_precision(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_int(v, &composite_source(a)->grid.precision, p->em);
-    if (e == ERR_OK
-        && (composite_source(a)->grid.precision < 0 || composite_source(a)->grid.precision > 29)) {
+    struct composite_source *given = composite_source(a);
+    enum err e = jr_int(v, &given->grid.precision, p->em);
+    if (e == ERR_OK && (given->grid.precision < 0 || given->grid.precision > 29)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "Invalid geotile_grid precision of %d. Must be between 0 and 29.",
-                       composite_source(a)->grid.precision);
+                       given->grid.precision);
     }
     return e;
 }
@@ -183,41 +185,40 @@ static enum err list_ended(struct agg_parse *p, const struct json *v, uint32_t n
 
 static enum err set_sources(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct composite_params *given = composite_params(a);
     struct json_pull c;
     struct composite_source *list = ARENA_ARRAY(p->arena, struct composite_source, agg_items(v) + 1);
     if (list == NULL || !json_pull_init(&c, v, p->text, p->arena)) {
         return err_no_memory(p->em);
     }
     bool array = json_pull_next(&c) == TOK_START_ARRAY;
-    composite_params(a)->v = list;
-    while (composite_params(a)->n <= agg_items(v)
-           && (array ? json_pull_until(&c, TOK_END_ARRAY) : composite_params(a)->n == 0)) {
+    given->v = list;
+    while (given->n <= agg_items(v) && (array ? json_pull_until(&c, TOK_END_ARRAY) : given->n == 0)) {
         p->at = c.off;
         if (c.token != TOK_START_OBJECT && c.token != TOK_NULL && !json_token_is_value(c.token)) {
             return err_set(p->em, ERR_ILLEGAL_STATE, "expected value but got [%s]", json_token_text(c.token));
         }
-        enum err e = one_source(p, &c, &list[composite_params(a)->n]);
-        e = e == ERR_OK ? unique_name(p, list, composite_params(a)->n) : e;
+        enum err e = one_source(p, &c, &list[given->n]);
+        e = e == ERR_OK ? unique_name(p, list, given->n) : e;
         if (e != ERR_OK) {
             return e;
         }
-        composite_params(a)->n++;
+        given->n++;
     }
     if (c.off != v->end - 1) {
-        return array ? list_ended(p, v, composite_params(a)->n)
+        return array ? list_ended(p, v, given->n)
                      : err_set(p->em, ERR_ILLEGAL_STATE, "parser for [sources] did not end on END_OBJECT");
     }
     p->at = v->end - 1;
-    return composite_params(a)->n > 0
-               ? ERR_OK
-               : refuse_sources(p, "Composite [sources] cannot be null or empty", STR(""));
+    return given->n > 0 ? ERR_OK : refuse_sources(p, "Composite [sources] cannot be null or empty", STR(""));
 }
 
 static enum err set_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct composite_params *given = composite_params(a);
     int32_t n;
     enum err e = jr_int(v, &n, p->em);
-    composite_params(a)->size = e == ERR_OK ? n : composite_params(a)->size;
+    given->size = e == ERR_OK ? n : given->size;
     return e;
 }
 
@@ -235,9 +236,10 @@ static const struct agg_param composite_table[] = {{"sources", TK_ARRAY | TK_OBJ
 
 enum err parse_composite(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    composite_params(a)->size = 10;
+    struct composite_params *given = composite_params(a);
+    given->size = 10;
     enum err e = agg_params(p, a, body, "composite", composite_table, NULL);
-    if (e == ERR_OK && composite_params(a)->n == 0) {
+    if (e == ERR_OK && given->n == 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [sources]");
     }
     return e;

@@ -6,12 +6,13 @@
 
 static int combination_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y)
 {
-    for (uint32_t i = 0; i < composite_params(a)->n; i++) {
+    const struct composite_params *given = composite_params(a);
+    for (uint32_t i = 0; i < given->n; i++) {
         const struct agg_key *p = &x->keys[i], *q = &y->keys[i];
         bool null_p = p->kind == KEY_NULL, null_q = q->kind == KEY_NULL;
         int c = null_p || null_q ? (null_p ? 0 : 1) - (null_q ? 0 : 1) : agg_key_cmp(p, q);
         if (c != 0) {
-            return composite_params(a)->v[i].descending ? -c : c;
+            return given->v[i].descending ? -c : c;
         }
     }
     return 0;
@@ -19,22 +20,24 @@ static int combination_cmp(const struct agg *a, const struct agg_bucket *x, cons
 
 static bool shows(const struct agg_result *in, uint32_t source)
 {
-    return in->shapes != NULL && source < in->n_shapes && in->shapes[source] != NULL
-           && in->shapes[source]->kind != FORMAT_RAW;
+    const struct composite_result *own = composite_result(in);
+    return own->shapes != NULL && source < own->n_shapes && own->shapes[source] != NULL
+           && own->shapes[source]->kind != FORMAT_RAW;
 }
 
 /* A source that some shard did not know is shown as a shard that knows it does. */
 static enum err composite_shapes(struct reduce *r, const struct agg *a, struct agg_result *const *in,
                                  uint32_t n, struct agg_result *out)
 {
-    out->n_shapes = composite_params(a)->n;
-    out->shapes = ARENA_ARRAY(r->arena, struct value_shape *, out->n_shapes);
-    if (out->shapes == NULL) {
+    struct composite_result *own = composite_result(out);
+    own->n_shapes = composite_params(a)->n;
+    own->shapes = ARENA_ARRAY(r->arena, struct value_shape *, own->n_shapes);
+    if (own->shapes == NULL) {
         return err_no_memory(r->em);
     }
-    for (uint32_t s = 0; s < out->n_shapes; s++) {
-        for (uint32_t i = 0; i < n && out->shapes[s] == NULL; i++) {
-            out->shapes[s] = shows(in[i], s) ? in[i]->shapes[s] : NULL;
+    for (uint32_t s = 0; s < own->n_shapes; s++) {
+        for (uint32_t i = 0; i < n && own->shapes[s] == NULL; i++) {
+            own->shapes[s] = shows(in[i], s) ? composite_result(in[i])->shapes[s] : NULL;
         }
     }
     return ERR_OK;
@@ -60,20 +63,22 @@ static enum err reduce_composite(struct reduce *r, const struct agg *a, struct a
             return e;
         }
     }
-    out->after = out->n > 0 ? out->buckets[out->n - 1].keys : NULL;
+    composite_result(out)->after = out->n > 0 ? out->buckets[out->n - 1].keys : NULL;
     return composite_shapes(r, a, in, n, out);
 }
 
 static void print_combination(const struct agg_result *r, const struct agg_key *keys, struct jsonw *w)
 {
+    const struct composite_params *given = composite_params(r->agg);
+    const struct composite_result *own = composite_result(r);
     jw_obj(w);
     size_t before = w->out->n;
-    for (uint32_t i = 0; i < composite_params(r->agg)->n && !result_ends(w, before); i++) {
+    for (uint32_t i = 0; i < given->n && !result_ends(w, before); i++) {
         before = w->out->n;
-        const struct value_shape *s = r->shapes != NULL && i < r->n_shapes ? r->shapes[i] : NULL;
+        const struct value_shape *s = own->shapes != NULL && i < own->n_shapes ? own->shapes[i] : NULL;
         struct agg_result one = {.agg = r->agg, .shape = (struct value_shape *)(uintptr_t)s};
         struct agg_bucket b = {.key = keys[i]};
-        jw_key(w, composite_params(r->agg)->v[i].name);
+        jw_key(w, given->v[i].name);
         if (keys[i].kind == KEY_NULL || keys[i].kind == KEY_NONE) {
             jw_null(w);
         } else if (s != NULL && s->kind == FORMAT_BOOLEAN && keys[i].kind == KEY_I64) {
@@ -95,20 +100,22 @@ static void print_combination(const struct agg_result *r, const struct agg_key *
 
 static void composite_put(struct buf *b, const struct agg_result *r)
 {
+    const struct composite_result *own = composite_result(r);
     for (uint32_t i = 0; i < composite_params(r->agg)->n; i++) {
-        put_shape(b, r->shapes != NULL ? r->shapes[i] : NULL);
+        put_shape(b, own->shapes != NULL ? own->shapes[i] : NULL);
     }
 }
 
 static enum err composite_get(const struct result_reading *d, struct agg_result *r)
 {
+    struct composite_result *own = composite_result(r);
     enum err e = ERR_OK;
-    r->n_shapes = composite_params(r->agg)->n;
-    r->shapes = ARENA_ARRAY(d->arena, struct value_shape *, r->n_shapes);
-    for (uint32_t i = 0; r->shapes != NULL && e == ERR_OK && i < r->n_shapes; i++) {
-        e = get_shape(d, &r->shapes[i]);
+    own->n_shapes = composite_params(r->agg)->n;
+    own->shapes = ARENA_ARRAY(d->arena, struct value_shape *, own->n_shapes);
+    for (uint32_t i = 0; own->shapes != NULL && e == ERR_OK && i < own->n_shapes; i++) {
+        e = get_shape(d, &own->shapes[i]);
     }
-    return r->shapes == NULL ? err_no_memory(d->em) : e;
+    return own->shapes == NULL ? err_no_memory(d->em) : e;
 }
 
 static void composite_put_bucket(struct buf *b, const struct agg *a, const struct agg_bucket *k)
@@ -121,11 +128,12 @@ static void composite_put_bucket(struct buf *b, const struct agg *a, const struc
 static enum err composite_get_bucket(const struct result_reading *d, const struct agg *a,
                                      struct agg_bucket *k)
 {
-    struct agg_key *keys = ARENA_ARRAY(d->arena, struct agg_key, composite_params(a)->n);
+    const struct composite_params *given = composite_params(a);
+    struct agg_key *keys = ARENA_ARRAY(d->arena, struct agg_key, given->n);
     if (keys == NULL) {
         return err_no_memory(d->em);
     }
-    for (uint32_t i = 0; i < composite_params(a)->n; i++) {
+    for (uint32_t i = 0; i < given->n; i++) {
         get_key(d, &keys[i]);
     }
     k->keys = keys;
@@ -134,9 +142,10 @@ static enum err composite_get_bucket(const struct result_reading *d, const struc
 
 static void composite_print(const struct agg_result *r, struct jsonw *w)
 {
-    if (r->after != NULL || r->n > 0) {
+    const struct composite_result *own = composite_result(r);
+    if (own->after != NULL || r->n > 0) {
         jw_k(w, "after_key");
-        print_combination(r, r->after != NULL ? r->after : r->buckets[r->n - 1].keys, w);
+        print_combination(r, own->after != NULL ? own->after : r->buckets[r->n - 1].keys, w);
     }
 }
 
@@ -152,6 +161,7 @@ const struct agg_type agg_composite = {
     .name = "composite",
     .class = CLASS_MULTI,
     .params_size = sizeof(struct composite_params),
+    .result_size = sizeof(struct composite_result),
     .parse = parse_composite,
     .collector = composite_new,
     .builder = "bucket.composite.CompositeAggregationBuilder",

@@ -25,13 +25,14 @@ AGG_PARAMS(filters_params)
 
 static enum err parse_filter(struct agg_parse *p, struct agg *a, const struct json *body)
 {
+    struct filters_params *given = filters_params(a);
     struct filter_spec *f = ARENA_NEW(p->arena, struct filter_spec);
     if (f == NULL) {
         return err_no_memory(p->em);
     }
     f->query = body;
-    filters_params(a)->v = f;
-    filters_params(a)->n = 1;
+    given->v = f;
+    given->n = 1;
     return query_check(body, p->text, p->arena, p->em);
 }
 
@@ -77,8 +78,9 @@ static enum err query_list(struct agg_parse *p, struct agg *a, const struct json
 
 static enum err parse_filters(struct agg_parse *p, struct agg *a, const struct json *body)
 {
+    struct filters_params *given = filters_params(a);
     bool other_given = false, other = false;
-    filters_params(a)->other_key = STR("_other_");
+    given->other_key = STR("_other_");
     for (uint32_t i = 0; i < body->n; i++) {
         const struct json_member *m = &body->members[i];
         enum err e = ERR_OK;
@@ -88,8 +90,8 @@ static enum err parse_filters(struct agg_parse *p, struct agg *a, const struct j
             other_given = true;
             other = m->value.b;
         } else if (str_is(m->key, "other_bucket_key") && m->value.type == JSON_STRING) {
-            filters_params(a)->other_key = m->value.s;
-            filters_params(a)->other = true;
+            given->other_key = m->value.s;
+            given->other = true;
         } else {
             e = agg_unknown_key(p, a, m);
         }
@@ -97,8 +99,8 @@ static enum err parse_filters(struct agg_parse *p, struct agg *a, const struct j
             return e;
         }
     }
-    filters_params(a)->other = other_given ? other : filters_params(a)->other;
-    if (filters_params(a)->n == 0) {
+    given->other = other_given ? other : given->other;
+    if (given->n == 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[filters] cannot be empty.");
     }
     return ERR_OK;
@@ -129,9 +131,10 @@ static const struct agg_param matrix_table[] = {{"separator", TK_STRING, matrix_
 
 static enum err parse_adjacency(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    filters_params(a)->separator = STR("&");
+    struct filters_params *given = filters_params(a);
+    given->separator = STR("&");
     enum err e = agg_params(p, a, body, "adjacency_matrix", matrix_table, NULL);
-    if (e == ERR_OK && filters_params(a)->n == 0) {
+    if (e == ERR_OK && given->n == 0) {
         return err_set(p->em, ERR_ILLEGAL_STATE, "[%.*s] is missing : filters parameter", STR_ARG(a->name));
     }
     return e;
@@ -250,7 +253,6 @@ static enum err filters_build(struct collector *c, uint32_t owner, struct agg_re
 {
     struct filters *s = (struct filters *)c;
     const struct agg_type *k = c->agg->type;
-    out->agg = c->agg;
     out->form =
         k == &agg_filter || (k == &agg_filters && !filters_params(c->agg)->keyed) ? RESULT_PLAIN : RESULT_STR;
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, s->buckets);
@@ -303,12 +305,13 @@ static const struct collector_ops filters_ops = {.made = filters_made,
 
 static enum err filters_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
+    const struct filters_params *given = filters_params(a);
     struct filters *s = ARENA_NEW(r->arena, struct filters);
     if (s == NULL) {
         return err_no_memory(em);
     }
     *out = &s->c;
-    s->n = filters_params(a)->n;
+    s->n = given->n;
     int64_t most = FILTERS_MAX;
     enum err e =
         settings_i64(r->cx->shard->index_settings, "max_adjacency_matrix_filters", FILTERS_MAX, &most, em);
@@ -319,8 +322,8 @@ static enum err filters_new(struct collector **out, struct agg_run *r, const str
                        "changing the [index.max_adjacency_matrix_filters] index level setting.",
                        (long long)most, s->n);
     }
-    s->buckets = a->type == &agg_adjacency_matrix ? s->n + s->n * (s->n - 1) / 2
-                                                  : s->n + (filters_params(a)->other ? 1 : 0);
+    s->buckets =
+        a->type == &agg_adjacency_matrix ? s->n + s->n * (s->n - 1) / 2 : s->n + (given->other ? 1 : 0);
     s->f = ARENA_ARRAY(r->arena, struct filter_bits, s->n);
     s->hit = ARENA_ARRAY(r->arena, uint32_t, s->n);
     e = e == ERR_OK && (s->f == NULL || s->hit == NULL) ? err_no_memory(em) : e;

@@ -12,6 +12,12 @@ struct geo_bounds_params {
 };
 AGG_PARAMS(geo_bounds_params)
 
+struct geo_result {
+    int64_t count;
+    double geo[6]; /* bounds: top, bottom, pos left, pos right, neg left, neg right; centroid: lat, lon */
+};
+AGG_RESULT(geo_result)
+
 static enum err bounds_wrap(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     return jr_bool(v, &geo_bounds_params(a)->wrap, p->em);
@@ -97,21 +103,21 @@ static void geo_collect(struct collector *c, const struct doc_run *d)
 
 static enum err geo_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
 {
+    struct geo_result *own = geo_result(out);
     struct geo_metric *g = (struct geo_metric *)c;
     (void)em;
-    out->agg = c->agg;
     out->form = g->v.none ? RESULT_UNMAPPED : RESULT_PLAIN;
     bool bounds = c->agg->type == &agg_geo_bounds;
     if (bucket >= g->n) {
         return ERR_OK;
     }
     const struct geo_acc *a = &g->acc[bucket];
-    out->count = a->count;
+    own->count = a->count;
     if (bounds) {
-        memcpy(out->geo, a->v, sizeof(out->geo));
+        memcpy(own->geo, a->v, sizeof(own->geo));
     } else if (a->count > 0) {
-        out->geo[0] = a->v[0] / (double)a->count;
-        out->geo[1] = a->v[2] / (double)a->count;
+        own->geo[0] = a->v[0] / (double)a->count;
+        own->geo[1] = a->v[2] / (double)a->count;
     }
     return ERR_OK;
 }
@@ -144,22 +150,24 @@ static enum err geo_metric_new(struct collector **out, struct agg_run *r, const 
 static enum err reduce_geo(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
                            struct agg_result *out)
 {
+    struct geo_result *own = geo_result(out);
     (void)r;
     static const bool largest[] = {true, false, false, true, false, true};
     bool bounds = a->type == &agg_geo_bounds;
     double sums[2] = {0, 0};
     for (uint32_t i = 0; i < n; i++) {
-        for (size_t k = 0; bounds && in[i]->count > 0 && k < ARRAY_LEN(largest); k++) {
-            double x = in[i]->geo[k];
-            out->geo[k] = out->count == 0 ? x : largest[k] ? fmax(out->geo[k], x) : fmin(out->geo[k], x);
+        const struct geo_result *part = geo_result(in[i]);
+        for (size_t k = 0; bounds && part->count > 0 && k < ARRAY_LEN(largest); k++) {
+            double x = part->geo[k];
+            own->geo[k] = own->count == 0 ? x : largest[k] ? fmax(own->geo[k], x) : fmin(own->geo[k], x);
         }
         for (int k = 0; !bounds && k < 2; k++) {
-            sums[k] += in[i]->geo[k] * (double)in[i]->count;
+            sums[k] += part->geo[k] * (double)part->count;
         }
-        out->count += in[i]->count;
+        own->count += part->count;
     }
-    for (int k = 0; !bounds && out->count > 0 && k < 2; k++) {
-        out->geo[k] = sums[k] / (double)out->count;
+    for (int k = 0; !bounds && own->count > 0 && k < 2; k++) {
+        own->geo[k] = sums[k] / (double)own->count;
     }
     return ERR_OK;
 }
@@ -171,8 +179,9 @@ struct geo_sides {
 
 static struct geo_sides result_sides(const struct agg_result *r)
 {
-    double pos_left = r->geo[2], pos_right = r->geo[3], neg_left = r->geo[4], neg_right = r->geo[5];
-    struct geo_sides box = {r->geo[0], r->geo[1], neg_left, pos_right};
+    const struct geo_result *own = geo_result(r);
+    double pos_left = own->geo[2], pos_right = own->geo[3], neg_left = own->geo[4], neg_right = own->geo[5];
+    struct geo_sides box = {own->geo[0], own->geo[1], neg_left, pos_right};
     if (isinf(pos_left)) {
         box.right = neg_right;
     } else if (isinf(neg_left)) {
@@ -188,9 +197,10 @@ static struct geo_sides result_sides(const struct agg_result *r)
 /* Parts of a centroid and sides of a box by their names; those of none are no numbers. */
 static bool geo_value(const struct agg_result *r, struct str key, double *out)
 {
+    const struct geo_result *own = geo_result(r);
     bool centroid = r->agg->type == &agg_geo_centroid;
     if (centroid && str_is(key, "count")) {
-        *out = (double)r->count;
+        *out = (double)own->count;
         return true;
     }
     struct geo_sides box = centroid ? (struct geo_sides){0, 0, 0, 0} : result_sides(r);
@@ -198,11 +208,11 @@ static bool geo_value(const struct agg_result *r, struct str key, double *out)
         const char *name;
         bool of_centroid;
         double v;
-    } parts[] = {{"lat", true, r->geo[0]},      {"lon", true, r->geo[1]},  {"top", false, box.top},
-                 {"bottom", false, box.bottom}, {"left", false, box.left}, {"right", false, box.right}};
+    } parts[] = {{"lat", true, own->geo[0]},    {"lon", true, own->geo[1]}, {"top", false, box.top},
+                 {"bottom", false, box.bottom}, {"left", false, box.left},  {"right", false, box.right}};
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         if (parts[i].of_centroid == centroid && str_is(key, parts[i].name)) {
-            *out = r->count > 0 ? parts[i].v : NAN;
+            *out = own->count > 0 ? parts[i].v : NAN;
             return true;
         }
     }
@@ -220,7 +230,7 @@ static void print_point(const char *name, double lat, double lon, struct jsonw *
 
 static void print_geo_bounds(const struct agg_result *r, struct jsonw *w)
 {
-    if (r->count == 0) {
+    if (geo_result(r)->count == 0) {
         return;
     }
     struct geo_sides box = result_sides(r);
@@ -233,27 +243,30 @@ static void print_geo_bounds(const struct agg_result *r, struct jsonw *w)
 
 static void geo_put(struct buf *b, const struct agg_result *r)
 {
-    put_varint(b, (uint64_t)r->count);
-    for (size_t i = 0; i < ARRAY_LEN(r->geo); i++) {
-        put_f64(b, r->geo[i]);
+    const struct geo_result *own = geo_result(r);
+    put_varint(b, (uint64_t)own->count);
+    for (size_t i = 0; i < ARRAY_LEN(own->geo); i++) {
+        put_f64(b, own->geo[i]);
     }
 }
 
 static enum err geo_get(const struct result_reading *d, struct agg_result *r)
 {
-    r->count = get_size(d);
-    for (size_t i = 0; i < ARRAY_LEN(r->geo); i++) {
-        r->geo[i] = get_f64(d->in);
+    struct geo_result *own = geo_result(r);
+    own->count = get_size(d);
+    for (size_t i = 0; i < ARRAY_LEN(own->geo); i++) {
+        own->geo[i] = get_f64(d->in);
     }
     return ERR_OK;
 }
 
 static void print_centroid(const struct agg_result *r, struct jsonw *w)
 {
-    if (r->count > 0) {
-        print_point("location", r->geo[0], r->geo[1], w);
+    const struct geo_result *own = geo_result(r);
+    if (own->count > 0) {
+        print_point("location", own->geo[0], own->geo[1], w);
     }
-    jw_ki64(w, "count", r->count);
+    jw_ki64(w, "count", own->count);
 }
 
 static enum err geo_by_name(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
@@ -275,6 +288,7 @@ const struct agg_type agg_geo_bounds = {
     .name = "geo_bounds",
     .class = CLASS_METRIC,
     .params_size = sizeof(struct geo_bounds_params),
+    .result_size = sizeof(struct geo_result),
     .parse = parse_geo_bounds,
     .collector = geo_metric_new,
     .builder = "metrics.GeoBoundsAggregationBuilder",
@@ -289,6 +303,7 @@ const struct agg_type agg_geo_bounds = {
 const struct agg_type agg_geo_centroid = {
     .name = "geo_centroid",
     .class = CLASS_METRIC,
+    .result_size = sizeof(struct geo_result),
     .parse = agg_parse_source,
     .collector = geo_metric_new,
     .builder = "metrics.GeoCentroidAggregationBuilder",

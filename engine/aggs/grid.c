@@ -217,7 +217,6 @@ static enum err grid_build(struct collector *c, uint32_t owner, struct agg_resul
     const struct grid_params *q = grid_params(c->agg);
     const uint32_t *list;
     uint32_t n = bucket_map_of(&g->map, owner, &list);
-    out->agg = c->agg;
     out->form = RESULT_I64;
     out->shape = g->v.shape;
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, n);

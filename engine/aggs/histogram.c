@@ -353,16 +353,16 @@ static int by_key(const void *a, const void *b)
 static enum err histogram_build(struct collector *c, uint32_t owner, struct agg_result *out,
                                 struct errmsg *em)
 {
+    struct histogram_result *own = histogram_result(out);
     struct histogram *h = (struct histogram *)c;
     const struct histogram_params *p = histogram_params(c->agg);
     const uint32_t *list;
     uint32_t n = bucket_map_of(&h->map, owner, &list);
-    out->agg = c->agg;
     out->form = h->v.none ? RESULT_UNMAPPED : h->date ? RESULT_I64 : RESULT_F64;
     out->shape = h->v.shape;
-    out->empty_bounds = h->has_ext;
-    out->ext_min = h->ext_min;
-    out->ext_max = h->ext_max;
+    own->has_bounds = h->has_ext;
+    own->ext_min = h->ext_min;
+    own->ext_max = h->ext_max;
     out->n = n;
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, n);
     if (out->buckets == NULL) {

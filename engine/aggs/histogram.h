@@ -31,6 +31,12 @@ struct date_histogram_params {
 };
 AGG_PARAMS(date_histogram_params)
 
+struct histogram_result {
+    bool has_bounds;
+    double ext_min, ext_max; /* extended bounds in the keys' form */
+};
+AGG_RESULT(histogram_result)
+
 /* "+6h", "-1d", "90m" or a number of milliseconds. */
 enum err agg_offset_parse(const struct json *v, int64_t *out, struct errmsg *em);
 enum err agg_calendar_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v);
@@ -61,7 +67,7 @@ void filling_init(struct filling *f, struct reduce *r, const struct agg *a, stru
                   uint32_t n);
 /* Empty buckets from the lower bound to the upper one (NULL: no bounds), wherever there is none. */
 enum err fill_gaps(struct filling *f, const struct agg_bucket *in, uint32_t n,
-                   const struct agg_result *bounds);
+                   const struct histogram_result *bounds);
 void histogram_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
                             struct jsonw *w);
 

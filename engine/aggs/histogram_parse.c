@@ -10,8 +10,9 @@
 
 static enum err histo_interval(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_double(v, &histogram_params(a)->interval, p->em);
-    if (e == ERR_OK && !(histogram_params(a)->interval > 0)) {
+    struct histogram_params *given = histogram_params(a);
+    enum err e = jr_double(v, &given->interval, p->em);
+    if (e == ERR_OK && !(given->interval > 0)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[interval] must be >0 for histogram aggregation [%.*s]",
                        STR_ARG(a->name));
     }
@@ -75,12 +76,14 @@ static enum err double_bounds(struct agg_parse *p, const struct json *v, double 
 
 static enum err histo_extended(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return double_bounds(p, v, &histogram_params(a)->ext_min, &histogram_params(a)->ext_max);
+    struct histogram_params *given = histogram_params(a);
+    return double_bounds(p, v, &given->ext_min, &given->ext_max);
 }
 
 static enum err histo_hard(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return double_bounds(p, v, &histogram_params(a)->hard_min, &histogram_params(a)->hard_max);
+    struct histogram_params *given = histogram_params(a);
+    return double_bounds(p, v, &given->hard_min, &given->hard_max);
 }
 
 static const struct agg_param histo_table[] = {{"interval", TK_INT, histo_interval},
@@ -94,13 +97,12 @@ static const struct agg_param histo_table[] = {{"interval", TK_INT, histo_interv
 
 enum err parse_histogram(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    histogram_params(a)->ext_min = histogram_params(a)->hard_min = -INFINITY;
-    histogram_params(a)->ext_max = histogram_params(a)->hard_max = INFINITY;
+    struct histogram_params *given = histogram_params(a);
+    given->ext_min = given->hard_min = -INFINITY;
+    given->ext_max = given->hard_max = INFINITY;
     enum err e = agg_params(p, a, body, "histogram", histo_table, agg_source_params);
     e = e == ERR_OK ? agg_need_source(p, &a->vs) : e;
-    return e == ERR_OK && histogram_params(a)->orders.n == 0
-               ? agg_orders_make(p, NULL, 0, &histogram_params(a)->orders)
-               : e;
+    return e == ERR_OK && given->orders.n == 0 ? agg_orders_make(p, NULL, 0, &given->orders) : e;
 }
 
 /* ---- intervals ------------------------------------------------------------------------------------------- */
@@ -275,9 +277,8 @@ static const struct agg_param date_table[] = {{"calendar_interval", TK_STRING, d
 
 enum err parse_date_histogram(struct agg_parse *p, struct agg *a, const struct json *body)
 {
+    struct date_histogram_params *given = date_histogram_params(a);
     enum err e = agg_params(p, a, body, "date_histogram", date_table, agg_source_params_zone);
     e = e == ERR_OK ? agg_need_source(p, &a->vs) : e;
-    return e == ERR_OK && date_histogram_params(a)->orders.n == 0
-               ? agg_orders_make(p, NULL, 0, &date_histogram_params(a)->orders)
-               : e;
+    return e == ERR_OK && given->orders.n == 0 ? agg_orders_make(p, NULL, 0, &given->orders) : e;
 }

@@ -57,10 +57,9 @@ static bool before(struct agg_key a, struct agg_key b)
 
 /* Empty buckets from the lower bound to the upper one, wherever there is none. */
 enum err fill_gaps(struct filling *f, const struct agg_bucket *in, uint32_t n,
-                   const struct agg_result *bounds)
+                   const struct histogram_result *bounds)
 {
-    bool any = bounds != NULL && bounds->empty_bounds;
-    bool from = any && isfinite(bounds->ext_min), to = any && isfinite(bounds->ext_max);
+    bool from = bounds != NULL && isfinite(bounds->ext_min), to = bounds != NULL && isfinite(bounds->ext_max);
     struct agg_key at = from    ? key_of(f, bounds->ext_min)
                         : n > 0 ? in[0].key
                                 : (struct agg_key){.kind = KEY_NONE};
@@ -94,14 +93,14 @@ void filling_init(struct filling *f, struct reduce *r, const struct agg *a, stru
 }
 
 /* The bounds that any shard had: those that do not know the field have none. */
-static const struct agg_result *bounds_of(struct agg_result *const *in, uint32_t n)
+static const struct histogram_result *bounds_of(struct agg_result *const *in, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (in[i]->empty_bounds) {
-            return in[i];
+        if (histogram_result(in[i])->has_bounds) {
+            return histogram_result(in[i]);
         }
     }
-    return in[0];
+    return NULL;
 }
 
 /* Merges, leaves out what has fewer than `least` documents, and fills gaps where none may be left out. */
@@ -156,16 +155,18 @@ static enum err reduce_dates(struct reduce *r, const struct agg *a, struct agg_r
 
 static void histogram_put(struct buf *b, const struct agg_result *r)
 {
-    put_bool(b, r->empty_bounds);
-    put_f64(b, r->ext_min);
-    put_f64(b, r->ext_max);
+    const struct histogram_result *own = histogram_result(r);
+    put_bool(b, own->has_bounds);
+    put_f64(b, own->ext_min);
+    put_f64(b, own->ext_max);
 }
 
 static enum err histogram_get(const struct result_reading *d, struct agg_result *r)
 {
-    r->empty_bounds = get_bool(d->in);
-    r->ext_min = get_f64(d->in);
-    r->ext_max = get_f64(d->in);
+    struct histogram_result *own = histogram_result(r);
+    own->has_bounds = get_bool(d->in);
+    own->ext_min = get_f64(d->in);
+    own->ext_max = get_f64(d->in);
     return ERR_OK;
 }
 
@@ -215,6 +216,7 @@ const struct agg_type agg_histogram = {
     .name = "histogram",
     .class = CLASS_MULTI,
     .params_size = sizeof(struct histogram_params),
+    .result_size = sizeof(struct histogram_result),
     .parse = parse_histogram,
     .collector = histogram_new,
     .factory = "HistogramAggregatorFactory",
@@ -232,6 +234,7 @@ const struct agg_type agg_date_histogram = {
     .name = "date_histogram",
     .class = CLASS_MULTI,
     .params_size = sizeof(struct date_histogram_params),
+    .result_size = sizeof(struct histogram_result),
     .parse = parse_date_histogram,
     .collector = date_histogram_new,
     .factory = "DateHistogramAggregatorFactory",

@@ -13,11 +13,12 @@
 
 static enum err stats_sigma(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_double(v, &stats_params(a)->sigma, p->em);
-    if (e == ERR_OK && stats_params(a)->sigma < 0) {
+    struct stats_params *given = stats_params(a);
+    enum err e = jr_double(v, &given->sigma, p->em);
+    if (e == ERR_OK && given->sigma < 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[sigma] must be greater than or equal to 0. Found [%s] in [%.*s]",
-                       num_text(stats_params(a)->sigma).s, STR_ARG(a->name));
+                       num_text(given->sigma).s, STR_ARG(a->name));
     }
     return e;
 }
@@ -167,16 +168,16 @@ static enum err metric_leaf(struct collector *c, struct errmsg *em)
 
 static void load(const struct metric *m, uint32_t bucket, struct agg_result *out)
 {
+    struct stats_result *own = stats_result(out);
     static const struct acc nothing = {.min = INFINITY, .max = -INFINITY};
     const struct acc *a = bucket < m->n ? &m->acc[bucket] : &nothing;
-    out->agg = m->c.agg;
     out->form = m->v.none ? RESULT_UNMAPPED : RESULT_PLAIN;
     out->shape = m->v.shape;
-    out->count = a->count;
-    out->sum = a->sum;
-    out->min = a->min;
-    out->max = a->max;
-    out->squares = a->squares;
+    own->count = a->count;
+    own->sum = a->sum;
+    own->min = a->min;
+    own->max = a->max;
+    own->squares = a->squares;
 }
 
 static enum err metric_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
@@ -188,13 +189,11 @@ static enum err metric_build(struct collector *c, uint32_t bucket, struct agg_re
 
 static double metric_order(struct collector *c, uint32_t bucket, struct str key)
 {
-    struct agg_result r = {.agg = c->agg};
+    struct stats_result own = {0};
+    struct agg_result r = {.agg = c->agg, .own = &own};
     double out = NAN;
     load((const struct metric *)c, bucket, &r);
-    if (c->agg->type->number != NULL) {
-        return c->agg->type->number(&r);
-    }
-    return stats_value(&r, key, &out) ? out : NAN;
+    return result_value(&r, key.n > 0 ? key : STR_NULL, &out, NULL) == ERR_OK ? out : NAN;
 }
 
 static const struct collector_ops metric_ops = {

@@ -8,59 +8,62 @@
 static enum err reduce_numbers(struct reduce *r, const struct agg *a, struct agg_result *const *in,
                                uint32_t n, struct agg_result *out)
 {
+    struct stats_result *own = stats_result(out);
     (void)r;
     (void)a;
-    out->min = INFINITY;
-    out->max = -INFINITY;
+    own->min = INFINITY;
+    own->max = -INFINITY;
     for (uint32_t i = 0; i < n; i++) {
-        out->count += in[i]->count;
-        kahan_add(&out->sum, &out->sum_error, in[i]->sum);
-        kahan_add(&out->squares, &out->squares_error, in[i]->squares);
-        out->min = fmin(out->min, in[i]->min);
-        out->max = fmax(out->max, in[i]->max);
+        const struct stats_result *part = stats_result(in[i]);
+        own->count += part->count;
+        kahan_add(&own->sum, &own->sum_error, part->sum);
+        kahan_add(&own->squares, &own->squares_error, part->squares);
+        own->min = fmin(own->min, part->min);
+        own->max = fmax(own->max, part->max);
     }
     return ERR_OK;
 }
 
-static double variance(const struct agg_result *r, bool sampling)
+static double variance(const struct stats_result *s, bool sampling)
 {
-    double n = (double)r->count, v = (r->squares - r->sum * r->sum / n) / (sampling ? n - 1 : n);
+    double n = (double)s->count, v = (s->squares - s->sum * s->sum / n) / (sampling ? n - 1 : n);
     return v < 0 ? 0 : v;
 }
 
-bool stats_value(const struct agg_result *r, struct str name, double *out)
+bool stats_value(const struct stats_result *s, struct str name, double *out)
 {
-    double n = (double)r->count;
-    bool extended = r->agg->type == &agg_extended_stats || r->agg->type == &agg_extended_stats_bucket;
-    double sigma =
-        r->agg->type == &agg_extended_stats ? stats_params(r->agg)->sigma : pipe_params(r->agg)->sigma;
-    if (str_is(name, "count")) {
-        *out = n;
-    } else if (str_is(name, "min")) {
-        *out = r->min;
-    } else if (str_is(name, "max")) {
-        *out = r->max;
-    } else if (str_is(name, "avg")) {
-        *out = r->sum / n;
-    } else if (str_is(name, "sum")) {
-        *out = r->sum;
-    } else if (!extended) {
-        return false;
-    } else if (str_is(name, "sum_of_squares")) {
-        *out = r->squares;
-    } else if (str_is(name, "variance") || str_is(name, "variance_population")) {
-        *out = variance(r, false);
-    } else if (str_is(name, "variance_sampling")) {
-        *out = variance(r, true);
-    } else if (str_is(name, "std_deviation") || str_is(name, "std_deviation_population")) {
-        *out = sqrt(variance(r, false));
-    } else if (str_is(name, "std_deviation_sampling")) {
-        *out = sqrt(variance(r, true));
+    double n = (double)s->count;
+    const struct {
+        const char *name;
+        double v;
+    } all[] = {{"count", n}, {"min", s->min}, {"max", s->max}, {"avg", s->sum / n}, {"sum", s->sum}};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        if (str_is(name, all[i].name)) {
+            *out = all[i].v;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool extended_value(const struct stats_result *s, double sigma, struct str name, double *out)
+{
+    if (stats_value(s, name, out)) {
+        return true;
+    }
+    bool sampling = str_ends(name, STR("_sampling"));
+    if (str_is(name, "sum_of_squares")) {
+        *out = s->squares;
+    } else if (str_is(name, "variance") || str_is(name, "variance_population")
+               || str_is(name, "variance_sampling")) {
+        *out = variance(s, sampling);
+    } else if (str_is(name, "std_deviation") || str_is(name, "std_deviation_population")
+               || str_is(name, "std_deviation_sampling")) {
+        *out = sqrt(variance(s, sampling));
     } else if (str_starts(name, STR("std_upper")) || str_starts(name, STR("std_lower"))) {
-        bool sampling = str_ends(name, STR("_sampling"));
         bool plain = name.n == 9, population = str_ends(name, STR("_population"));
-        double d = sigma * sqrt(variance(r, sampling));
-        *out = r->sum / n + (name.p[4] == 'u' ? d : -d);
+        double d = sigma * sqrt(variance(s, sampling));
+        *out = s->sum / (double)s->count + (name.p[4] == 'u' ? d : -d);
         return plain || population || sampling;
     } else {
         return false;
@@ -85,21 +88,22 @@ static void stats_as_string(struct jsonw *w, const struct value_shape *s, const 
 
 void print_stats(const struct agg_result *r, struct jsonw *w)
 {
-    bool any = r->count > 0;
-    double avg = any ? r->sum / (double)r->count : NAN;
-    jw_ki64(w, "count", r->count);
+    const struct stats_result *own = stats_result(r);
+    bool any = own->count > 0;
+    double avg = any ? own->sum / (double)own->count : NAN;
+    jw_ki64(w, "count", own->count);
     /* a sum is no number where a value was none, or where both ends are endless */
-    bool none = isnan(r->sum) && !(r->min < r->max && isinf(r->min) && isinf(r->max));
-    print_number(w, "min", none ? NAN : r->min, any);
-    print_number(w, "max", none ? NAN : r->max, any);
+    bool none = isnan(own->sum) && !(own->min < own->max && isinf(own->min) && isinf(own->max));
+    print_number(w, "min", none ? NAN : own->min, any);
+    print_number(w, "max", none ? NAN : own->max, any);
     print_number(w, "avg", avg, any);
     jw_k(w, "sum");
-    jw_double(w, any ? r->sum : 0);
+    jw_double(w, any ? own->sum : 0);
     if (any && result_shaped(r->shape)) {
-        stats_as_string(w, r->shape, "min", r->min);
-        stats_as_string(w, r->shape, "max", r->max);
+        stats_as_string(w, r->shape, "min", own->min);
+        stats_as_string(w, r->shape, "max", own->max);
         stats_as_string(w, r->shape, "avg", avg);
-        stats_as_string(w, r->shape, "sum", r->sum);
+        stats_as_string(w, r->shape, "sum", own->sum);
     }
 }
 
@@ -115,40 +119,21 @@ static const char *const bound_names[][2] = {{"upper", "std_upper"},
                                              {"upper_sampling", "std_upper_sampling"},
                                              {"lower_sampling", "std_lower_sampling"}};
 
-static void extended_value(const struct agg_result *r, const char *name, double *v)
-{
-    *v = NAN;
-    if (r->count > 0) {
-        stats_value(r, str_of(name), v);
-    }
-}
-
 /* NaN is a number that Jackson writes as text; only without any document there is null. */
-static void extended_number(const struct agg_result *r, struct jsonw *w, const char *key, double v)
+static void print_named(const struct stats_result *s, double sigma, const char *key, const char *name,
+                        struct jsonw *w)
 {
-    print_number(w, key, v, r->count > 0);
+    double v = NAN;
+    extended_value(s, sigma, str_of(name), &v);
+    print_number(w, key, v, s->count > 0);
 }
 
-void print_extended(const struct agg_result *r, struct jsonw *w)
+static void print_texts(const struct agg_result *r, double sigma, struct jsonw *w)
 {
+    const struct stats_result *own = stats_result(r);
     double v;
-    print_stats(r, w);
     for (size_t i = 0; i < ARRAY_LEN(extended_names); i++) {
-        extended_value(r, extended_names[i], &v);
-        extended_number(r, w, extended_names[i], v);
-    }
-    jw_k(w, "std_deviation_bounds");
-    jw_obj(w);
-    for (size_t i = 0; i < ARRAY_LEN(bound_names); i++) {
-        extended_value(r, bound_names[i][1], &v);
-        extended_number(r, w, bound_names[i][0], v);
-    }
-    jw_obj_end(w);
-    if (r->count == 0 || !result_shaped(r->shape)) {
-        return;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(extended_names); i++) {
-        extended_value(r, extended_names[i], &v);
+        extended_value(own, sigma, str_of(extended_names[i]), &v);
         if (str_starts(str_of(extended_names[i]), STR("std"))) {
             print_as_string(w, r->shape, extended_names[i], v);
         } else {
@@ -159,7 +144,7 @@ void print_extended(const struct agg_result *r, struct jsonw *w)
     jw_obj(w);
     for (size_t i = 0; i < ARRAY_LEN(bound_names); i++) {
         struct buf b;
-        extended_value(r, bound_names[i][1], &v);
+        extended_value(own, sigma, str_of(bound_names[i][1]), &v);
         buf_init(&b, NULL, BUF_UNLIMITED);
         value_shape_print(r->shape, v, &b);
         jw_k(w, bound_names[i][0]);
@@ -169,78 +154,132 @@ void print_extended(const struct agg_result *r, struct jsonw *w)
     jw_obj_end(w);
 }
 
+void print_extended(const struct agg_result *r, double sigma, struct jsonw *w)
+{
+    const struct stats_result *own = stats_result(r);
+    print_stats(r, w);
+    for (size_t i = 0; i < ARRAY_LEN(extended_names); i++) {
+        print_named(own, sigma, extended_names[i], extended_names[i], w);
+    }
+    jw_k(w, "std_deviation_bounds");
+    jw_obj(w);
+    for (size_t i = 0; i < ARRAY_LEN(bound_names); i++) {
+        print_named(own, sigma, bound_names[i][0], bound_names[i][1], w);
+    }
+    jw_obj_end(w);
+    if (own->count > 0 && result_shaped(r->shape)) {
+        print_texts(r, sigma, w);
+    }
+}
+
 static void numbers_put(struct buf *b, const struct agg_result *r)
 {
-    put_varint(b, (uint64_t)r->count);
-    put_f64(b, r->sum);
-    put_f64(b, r->min);
-    put_f64(b, r->max);
-    put_f64(b, r->squares);
+    const struct stats_result *own = stats_result(r);
+    put_varint(b, (uint64_t)own->count);
+    put_f64(b, own->sum);
+    put_f64(b, own->min);
+    put_f64(b, own->max);
+    put_f64(b, own->squares);
 }
 
 static enum err numbers_get(const struct result_reading *d, struct agg_result *r)
 {
-    r->count = get_size(d);
-    r->sum = get_f64(d->in);
-    r->min = get_f64(d->in);
-    r->max = get_f64(d->in);
-    r->squares = get_f64(d->in);
+    struct stats_result *own = stats_result(r);
+    own->count = get_size(d);
+    own->sum = get_f64(d->in);
+    own->min = get_f64(d->in);
+    own->max = get_f64(d->in);
+    own->squares = get_f64(d->in);
     return ERR_OK;
 }
 
 static double avg_number(const struct agg_result *r)
 {
-    return r->count > 0 ? r->sum / (double)r->count : NAN;
+    const struct stats_result *own = stats_result(r);
+    return own->count > 0 ? own->sum / (double)own->count : NAN;
 }
 
 static double sum_number(const struct agg_result *r)
 {
-    return r->sum;
+    return stats_result(r)->sum;
 }
 
 static double min_number(const struct agg_result *r)
 {
-    return r->count > 0 ? r->min : INFINITY;
+    const struct stats_result *own = stats_result(r);
+    return own->count > 0 ? own->min : INFINITY;
 }
 
 static double max_number(const struct agg_result *r)
 {
-    return r->count > 0 ? r->max : -INFINITY;
+    const struct stats_result *own = stats_result(r);
+    return own->count > 0 ? own->max : -INFINITY;
 }
 
 static double count_number(const struct agg_result *r)
 {
-    return (double)r->count;
+    return (double)stats_result(r)->count;
 }
 
 static void avg_print(const struct agg_result *r, struct jsonw *w)
 {
-    print_value(r, avg_number(r), r->count > 0, w);
+    print_value(r, avg_number(r), stats_result(r)->count > 0, w);
 }
 
 static void sum_print(const struct agg_result *r, struct jsonw *w)
 {
-    print_value(r, r->sum, true, w);
+    print_value(r, stats_result(r)->sum, true, w);
 }
 
 static void count_print(const struct agg_result *r, struct jsonw *w)
 {
-    jw_ki64(w, "value", r->count);
+    jw_ki64(w, "value", stats_result(r)->count);
+}
+
+static enum err no_constant(const char *java, struct str key, struct errmsg *em)
+{
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "No enum constant org.elasticsearch.search.aggregations.metrics.%s.Metrics.%.*s", java,
+                   STR_ARG(key));
 }
 
 static enum err stats_by_name(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
 {
-    const char *java = r->agg->type == &agg_stats ? "InternalStats" : "InternalExtendedStats";
-    return stats_value(r, key, out)
+    return stats_value(stats_result(r), key, out) ? ERR_OK : no_constant("InternalStats", key, em);
+}
+
+static enum err extended_by_name(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
+{
+    return extended_value(stats_result(r), stats_params(r->agg)->sigma, key, out)
                ? ERR_OK
-               : err_set(em, ERR_ILLEGAL_ARGUMENT,
-                         "No enum constant org.elasticsearch.search.aggregations.metrics.%s.Metrics.%.*s",
-                         java, STR_ARG(key));
+               : no_constant("InternalExtendedStats", key, em);
+}
+
+static void extended_print(const struct agg_result *r, struct jsonw *w)
+{
+    print_extended(r, stats_params(r->agg)->sigma, w);
+}
+
+static bool stats_have(const struct agg *a, struct str key)
+{
+    static const struct stats_result none = {0};
+    double v;
+    (void)a;
+    return stats_value(&none, key, &v);
+}
+
+static bool extended_has(const struct agg *a, struct str key)
+{
+    static const struct stats_result none = {0};
+    double v;
+    (void)a;
+    return extended_value(&none, 0, key, &v);
 }
 
 const struct agg_type agg_avg = {
     .name = "avg",
     .class = CLASS_METRIC,
+    .result_size = sizeof(struct stats_result),
     .parse = agg_parse_source,
     .collector = metric_new,
     .builder = "metrics.AvgAggregationBuilder",
@@ -254,6 +293,7 @@ const struct agg_type agg_avg = {
 const struct agg_type agg_sum = {
     .name = "sum",
     .class = CLASS_METRIC,
+    .result_size = sizeof(struct stats_result),
     .parse = agg_parse_source,
     .collector = metric_new,
     .builder = "metrics.SumAggregationBuilder",
@@ -267,6 +307,7 @@ const struct agg_type agg_sum = {
 const struct agg_type agg_min = {
     .name = "min",
     .class = CLASS_METRIC,
+    .result_size = sizeof(struct stats_result),
     .parse = agg_parse_source,
     .collector = metric_new,
     .builder = "metrics.MinAggregationBuilder",
@@ -280,6 +321,7 @@ const struct agg_type agg_min = {
 const struct agg_type agg_max = {
     .name = "max",
     .class = CLASS_METRIC,
+    .result_size = sizeof(struct stats_result),
     .parse = agg_parse_source,
     .collector = metric_new,
     .builder = "metrics.MaxAggregationBuilder",
@@ -293,6 +335,7 @@ const struct agg_type agg_max = {
 const struct agg_type agg_value_count = {
     .name = "value_count",
     .class = CLASS_METRIC,
+    .result_size = sizeof(struct stats_result),
     .parse = agg_parse_source,
     .collector = metric_new,
     .builder = "metrics.ValueCountAggregationBuilder",
@@ -303,15 +346,10 @@ const struct agg_type agg_value_count = {
     .number = count_number,
 };
 
-static bool stats_have(const struct agg *a, struct str key)
-{
-    double v;
-    return stats_value(&(struct agg_result){.agg = a}, key, &v);
-}
-
 const struct agg_type agg_stats = {
     .name = "stats",
     .class = CLASS_METRIC,
+    .result_size = sizeof(struct stats_result),
     .parse = agg_parse_source,
     .collector = metric_new,
     .builder = "metrics.StatsAggregationBuilder",
@@ -327,13 +365,14 @@ const struct agg_type agg_extended_stats = {
     .name = "extended_stats",
     .class = CLASS_METRIC,
     .params_size = sizeof(struct stats_params),
+    .result_size = sizeof(struct stats_result),
     .parse = parse_stats,
     .collector = metric_new,
     .builder = "metrics.ExtendedStatsAggregationBuilder",
     .put = numbers_put,
     .get = numbers_get,
     .reduce = reduce_numbers,
-    .print = print_extended,
-    .has_value = stats_have,
-    .value = stats_by_name,
+    .print = extended_print,
+    .has_value = extended_has,
+    .value = extended_by_name,
 };

@@ -110,7 +110,8 @@ static bool enough(const struct pipe_params *p, uint32_t n)
 static enum err predict(struct reduce *r, const struct agg *p, struct agg_result *of, const struct series *s,
                         uint32_t last)
 {
-    uint32_t n = (uint32_t)pipe_params(p)->predict;
+    const struct pipe_params *given = pipe_params(p);
+    uint32_t n = (uint32_t)given->predict;
     enum err e = reduce_count(r, n);
     struct agg_bucket *v = e == ERR_OK ? ARENA_ARRAY(r->arena, struct agg_bucket, (size_t)of->n + n) : NULL;
     if (v == NULL) {
@@ -124,14 +125,15 @@ static enum err predict(struct reduce *r, const struct agg *p, struct agg_result
         if (last + i + 1 >= of->n) {
             v[of->n++] = (struct agg_bucket){.key = key};
         }
-        e = pipe_add(r, of->agg, &v[last + i + 1], p, forecast(r, pipe_params(p), s, i + 1));
+        e = pipe_add(r, of->agg, &v[last + i + 1], p, forecast(r, given, s, i + 1));
     }
     return e;
 }
 
 enum err pipe_moving(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
-    uint32_t window = (uint32_t)pipe_params(p)->window, last = UINT32_MAX, n = 0;
+    const struct pipe_params *given = pipe_params(p);
+    uint32_t window = (uint32_t)given->window, last = UINT32_MAX, n = 0;
     double *all = ARENA_ARRAY(r->arena, double, of->n);
     struct series s = {0};
     if (all == NULL) {
@@ -139,11 +141,10 @@ enum err pipe_moving(struct reduce *r, const struct agg *p, struct agg_result *o
     }
     for (uint32_t i = 0; i < of->n && !stop_now(); i++) {
         struct bucket_value x;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &pipe_params(p)->v[0].path, 0,
-                                       pipe_params(p)->gap, &x);
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &given->v[0].path, 0, given->gap, &x);
         if (e == ERR_OK && x.found && !isnan(x.v)) {
-            if (enough(pipe_params(p), s.n)) {
-                e = pipe_add(r, of->agg, &of->buckets[i], p, forecast(r, pipe_params(p), &s, 1));
+            if (enough(given, s.n)) {
+                e = pipe_add(r, of->agg, &of->buckets[i], p, forecast(r, given, &s, 1));
             }
             last = i;
             all[n++] = x.v;
@@ -154,6 +155,6 @@ enum err pipe_moving(struct reduce *r, const struct agg *p, struct agg_result *o
             return e;
         }
     }
-    bool more = pipe_params(p)->predict > 0 && last != UINT32_MAX && enough(pipe_params(p), s.n);
+    bool more = given->predict > 0 && last != UINT32_MAX && enough(given, s.n);
     return more ? predict(r, p, of, &s, last) : ERR_OK;
 }

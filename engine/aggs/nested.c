@@ -12,6 +12,7 @@ AGG_PARAMS(nested_params)
 
 static enum err parse_nested(struct agg_parse *p, struct agg *a, const struct json *body)
 {
+    struct nested_params *given = nested_params(a);
     for (uint32_t i = 0; i < body->n; i++) {
         const struct json_member *m = &body->members[i];
         if (m->value.type != JSON_STRING) {
@@ -21,9 +22,9 @@ static enum err parse_nested(struct agg_parse *p, struct agg *a, const struct js
         if (!str_is(m->key, "path")) {
             return agg_unknown_key(p, a, m);
         }
-        nested_params(a)->path = m->value.s;
+        given->path = m->value.s;
     }
-    if (nested_params(a)->path.p == NULL && a->type == &agg_nested) {
+    if (given->path.p == NULL && a->type == &agg_nested) {
         return jr_fail(p->text, body->end - 1, p->em, "Missing [path] field for nested aggregation [%.*s]",
                        STR_ARG(a->name));
     }
@@ -194,19 +195,21 @@ static bool inside_nested(const struct agg *a)
 
 static enum err check_path(struct nested *s, const struct agg *a, struct errmsg *em)
 {
-    const struct field *f = mapping_field(s->c.run->cx->query.mapping, nested_params(a)->path);
+    const struct nested_params *given = nested_params(a);
+    const struct field *f = mapping_field(s->c.run->cx->query.mapping, given->path);
     const char *kind = s->reverse ? "reverse_nested" : "nested";
     bool object = f != NULL && (f->type == FT_NESTED || f->type == FT_OBJECT);
     s->unmapped = !object;
     if (object && f->type != FT_NESTED) {
         return err_set(em, ERR_AGG_EXECUTION, "[%s] nested path [%.*s] is not nested", kind,
-                       STR_ARG(nested_params(a)->path));
+                       STR_ARG(given->path));
     }
     return ERR_OK;
 }
 
 static enum err nested_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
+    const struct nested_params *given = nested_params(a);
     struct nested *s = ARENA_NEW(r->arena, struct nested);
     if (s == NULL) {
         return err_no_memory(em);
@@ -219,13 +222,11 @@ static enum err nested_new(struct collector **out, struct agg_run *r, const stru
                        "Reverse nested aggregation [%.*s] can only be used inside a [nested] aggregation",
                        STR_ARG(a->name));
     }
-    if (e == ERR_OK && nested_params(a)->path.p != NULL) {
+    if (e == ERR_OK && given->path.p != NULL) {
         e = check_path(s, a, em);
     }
-    s->child_path = s->reverse ? STR("") : nested_params(a)->path;
-    s->parent_path = !s->reverse                        ? scope_of(a->parent)
-                     : nested_params(a)->path.p != NULL ? nested_params(a)->path
-                                                        : STR("");
+    s->child_path = s->reverse ? STR("") : given->path;
+    s->parent_path = !s->reverse ? scope_of(a->parent) : given->path.p != NULL ? given->path : STR("");
     return e;
 }
 

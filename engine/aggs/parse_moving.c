@@ -35,26 +35,27 @@ static enum err fraction(struct agg_parse *p, const struct json_member *m, doubl
 
 static enum err season(struct agg_parse *p, struct agg *a, const struct json_member *m)
 {
+    struct pipe_params *given = pipe_params(a);
     const struct json *v = &m->value;
     if (v->type == JSON_NULL) {
         return ERR_OK;
     }
     if (str_is(m->key, "period")) {
         return v->type == JSON_NUMBER
-                   ? jr_int(v, &pipe_params(a)->period, p->em)
+                   ? jr_int(v, &given->period, p->em)
                    : err_set(p->em, ERR_QUERY_SYNTAX,
                              "Parameter [period] must be an integer, type `%s` provided instead",
                              java_class_name(v));
     }
     if (str_is(m->key, "pad")) {
-        pipe_params(a)->pad = v->type == JSON_BOOL && v->b;
+        given->pad = v->type == JSON_BOOL && v->b;
         return v->type == JSON_BOOL ? ERR_OK
                                     : err_set(p->em, ERR_QUERY_SYNTAX,
                                               "Parameter [pad] must be a boolean, type `%s` provided instead",
                                               java_class_name(v));
     }
-    pipe_params(a)->multiplicative = str_is(json_text(v), "mult");
-    return v->type == JSON_STRING && (pipe_params(a)->multiplicative || str_is(v->s, "add"))
+    given->multiplicative = str_is(json_text(v), "mult");
+    return v->type == JSON_STRING && (given->multiplicative || str_is(v->s, "add"))
                ? ERR_OK
                : err_set(p->em, ERR_PARSE,
                          "failed to parse seasonality type [%.*s]. accepted values are [[add, mult]]",
@@ -63,7 +64,8 @@ static enum err season(struct agg_parse *p, struct agg *a, const struct json_mem
 
 static enum err setting(struct agg_parse *p, struct agg *a, const struct json_member *m, bool *known)
 {
-    const char *const *names = models[pipe_params(a)->model].settings;
+    struct pipe_params *given = pipe_params(a);
+    const char *const *names = models[given->model].settings;
     *known = false;
     for (size_t i = 0; i < ARRAY_LEN(models[0].settings) && names[i] != NULL; i++) {
         *known = *known || str_is(m->key, names[i]);
@@ -71,19 +73,20 @@ static enum err setting(struct agg_parse *p, struct agg *a, const struct json_me
     if (!*known) {
         return ERR_OK;
     }
-    double *to = str_is(m->key, "alpha")   ? &pipe_params(a)->alpha
-                 : str_is(m->key, "beta")  ? &pipe_params(a)->beta
-                 : str_is(m->key, "gamma") ? &pipe_params(a)->gamma
+    double *to = str_is(m->key, "alpha")   ? &given->alpha
+                 : str_is(m->key, "beta")  ? &given->beta
+                 : str_is(m->key, "gamma") ? &given->gamma
                                            : NULL;
     return to != NULL ? fraction(p, m, to) : season(p, a, m);
 }
 
 static enum err settings(struct agg_parse *p, struct agg *a)
 {
+    struct pipe_params *given = pipe_params(a);
     struct str unknown = STR("");
     uint32_t n = 0;
-    for (uint32_t i = 0; i < pipe_params(a)->settings->n; i++) {
-        const struct json_member *m = &pipe_params(a)->settings->members[i];
+    for (uint32_t i = 0; i < given->settings->n; i++) {
+        const struct json_member *m = &given->settings->members[i];
         bool known;
         enum err e = setting(p, a, m, &known);
         if (e != ERR_OK) {
@@ -103,8 +106,9 @@ static enum err settings(struct agg_parse *p, struct agg *a)
 
 enum err moving_model_parse(struct agg_parse *p, struct agg *a, const struct json *body)
 {
+    struct pipe_params *given = pipe_params(a);
     uint32_t line, col;
-    struct str name = pipe_params(a)->model_name;
+    struct str name = given->model_name;
     if (name.p == NULL) { /* settings are for a model that is named */
         return ERR_OK;
     }
@@ -116,8 +120,8 @@ enum err moving_model_parse(struct agg_parse *p, struct agg *a, const struct jso
         return jr_fail(p->text, body->end - 1, p->em, "no [moving_avg_model] registered for [%.*s]",
                        STR_ARG(name));
     }
-    pipe_params(a)->model = (unsigned)i;
-    enum err e = pipe_params(a)->settings != NULL ? settings(p, a) : ERR_OK;
+    given->model = (unsigned)i;
+    enum err e = given->settings != NULL ? settings(p, a) : ERR_OK;
     if (e != ERR_QUERY_SYNTAX) {
         return e;
     }

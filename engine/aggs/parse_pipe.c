@@ -18,8 +18,9 @@ static bool declared(const struct agg_type *k)
 /* Which pipelines take how many paths is looked at late in Elasticsearch; what an empty list leads to there. */
 static enum err check_paths(struct agg_parse *p, const struct agg *a)
 {
+    const struct pipe_params *given = pipe_params(a);
     bool one = a->type == &agg_cumulative_sum;
-    if (pipe_params(a)->n == 1 || (pipe_params(a)->n > 1 && !one)) {
+    if (given->n == 1 || (given->n > 1 && !one)) {
         return ERR_OK;
     }
     if (a->type->validate != check_sequential && a->type->class == CLASS_PARENT) {
@@ -36,6 +37,7 @@ static enum err check_paths(struct agg_parse *p, const struct agg *a)
  * _value1 ... */
 static enum err set_paths(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct pipe_params *given = pipe_params(a);
     uint32_t n = v->type == JSON_STRING ? 1 : v->n;
     struct pipe_path *list = ARENA_ARRAY(p->arena, struct pipe_path, n);
     if (list == NULL) {
@@ -59,20 +61,21 @@ static enum err set_paths(struct agg_parse *p, struct agg *a, const struct json 
             return err_no_memory(p->em);
         }
     }
-    pipe_params(a)->v = list;
-    pipe_params(a)->n = n;
+    given->v = list;
+    given->n = n;
     return ERR_OK;
 }
 
 static enum err set_gap(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct pipe_params *given = pipe_params(a);
     struct str s = json_text(v);
     if (str_eq_nocase(s, STR("skip"))) {
-        pipe_params(a)->gap = GAP_SKIP;
+        given->gap = GAP_SKIP;
         return ERR_OK;
     }
     if (str_eq_nocase(s, STR("insert_zeros"))) {
-        pipe_params(a)->gap = GAP_ZEROS;
+        given->gap = GAP_ZEROS;
         return ERR_OK;
     }
     return jr_fail(p->text, v->off, p->em,
@@ -110,31 +113,32 @@ static enum err set_shift(struct agg_parse *p, struct agg *a, const struct json 
 
 static enum err set_sort_from(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct pipe_params *given = pipe_params(a);
     int32_t n = 0;
     enum err e = jr_int(v, &n, p->em);
-    pipe_params(a)->from = n;
-    pipe_params(a)->refused = e == ERR_OK && n < 0;
-    return pipe_params(a)->refused
-               ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[from] must be a non-negative integer: [%lld]",
-                         (long long)pipe_params(a)->from)
-               : e;
+    given->from = n;
+    given->refused = e == ERR_OK && n < 0;
+    return given->refused ? err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                                    "[from] must be a non-negative integer: [%lld]", (long long)given->from)
+                          : e;
 }
 
 static enum err set_sort_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct pipe_params *given = pipe_params(a);
     int32_t n = 1;
     enum err e = jr_int(v, &n, p->em);
-    pipe_params(a)->size = n;
-    pipe_params(a)->refused = e == ERR_OK && n <= 0;
-    return pipe_params(a)->refused
-               ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[size] must be a positive integer: [%lld]",
-                         (long long)pipe_params(a)->size)
-               : e;
+    given->size = n;
+    given->refused = e == ERR_OK && n <= 0;
+    return given->refused ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[size] must be a positive integer: [%lld]",
+                                    (long long)given->size)
+                          : e;
 }
 
 /* Keys as in a search's sort: "_key", {"t":"desc"}, {"t":{"order":"desc"}}. */
 static enum err set_sort(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct pipe_params *given = pipe_params(a);
     const struct sort_spec *specs;
     uint32_t n;
     for (uint32_t i = 0; v->type == JSON_ARRAY && i < v->n && p->at == v->off; i++) {
@@ -145,14 +149,14 @@ static enum err set_sort(struct agg_parse *p, struct agg *a, const struct json *
     if (e != ERR_OK) {
         return e;
     }
-    pipe_params(a)->sort = ARENA_ARRAY(p->arena, struct pipe_sort, n);
-    pipe_params(a)->n_sort = n;
-    if (pipe_params(a)->sort == NULL) {
+    given->sort = ARENA_ARRAY(p->arena, struct pipe_sort, n);
+    given->n_sort = n;
+    if (given->sort == NULL) {
         return err_no_memory(p->em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        pipe_params(a)->sort[i].asc = !specs[i].descending;
-        pipe_params(a)->sort[i].path.text = specs[i].field.p != NULL ? specs[i].field : STR("_score");
+        given->sort[i].asc = !specs[i].descending;
+        given->sort[i].path.text = specs[i].field.p != NULL ? specs[i].field : STR("_score");
     }
     return ERR_OK;
 }
@@ -213,14 +217,15 @@ static enum err moving_window(struct agg_parse *p, const struct json *body)
 
 static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct json *body)
 {
+    struct pipe_params *given = pipe_params(a);
     const struct agg_type *k = a->type;
     const struct agg_param *table = k == &agg_cumulative_sum  ? cumulative_table
                                     : k == &agg_moving_fn     ? moving_fn_table
                                     : k == &agg_bucket_script ? script_table
                                                               : sort_table;
-    pipe_params(a)->window = INT32_MIN;
+    given->window = INT32_MIN;
     enum err e = agg_params(p, a, body, a->type->name, table, NULL);
-    if (pipe_params(a)->refused) {
+    if (given->refused) {
         return err_wrap(p->em, ERR_X_CONTENT,
                         "failed to build [bucket_sort] after last required field arrived");
     }
@@ -231,7 +236,7 @@ static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct 
     if (e != ERR_OK) {
         return e;
     }
-    if (k == &agg_moving_fn && pipe_params(a)->window <= 0) {
+    if (k == &agg_moving_fn && given->window <= 0) {
         return moving_window(p, body);
     }
     return check_paths(p, a);
@@ -265,6 +270,7 @@ static enum err unexpected(struct agg_parse *p, const struct agg *a, const struc
 
 static enum err bucket_percents(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct pipe_params *given = pipe_params(a);
     double *list = ARENA_ARRAY(p->arena, double, v->n);
     if (list == NULL) {
         return err_no_memory(p->em);
@@ -279,8 +285,8 @@ static enum err bucket_percents(struct agg_parse *p, struct agg *a, const struct
             return e;
         }
     }
-    pipe_params(a)->percents = list;
-    pipe_params(a)->n_percents = v->n;
+    given->percents = list;
+    given->n_percents = v->n;
     return ERR_OK;
 }
 
@@ -325,29 +331,30 @@ static enum err moving_member(struct agg_parse *p, struct agg *a, const struct j
 
 static enum err special_member(struct agg_parse *p, struct agg *a, const struct json_member *m)
 {
+    struct pipe_params *given = pipe_params(a);
     const struct agg_type *k = a->type;
     const struct json *v = &m->value;
     if (k == &agg_percentiles_bucket && str_is(m->key, "percents") && v->type == JSON_ARRAY) {
         return bucket_percents(p, a, v);
     }
     if (k == &agg_percentiles_bucket && str_is(m->key, "keyed") && v->type == JSON_BOOL) {
-        pipe_params(a)->keyed = v->b;
+        given->keyed = v->b;
         return ERR_OK;
     }
     if (k == &agg_extended_stats_bucket && str_is(m->key, "sigma") && v->type == JSON_NUMBER) {
-        pipe_params(a)->sigma = json_double(v);
-        return pipe_params(a)->sigma >= 0
+        given->sigma = json_double(v);
+        return given->sigma >= 0
                    ? ERR_OK
                    : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "sigma must be a non-negative double");
     }
     if (k == &agg_serial_diff && str_is(m->key, "lag") && v->type == JSON_NUMBER) {
-        enum err e = jr_int(v, &pipe_params(a)->lag, p->em);
-        return e != ERR_OK || pipe_params(a)->lag > 0
+        enum err e = jr_int(v, &given->lag, p->em);
+        return e != ERR_OK || given->lag > 0
                    ? e
                    : jr_fail(
                        p->text, v->off, p->em,
                        "Lag must be a positive, non-zero integer.  Value supplied was%d in [%.*s]: [lag].",
-                       pipe_params(a)->lag, STR_ARG(a->name));
+                       given->lag, STR_ARG(a->name));
     }
     if (k == &agg_bucket_selector && str_is(m->key, "script")
         && (v->type == JSON_STRING || v->type == JSON_OBJECT)) {
@@ -377,6 +384,7 @@ static enum err path_missing(struct agg_parse *p, const struct agg *a, const str
 
 static enum err parse_older(struct agg_parse *p, struct agg *a, const struct json *body)
 {
+    struct pipe_params *given = pipe_params(a);
     for (uint32_t i = 0; i < body->n; i++) {
         const struct json_member *m = &body->members[i];
         bool text = m->value.type == JSON_STRING;
@@ -396,10 +404,10 @@ static enum err parse_older(struct agg_parse *p, struct agg *a, const struct jso
             return e;
         }
     }
-    if (pipe_params(a)->v == NULL) {
+    if (given->v == NULL) {
         return path_missing(p, a, body);
     }
-    if (a->type == &agg_bucket_selector && pipe_params(a)->script == NULL) {
+    if (a->type == &agg_bucket_selector && given->script == NULL) {
         return jr_fail(p->text, body->end - 1, p->em,
                        "Missing required field [script] for bucket_selector aggregation [%.*s]",
                        STR_ARG(a->name));

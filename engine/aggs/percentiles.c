@@ -21,10 +21,17 @@ struct percentiles_params {
 };
 AGG_PARAMS(percentiles_params)
 
+struct quantiles_result { /* both NULL: no values */
+    struct tdigest *digest;
+    struct hdr *hdr;
+};
+AGG_RESULT(quantiles_result)
+
 /* ---- the definition -------------------------------------------------------------------------------------- */
 
 static enum err pct_list(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct percentiles_params *given = percentiles_params(a);
     uint32_t n = agg_items(v);
     double *list = ARENA_ARRAY(p->arena, double, n);
     if (list == NULL) {
@@ -38,8 +45,8 @@ static enum err pct_list(struct agg_parse *p, struct agg *a, const struct json *
             return e;
         }
     }
-    percentiles_params(a)->v = list;
-    percentiles_params(a)->n = n;
+    given->v = list;
+    given->n = n;
     return ERR_OK;
 }
 
@@ -50,19 +57,21 @@ static enum err pct_keyed(struct agg_parse *p, struct agg *a, const struct json 
 
 static enum err pct_compression(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_double(v, &percentiles_params(a)->compression, p->em);
-    if (e == ERR_OK && percentiles_params(a)->compression < 0) {
+    struct percentiles_params *given = percentiles_params(a);
+    enum err e = jr_double(v, &given->compression, p->em);
+    if (e == ERR_OK && given->compression < 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[compression] must be greater than or equal to 0. Found [%s]",
-                       num_text(percentiles_params(a)->compression).s);
+                       num_text(given->compression).s);
     }
     return e;
 }
 
 static enum err pct_digits(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_int(v, &percentiles_params(a)->digits, p->em);
-    if (e == ERR_OK && (percentiles_params(a)->digits < 0 || percentiles_params(a)->digits > 5)) {
+    struct percentiles_params *given = percentiles_params(a);
+    enum err e = jr_int(v, &given->digits, p->em);
+    if (e == ERR_OK && (given->digits < 0 || given->digits > 5)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[numberOfSignificantValueDigits] must be between 0 and 5");
     }
@@ -101,11 +110,12 @@ static const struct agg_param ranks_table[] = {{"values", TK_ARRAY | TK_INT, pct
 
 static enum err mad_compression(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_double(v, &percentiles_params(a)->compression, p->em);
-    if (e == ERR_OK && !(percentiles_params(a)->compression > 0)) {
+    struct percentiles_params *given = percentiles_params(a);
+    enum err e = jr_double(v, &given->compression, p->em);
+    if (e == ERR_OK && !(given->compression > 0)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[compression] must be greater than 0. Found [%s] in [%.*s]",
-                       num_text(percentiles_params(a)->compression).s, STR_ARG(a->name));
+                       num_text(given->compression).s, STR_ARG(a->name));
     }
     return e;
 }
@@ -260,11 +270,11 @@ static void quantiles_collect(struct collector *c, const struct doc_run *d)
 
 static void quantiles_load(const struct quantiles *q, uint32_t bucket, struct agg_result *out)
 {
-    out->agg = q->c.agg;
+    struct quantiles_result *own = quantiles_result(out);
     out->form = q->v.none ? RESULT_UNMAPPED : RESULT_PLAIN;
     out->shape = q->v.shape;
-    out->digest = q->digest != NULL && bucket < q->cap ? q->digest[bucket] : NULL;
-    out->hdr = q->hdr != NULL && bucket < q->cap ? q->hdr[bucket] : NULL;
+    own->digest = q->digest != NULL && bucket < q->cap ? q->digest[bucket] : NULL;
+    own->hdr = q->hdr != NULL && bucket < q->cap ? q->hdr[bucket] : NULL;
 }
 
 static enum err quantiles_build(struct collector *c, uint32_t bucket, struct agg_result *out,
@@ -277,7 +287,8 @@ static enum err quantiles_build(struct collector *c, uint32_t bucket, struct agg
 
 static double quantiles_order(struct collector *c, uint32_t bucket, struct str key)
 {
-    struct agg_result r = {.agg = c->agg};
+    struct quantiles_result own = {0};
+    struct agg_result r = {.agg = c->agg, .own = &own};
     double out = NAN;
     quantiles_load((struct quantiles *)c, bucket, &r);
     if (c->agg->type->number != NULL) {
@@ -307,31 +318,33 @@ static enum err percentiles_new(struct collector **out, struct agg_run *r, const
 static enum err reduce_quantiles(struct reduce *r, const struct agg *a, struct agg_result *const *in,
                                  uint32_t n, struct agg_result *out)
 {
+    struct quantiles_result *own = quantiles_result(out);
     struct tdigest **digests = ARENA_ARRAY(r->arena, struct tdigest *, n);
     uint32_t have = 0;
     if (digests == NULL) {
         return err_no_memory(r->em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        if (in[i]->digest != NULL) {
-            digests[have++] = in[i]->digest;
+        const struct quantiles_result *part = quantiles_result(in[i]);
+        if (part->digest != NULL) {
+            digests[have++] = part->digest;
         }
-        if (in[i]->hdr != NULL && out->hdr != NULL && out->hdr->half_bits == in[i]->hdr->half_bits) {
-            hdr_merge(out->hdr, in[i]->hdr);
-        } else if (in[i]->hdr != NULL) {
-            out->hdr = in[i]->hdr;
+        if (part->hdr != NULL && own->hdr != NULL && own->hdr->half_bits == part->hdr->half_bits) {
+            hdr_merge(own->hdr, part->hdr);
+        } else if (part->hdr != NULL) {
+            own->hdr = part->hdr;
         }
     }
     if (have <= 1) {
-        out->digest = have == 1 ? digests[0] : NULL;
+        own->digest = have == 1 ? digests[0] : NULL;
         return ERR_OK;
     }
-    out->digest = tdigest_new(r->arena, percentiles_params(a)->compression);
-    if (out->digest == NULL) {
+    own->digest = tdigest_new(r->arena, percentiles_params(a)->compression);
+    if (own->digest == NULL) {
         return err_no_memory(r->em);
     }
-    tdigest_merge(out->digest, digests, have);
-    return out->digest->failed ? err_no_memory(r->em) : ERR_OK;
+    tdigest_merge(own->digest, digests, have);
+    return own->digest->failed ? err_no_memory(r->em) : ERR_OK;
 }
 
 /* The median of the distances to the median, weighted by the centroids. */
@@ -356,17 +369,18 @@ static double median_deviation(const struct tdigest *t)
 
 static double percentile_value(const struct agg_result *r, double at)
 {
+    const struct quantiles_result *own = quantiles_result(r);
     bool ranks = r->agg->type == &agg_percentile_ranks;
-    if (r->hdr != NULL) {
-        return ranks ? fmin(fmax(hdr_rank(r->hdr, at), 0), 100) : hdr_percentile(r->hdr, at);
+    if (own->hdr != NULL) {
+        return ranks ? fmin(fmax(hdr_rank(own->hdr, at), 0), 100) : hdr_percentile(own->hdr, at);
     }
-    if (r->digest == NULL) {
+    if (own->digest == NULL) {
         return NAN;
     }
     if (!ranks) {
-        return tdigest_quantile(r->digest, at / 100);
+        return tdigest_quantile(own->digest, at / 100);
     }
-    double rank = tdigest_cdf(r->digest, at) * 100;
+    double rank = tdigest_cdf(own->digest, at) * 100;
     return isnan(rank) ? rank : fmin(fmax(rank, 0), 100);
 }
 
@@ -383,28 +397,30 @@ static bool percentile_named(const struct agg_result *r, struct str key, double 
 
 static void quantiles_put(struct buf *b, const struct agg_result *r)
 {
-    put_u8(b, r->digest != NULL ? 1 : r->hdr != NULL ? 2 : 0);
-    if (r->digest != NULL) {
-        tdigest_encode(r->digest, b);
-    } else if (r->hdr != NULL) {
-        hdr_encode(r->hdr, b);
+    const struct quantiles_result *own = quantiles_result(r);
+    put_u8(b, own->digest != NULL ? 1 : own->hdr != NULL ? 2 : 0);
+    if (own->digest != NULL) {
+        tdigest_encode(own->digest, b);
+    } else if (own->hdr != NULL) {
+        hdr_encode(own->hdr, b);
     }
 }
 
 static enum err quantiles_get(const struct result_reading *d, struct agg_result *r)
 {
+    struct quantiles_result *own = quantiles_result(r);
     uint8_t kind = get_u8(d->in);
     if (kind == 1) {
-        r->digest = tdigest_decode(d->in, d->arena);
+        own->digest = tdigest_decode(d->in, d->arena);
     } else if (kind == 2) {
-        r->hdr = hdr_decode(d->in, d->arena);
+        own->hdr = hdr_decode(d->in, d->arena);
     }
-    return kind == 0 || r->digest != NULL || r->hdr != NULL ? ERR_OK : err_no_memory(d->em);
+    return kind == 0 || own->digest != NULL || own->hdr != NULL ? ERR_OK : err_no_memory(d->em);
 }
 
 static double deviation_number(const struct agg_result *r)
 {
-    return median_deviation(r->digest);
+    return median_deviation(quantiles_result(r)->digest);
 }
 
 static enum err percentile_by_name(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
@@ -448,6 +464,7 @@ const struct agg_type agg_percentiles = {
     .name = "percentiles",
     .class = CLASS_METRIC,
     .params_size = sizeof(struct percentiles_params),
+    .result_size = sizeof(struct quantiles_result),
     .parse = parse_percentiles,
     .collector = percentiles_new,
     .builder = "metrics.PercentilesAggregationBuilder",
@@ -465,6 +482,7 @@ const struct agg_type agg_percentile_ranks = {
     .name = "percentile_ranks",
     .class = CLASS_METRIC,
     .params_size = sizeof(struct percentiles_params),
+    .result_size = sizeof(struct quantiles_result),
     .parse = parse_percentiles,
     .collector = percentiles_new,
     .builder = "metrics.PercentileRanksAggregationBuilder",
@@ -482,6 +500,7 @@ const struct agg_type agg_median_absolute_deviation = {
     .name = "median_absolute_deviation",
     .class = CLASS_METRIC,
     .params_size = sizeof(struct percentiles_params),
+    .result_size = sizeof(struct quantiles_result),
     .parse = parse_percentiles,
     .collector = percentiles_new,
     .builder = "metrics.MedianAbsoluteDeviationAggregationBuilder",

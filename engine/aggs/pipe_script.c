@@ -40,16 +40,16 @@ static void unbind(struct bound_script *s)
 static enum err load_vars(struct reduce *r, const struct agg *p, const struct agg_result *of, uint32_t i,
                           struct script_var *vars, bool *skip)
 {
+    const struct pipe_params *given = pipe_params(p);
     *skip = false;
-    for (uint32_t k = 0; k < pipe_params(p)->n; k++) {
+    for (uint32_t k = 0; k < given->n; k++) {
         struct bucket_value x;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &pipe_params(p)->v[k].path, 0,
-                                       pipe_params(p)->gap, &x);
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &given->v[k].path, 0, given->gap, &x);
         if (e != ERR_OK) {
             return e;
         }
-        *skip |= pipe_params(p)->gap == GAP_SKIP && (!x.found || isnan(x.v));
-        vars[k] = (struct script_var){pipe_params(p)->v[k].var, x.v, !x.found};
+        *skip |= given->gap == GAP_SKIP && (!x.found || isnan(x.v));
+        vars[k] = (struct script_var){given->v[k].var, x.v, !x.found};
     }
     return ERR_OK;
 }
@@ -94,6 +94,7 @@ static uint32_t clamp(int64_t at, uint32_t n)
 static enum err run_moving(struct reduce *r, const struct agg *p, struct agg_result *of,
                            struct bound_script *s)
 {
+    const struct pipe_params *given = pipe_params(p);
     double *values = ARENA_ARRAY(r->arena, double, of->n);
     uint32_t *from = ARENA_ARRAY(r->arena, uint32_t, of->n), n = 0;
     if (values == NULL || from == NULL) {
@@ -101,8 +102,7 @@ static enum err run_moving(struct reduce *r, const struct agg *p, struct agg_res
     }
     for (uint32_t i = 0; i < of->n; i++) {
         struct bucket_value x;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &pipe_params(p)->v[0].path, 0,
-                                       pipe_params(p)->gap, &x);
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &given->v[0].path, 0, given->gap, &x);
         if (e != ERR_OK) {
             return e;
         }
@@ -112,8 +112,8 @@ static enum err run_moving(struct reduce *r, const struct agg *p, struct agg_res
         }
     }
     for (uint32_t k = 0; k < n && !stop_now(); k++) {
-        int64_t at = (int64_t)k + pipe_params(p)->shift;
-        uint32_t lo = clamp(at - pipe_params(p)->window, n), hi = clamp(at, n);
+        int64_t at = (int64_t)k + given->shift;
+        uint32_t lo = clamp(at - given->window, n), hi = clamp(at, n);
         struct script_env env = {.values = values + lo, .values_n = hi > lo ? hi - lo : 0};
         double v = 0;
         enum err e = script_number(s->run, &env, &v, NULL, r->em);

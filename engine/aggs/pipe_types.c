@@ -6,6 +6,19 @@
 
 #include <math.h>
 
+struct extreme_result { /* min_bucket, max_bucket */
+    struct value_result single;
+    struct str *keys;
+    uint32_t n_keys;
+};
+AGG_RESULT(extreme_result)
+
+struct list_result { /* percentiles_bucket */
+    double *list;
+    uint32_t n_list;
+};
+AGG_RESULT(list_result)
+
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -15,17 +28,18 @@ static int by_value(const void *a, const void *b)
 static enum err bucket_percentiles(struct reduce *r, const struct agg *p, const struct agg_result *of,
                                    struct gathered *g, struct agg_result *out)
 {
+    struct list_result *own = list_result(out);
+    const struct pipe_params *given = pipe_params(p);
     (void)of;
-    out->n_list = pipe_params(p)->n_percents;
-    out->list = ARENA_ARRAY(r->arena, double, out->n_list);
-    if (out->list == NULL) {
+    own->n_list = given->n_percents;
+    own->list = ARENA_ARRAY(r->arena, double, own->n_list);
+    if (own->list == NULL) {
         return err_no_memory(r->em);
     }
     sort_items(g->v, g->n, sizeof(*g->v), by_value);
-    for (uint32_t i = 0; i < out->n_list; i++) {
-        uint32_t at =
-            g->n == 0 ? 0 : (uint32_t)floor(pipe_params(p)->percents[i] / 100.0 * (double)(g->n - 1) + 0.5);
-        out->list[i] = g->n == 0 ? NAN : g->v[at];
+    for (uint32_t i = 0; i < own->n_list; i++) {
+        uint32_t at = g->n == 0 ? 0 : (uint32_t)floor(given->percents[i] / 100.0 * (double)(g->n - 1) + 0.5);
+        own->list[i] = g->n == 0 ? NAN : g->v[at];
     }
     return ERR_OK;
 }
@@ -34,13 +48,14 @@ static enum err bucket_percentiles(struct reduce *r, const struct agg *p, const 
 static enum err extreme_keys(struct reduce *r, const struct agg_result *of, const struct gathered *g,
                              struct agg_result *out)
 {
-    out->keys = ARENA_ARRAY(r->arena, struct str, g->n);
-    if (out->keys == NULL) {
+    struct extreme_result *own = extreme_result(out);
+    own->keys = ARENA_ARRAY(r->arena, struct str, g->n);
+    if (own->keys == NULL) {
         return err_no_memory(r->em);
     }
     for (uint32_t i = 0; i < g->n; i++) {
         struct buf b;
-        if (g->v[i] != out->value) {
+        if (g->v[i] != value_result(out)->value) {
             continue;
         }
         buf_init(&b, NULL, BUF_UNLIMITED);
@@ -52,14 +67,14 @@ static enum err extreme_keys(struct reduce *r, const struct agg_result *of, cons
         if (s.p == NULL) {
             return err_no_memory(r->em);
         }
-        out->keys[out->n_keys++] = s;
+        own->keys[own->n_keys++] = s;
     }
     return ERR_OK;
 }
 
 static double pipe_number(const struct agg_result *r)
 {
-    return r->value;
+    return value_result(r)->value;
 }
 
 static enum err avg_finish(struct reduce *r, const struct agg *p, const struct agg_result *of,
@@ -68,8 +83,7 @@ static enum err avg_finish(struct reduce *r, const struct agg *p, const struct a
     (void)r;
     (void)p;
     (void)of;
-    (void)g;
-    out->value = out->count == 0 ? NAN : out->sum / (double)out->count;
+    value_result(out)->value = g->n == 0 ? NAN : g->stats.sum / (double)g->stats.count;
     return ERR_OK;
 }
 
@@ -79,8 +93,7 @@ static enum err sum_finish(struct reduce *r, const struct agg *p, const struct a
     (void)r;
     (void)p;
     (void)of;
-    (void)g;
-    out->value = out->sum;
+    value_result(out)->value = g->stats.sum;
     return ERR_OK;
 }
 
@@ -88,7 +101,7 @@ static enum err min_finish(struct reduce *r, const struct agg *p, const struct a
                            struct gathered *g, struct agg_result *out)
 {
     (void)p;
-    out->value = out->min;
+    value_result(out)->value = g->stats.min;
     return extreme_keys(r, of, g, out);
 }
 
@@ -96,30 +109,42 @@ static enum err max_finish(struct reduce *r, const struct agg *p, const struct a
                            struct gathered *g, struct agg_result *out)
 {
     (void)p;
-    out->value = out->max;
+    value_result(out)->value = g->stats.max;
     return extreme_keys(r, of, g, out);
+}
+
+static enum err stats_finish(struct reduce *r, const struct agg *p, const struct agg_result *of,
+                             struct gathered *g, struct agg_result *out)
+{
+    (void)r;
+    (void)p;
+    (void)of;
+    *stats_result(out) = g->stats;
+    return ERR_OK;
 }
 
 static void extreme_print(const struct agg_result *r, struct jsonw *w)
 {
+    const struct extreme_result *own = extreme_result(r);
     print_single(r, w);
     jw_k(w, "keys");
     jw_arr(w);
-    for (uint32_t i = 0; i < r->n_keys; i++) {
-        jw_str(w, r->keys[i]);
+    for (uint32_t i = 0; i < own->n_keys; i++) {
+        jw_str(w, own->keys[i]);
     }
     jw_arr_end(w);
 }
 
 static void derivative_print(const struct agg_result *r, struct jsonw *w)
 {
+    const struct derivative_result *own = derivative_result(r);
     print_single(r, w);
-    if (!r->has_normal) {
+    if (!own->has_normal) {
         return;
     }
-    print_number(w, "normalized_value", r->normal, isfinite(r->normal));
-    if (isfinite(r->normal) && result_shaped(r->shape)) {
-        print_as_string(w, r->shape, "normalized_value", r->normal);
+    print_number(w, "normalized_value", own->normal, isfinite(own->normal));
+    if (isfinite(own->normal) && result_shaped(r->shape)) {
+        print_as_string(w, r->shape, "normalized_value", own->normal);
     }
 }
 
@@ -128,19 +153,31 @@ static enum err derivative_by_name(const struct agg_result *r, struct str key, d
     if (!str_is(key, "normalized_value")) {
         return value_unknown(r, key, out, em);
     }
-    *out = r->normal;
+    *out = derivative_result(r)->normal;
     return ERR_OK;
 }
 
 static enum err bucket_stats_by_name(const struct agg_result *r, struct str key, double *out,
                                      struct errmsg *em)
 {
-    return key.p != NULL && stats_value(r, key, out) ? ERR_OK : value_unknown(r, key, out, em);
+    return key.p != NULL && stats_value(stats_result(r), key, out) ? ERR_OK : value_unknown(r, key, out, em);
+}
+
+static enum err bucket_extended_by_name(const struct agg_result *r, struct str key, double *out,
+                                        struct errmsg *em)
+{
+    bool known = key.p != NULL && extended_value(stats_result(r), pipe_params(r->agg)->sigma, key, out);
+    return known ? ERR_OK : value_unknown(r, key, out, em);
+}
+
+static void bucket_extended_print(const struct agg_result *r, struct jsonw *w)
+{
+    print_extended(r, pipe_params(r->agg)->sigma, w);
 }
 
 static double bucket_percentile(const struct agg_result *r, uint32_t i)
 {
-    return r->list[i];
+    return list_result(r)->list[i];
 }
 
 static void bucket_percentiles_print(const struct agg_result *r, struct jsonw *w)
@@ -153,6 +190,7 @@ const struct agg_type agg_avg_bucket = {
     .name = "avg_bucket",
     .class = CLASS_SIBLING,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct value_result),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -165,6 +203,7 @@ const struct agg_type agg_sum_bucket = {
     .name = "sum_bucket",
     .class = CLASS_SIBLING,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct value_result),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -177,6 +216,7 @@ const struct agg_type agg_min_bucket = {
     .name = "min_bucket",
     .class = CLASS_SIBLING,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct extreme_result),
     .parse = parse_pipe,
     .typed = {"bucket_metric_value"},
     .print = extreme_print,
@@ -189,6 +229,7 @@ const struct agg_type agg_max_bucket = {
     .name = "max_bucket",
     .class = CLASS_SIBLING,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct extreme_result),
     .parse = parse_pipe,
     .typed = {"bucket_metric_value"},
     .print = extreme_print,
@@ -201,26 +242,31 @@ const struct agg_type agg_stats_bucket = {
     .name = "stats_bucket",
     .class = CLASS_SIBLING,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct stats_result),
     .parse = parse_pipe,
     .print = print_stats,
     .value = bucket_stats_by_name,
     .validate = check_sibling,
+    .finish = stats_finish,
 };
 
 const struct agg_type agg_extended_stats_bucket = {
     .name = "extended_stats_bucket",
     .class = CLASS_SIBLING,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct stats_result),
     .parse = parse_pipe,
-    .print = print_extended,
-    .value = bucket_stats_by_name,
+    .print = bucket_extended_print,
+    .value = bucket_extended_by_name,
     .validate = check_sibling,
+    .finish = stats_finish,
 };
 
 const struct agg_type agg_percentiles_bucket = {
     .name = "percentiles_bucket",
     .class = CLASS_SIBLING,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct list_result),
     .parse = parse_pipe,
     .print = bucket_percentiles_print,
     .validate = check_sibling,
@@ -231,6 +277,7 @@ const struct agg_type agg_derivative = {
     .name = "derivative",
     .class = CLASS_PARENT,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct derivative_result),
     .parse = parse_pipe,
     .print = derivative_print,
     .number = pipe_number,
@@ -243,6 +290,7 @@ const struct agg_type agg_cumulative_sum = {
     .name = "cumulative_sum",
     .class = CLASS_PARENT,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct value_result),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -255,6 +303,7 @@ const struct agg_type agg_moving_fn = {
     .name = "moving_fn",
     .class = CLASS_PARENT,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct value_result),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -267,6 +316,7 @@ const struct agg_type agg_moving_avg = {
     .name = "moving_avg",
     .class = CLASS_PARENT,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct value_result),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -279,6 +329,7 @@ const struct agg_type agg_serial_diff = {
     .name = "serial_diff",
     .class = CLASS_PARENT,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct value_result),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -291,6 +342,7 @@ const struct agg_type agg_bucket_script = {
     .name = "bucket_script",
     .class = CLASS_PARENT,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct value_result),
     .parse = parse_pipe,
     .typed = {"simple_value"},
     .print = print_single,
@@ -303,6 +355,7 @@ const struct agg_type agg_bucket_selector = {
     .name = "bucket_selector",
     .class = CLASS_PARENT,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct value_result),
     .parse = parse_pipe,
     .print = print_single,
     .number = pipe_number,
@@ -314,6 +367,7 @@ const struct agg_type agg_bucket_sort = {
     .name = "bucket_sort",
     .class = CLASS_PARENT,
     .params_size = sizeof(struct pipe_params),
+    .result_size = sizeof(struct value_result),
     .parse = parse_pipe,
     .print = print_single,
     .number = pipe_number,

@@ -138,15 +138,16 @@ enum err pipe_bucket_value(struct reduce *r, const struct agg *a, const struct a
 
 enum err pipe_shape(struct reduce *r, const struct agg *p, struct value_shape **out)
 {
+    const struct pipe_params *given = pipe_params(p);
     *out = NULL;
-    if (pipe_params(p)->format.p == NULL) {
+    if (given->format.p == NULL) {
         return ERR_OK;
     }
     struct value_shape *s = ARENA_NEW(r->arena, struct value_shape);
     if (s == NULL) {
         return err_no_memory(r->em);
     }
-    *s = (struct value_shape){.kind = FORMAT_DECIMAL, .pattern = pipe_params(p)->format};
+    *s = (struct value_shape){.kind = FORMAT_DECIMAL, .pattern = given->format};
     *out = s;
     return value_shape_ready(s, r->arena, r->em);
 }
@@ -155,7 +156,7 @@ struct agg_result *pipe_place(struct reduce *r, const struct agg *a, struct agg_
                               const struct agg *p)
 {
     if (b->subs == NULL) {
-        b->subs = ARENA_ARRAY(r->arena, struct agg_result, agg_places(a));
+        b->subs = results_new(r->arena, a);
     }
     return b->subs != NULL ? &b->subs[p->place] : NULL;
 }
@@ -166,7 +167,8 @@ enum err pipe_add(struct reduce *r, const struct agg *a, struct agg_bucket *b, c
     if (to == NULL) {
         return err_no_memory(r->em);
     }
-    *to = (struct agg_result){.agg = p, .form = RESULT_PLAIN, .value = v};
+    to->form = RESULT_PLAIN;
+    value_result(to)->value = v;
     return pipe_shape(r, p, &to->shape);
 }
 
@@ -174,12 +176,13 @@ enum err pipe_add(struct reduce *r, const struct agg *a, struct agg_bucket *b, c
 
 static enum err gather(struct reduce *r, const struct agg *p, const struct agg_result *of, struct gathered *g)
 {
+    const struct pipe_params *given = pipe_params(p);
     g->v = ARENA_ARRAY(r->arena, double, of->n);
     g->from = ARENA_ARRAY(r->arena, uint32_t, of->n);
     if (g->v == NULL || g->from == NULL) {
         return err_no_memory(r->em);
     }
-    const struct agg_path *path = &pipe_params(p)->v[0].path;
+    const struct agg_path *path = &given->v[0].path;
     struct agg_path rest = *path;
     struct agg_step *steps = NULL;
     uint32_t from = 1;
@@ -194,7 +197,7 @@ static enum err gather(struct reduce *r, const struct agg *p, const struct agg_r
     }
     for (uint32_t i = 0; i < of->n; i++) {
         struct bucket_value x;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &rest, from, pipe_params(p)->gap, &x);
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &rest, from, given->gap, &x);
         if (e != ERR_OK) {
             return e;
         }
@@ -211,24 +214,24 @@ static enum err sibling(struct reduce *r, const struct agg *p, const struct agg 
     struct str first = pipe_params(p)->v[0].path.v[0].name;
     const struct agg_result *of = sub_named(level, b, first);
     struct agg_result *out = pipe_place(r, level, b, p);
-    struct gathered g = {0};
+    struct gathered g = {.stats = {.min = INFINITY, .max = -INFINITY}};
     if (out == NULL) {
         return err_no_memory(r->em);
     }
-    *out = (struct agg_result){.agg = p, .form = RESULT_PLAIN, .min = INFINITY, .max = -INFINITY};
+    out->form = RESULT_PLAIN;
     enum err e = pipe_shape(r, p, &out->shape);
     e = e == ERR_OK && of != NULL ? gather(r, p, of, &g) : e;
     if (e != ERR_OK) {
         return e;
     }
     for (uint32_t i = 0; i < g.n; i++) {
-        out->count++;
-        out->sum += g.v[i];
-        out->squares += g.v[i] * g.v[i];
-        out->min = fmin(out->min, g.v[i]);
-        out->max = fmax(out->max, g.v[i]);
+        g.stats.count++;
+        g.stats.sum += g.v[i];
+        g.stats.squares += g.v[i] * g.v[i];
+        g.stats.min = fmin(g.stats.min, g.v[i]);
+        g.stats.max = fmax(g.stats.max, g.v[i]);
     }
-    return p->type->finish != NULL ? p->type->finish(r, p, of, &g, out) : ERR_OK;
+    return p->type->finish(r, p, of, &g, out);
 }
 
 /* ---- over the buckets that they are in ----------------------------------------------------------------- */
@@ -240,33 +243,33 @@ static enum err key_number(struct reduce *r, const struct agg_result *of, uint32
 
 static enum err unit_of(struct reduce *r, const struct agg *p, int64_t *out)
 {
+    const struct pipe_params *given = pipe_params(p);
     static const int64_t ms[] = {
         [UNIT_SECOND] = 1000,        [UNIT_MINUTE] = 60000,    [UNIT_HOUR] = 3600000,
         [UNIT_DAY] = 86400000,       [UNIT_WEEK] = 604800000,  [UNIT_MONTH] = 2629746000,
         [UNIT_QUARTER] = 7889238000, [UNIT_YEAR] = 31556952000};
     enum date_unit unit;
     *out = 0;
-    if (pipe_params(p)->unit.p == NULL) {
+    if (given->unit.p == NULL) {
         return ERR_OK;
     }
-    if (date_unit_of(pipe_params(p)->unit, &unit)) {
+    if (date_unit_of(given->unit, &unit)) {
         *out = ms[unit];
         return ERR_OK;
     }
-    return fixed_interval_parse(pipe_params(p)->unit, "DerivativePipelineAggregationBuilder.unit", out,
-                                r->em);
+    return fixed_interval_parse(given->unit, "DerivativePipelineAggregationBuilder.unit", out, r->em);
 }
 
 enum err pipe_derivative(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
+    const struct pipe_params *given = pipe_params(p);
     struct bucket_value last = {.found = false};
     int64_t unit;
     enum err e = unit_of(r, p, &unit);
     for (uint32_t i = 0; e == ERR_OK && i < of->n; i++) {
         struct bucket_value x;
         double key = 0, last_key = 0;
-        e = pipe_bucket_value(r, of->agg, &of->buckets[i], &pipe_params(p)->v[0].path, 0, pipe_params(p)->gap,
-                              &x);
+        e = pipe_bucket_value(r, of->agg, &of->buckets[i], &given->v[0].path, 0, given->gap, &x);
         if (e == ERR_OK && x.found && last.found) {
             e = pipe_add(r, of->agg, &of->buckets[i], p, x.v - last.v);
             e = e == ERR_OK ? key_number(r, of, i, &key) : e;
@@ -274,10 +277,10 @@ enum err pipe_derivative(struct reduce *r, const struct agg *p, struct agg_resul
             if (e != ERR_OK) {
                 return e;
             }
-            struct agg_result *out = &of->buckets[i].subs[p->place];
+            struct derivative_result *own = derivative_result(&of->buckets[i].subs[p->place]);
             double units = unit > 0 ? (key - last_key) / (double)unit : -1;
-            out->has_normal = units > 0;
-            out->normal = units > 0 ? (x.v - last.v) / units : x.v - last.v;
+            own->has_normal = units > 0;
+            own->normal = units > 0 ? (x.v - last.v) / units : x.v - last.v;
         }
         last = x;
     }
@@ -302,15 +305,15 @@ enum err pipe_cumulative(struct reduce *r, const struct agg *p, struct agg_resul
 
 enum err pipe_difference(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
-    uint32_t lag = (uint32_t)pipe_params(p)->lag;
+    const struct pipe_params *given = pipe_params(p);
+    uint32_t lag = (uint32_t)given->lag;
     double *seen = ARENA_ARRAY(r->arena, double, of->n);
     if (seen == NULL) {
         return err_no_memory(r->em);
     }
     for (uint32_t i = 0; i < of->n; i++) {
         struct bucket_value x;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &pipe_params(p)->v[0].path, 0,
-                                       pipe_params(p)->gap, &x);
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &given->v[0].path, 0, given->gap, &x);
         seen[i] = e == ERR_OK && x.found ? x.v : NAN;
         if (e == ERR_OK && i >= lag && !isnan(seen[i]) && !isnan(seen[i - lag])) {
             e = pipe_add(r, of->agg, &of->buckets[i], p, seen[i] - seen[i - lag]);
@@ -375,7 +378,8 @@ static bool shown_key(struct reduce *r, const struct agg_result *of, struct sort
 
 static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_result *of, uint32_t *n)
 {
-    const struct pipe_params *orders = pipe_params(p);
+    const struct pipe_params *given = pipe_params(p);
+    const struct pipe_params *orders = given;
     struct sorted *all = ARENA_ARRAY(r->arena, struct sorted, of->n);
     struct agg_bucket *moved = ARENA_ARRAY(r->arena, struct agg_bucket, of->n);
     if (all == NULL || moved == NULL) {
@@ -390,9 +394,9 @@ static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_r
         }
         for (uint32_t k = 0; k < orders->n_sort; k++) {
             bool key = is_key(&orders->sort[k]);
-            enum err e = key ? ERR_OK
-                             : pipe_bucket_value(r, of->agg, s.b, &orders->sort[k].path, 0,
-                                                 pipe_params(p)->gap, &s.v[k]);
+            enum err e =
+                key ? ERR_OK
+                    : pipe_bucket_value(r, of->agg, s.b, &orders->sort[k].path, 0, given->gap, &s.v[k]);
             if (e != ERR_OK) {
                 return e;
             }
@@ -413,10 +417,11 @@ static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_r
 
 enum err pipe_bucket_sort(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
-    uint32_t n = pipe_params(p)->n_sort > 0 ? 0 : of->n;
-    enum err e = pipe_params(p)->n_sort > 0 ? sort_buckets(r, p, of, &n) : ERR_OK;
-    uint32_t from = (uint32_t)MIN_OF(pipe_params(p)->from, (int64_t)n);
-    int64_t size = pipe_params(p)->size < 0 ? (int64_t)n : pipe_params(p)->size;
+    const struct pipe_params *given = pipe_params(p);
+    uint32_t n = given->n_sort > 0 ? 0 : of->n;
+    enum err e = given->n_sort > 0 ? sort_buckets(r, p, of, &n) : ERR_OK;
+    uint32_t from = (uint32_t)MIN_OF(given->from, (int64_t)n);
+    int64_t size = given->size < 0 ? (int64_t)n : given->size;
     of->buckets += from;
     of->n = (uint32_t)MIN_OF((int64_t)(n - from), size);
     return e;

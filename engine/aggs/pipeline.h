@@ -2,7 +2,7 @@
 #ifndef ENGINE_AGGS_PIPELINE_H
 #define ENGINE_AGGS_PIPELINE_H
 
-#include "engine/aggs/result.h"
+#include "engine/aggs/metrics.h"
 #include "engine/script/script.h"
 
 enum gap_policy { GAP_SKIP, GAP_ZEROS };
@@ -47,6 +47,19 @@ enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body)
 /* The model of moving_avg and its settings, read when the rest is. ERR_PARSING. */
 enum err moving_model_parse(struct agg_parse *p, struct agg *a, const struct json *body);
 
+/* The result of most pipelines; those that have more begin with it. */
+struct value_result {
+    double value;
+};
+AGG_RESULT(value_result)
+
+struct derivative_result {
+    struct value_result single;
+    double normal; /* per unit */
+    bool has_normal;
+};
+AGG_RESULT(derivative_result)
+
 /* A value that a path finds in a bucket. */
 struct bucket_value {
     bool found; /* false: the path leads nowhere in this bucket */
@@ -69,6 +82,7 @@ struct gathered {
     double *v;
     uint32_t *from; /* which bucket */
     uint32_t n;
+    struct stats_result stats; /* of v */
 };
 
 /* Over the buckets of `of`, which pipeline p is declared in. */

@@ -306,12 +306,12 @@ static enum err reduce_root(struct reduce *r, struct partial *parts, uint32_t n,
         return err_no_memory(r->em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        subs[i] = ARENA_ARRAY(r->arena, struct agg_result, a->n_subs);
+        subs[i] = results_new(r->arena, a);
         if (subs[i] == NULL) {
             return err_no_memory(r->em);
         }
         for (uint32_t k = 0; k < a->n_subs; k++) {
-            enum err e = result_decode(&subs[i][k], a->subs[k], &parts[i].in, r->arena, r->em);
+            enum err e = result_decode(&subs[i][k], &parts[i].in, r->arena, r->em);
             if (e != ERR_OK) {
                 return e;
             }

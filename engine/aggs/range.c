@@ -175,7 +175,6 @@ static void ranges_collect(struct collector *c, const struct doc_run *d)
 static enum err ranges_build(struct collector *c, uint32_t owner, struct agg_result *out, struct errmsg *em)
 {
     struct ranges *s = (struct ranges *)c;
-    out->agg = c->agg;
     out->form = RESULT_STR;
     out->shape = s->v.shape;
     /* of nothing, addresses have no buckets at all */
@@ -344,6 +343,7 @@ static void sort_ranges(struct ranges *s)
 
 static enum err range_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
+    const struct range_params *given = range_params(a);
     struct ranges *s = ARENA_NEW(r->arena, struct ranges);
     if (s == NULL) {
         return err_no_memory(em);
@@ -358,20 +358,19 @@ static enum err range_new(struct collector **out, struct agg_run *r, const struc
                                                         : SOURCE_NUMBER;
     enum err e = collector_init(&s->c, &ranges_ops, r, a, em);
     e = e == ERR_OK ? values_bind(&s->v, r, a, &a->vs, takes, otherwise, em) : e;
-    if (e == ERR_OK && range_params(a)->n == 0) {
+    if (e == ERR_OK && given->n == 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No [ranges] specified for the [%.*s] aggregation",
                        STR_ARG(a->name));
     }
-    s->n = range_params(a)->n;
+    s->n = given->n;
     s->r = ARENA_ARRAY(r->arena, struct one, s->n);
     s->max_to = ARENA_ARRAY(r->arena, double, s->n);
     if (e == ERR_OK && (s->r == NULL || s->max_to == NULL)) {
         return err_no_memory(em);
     }
     for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
-        s->r[i].key = range_params(a)->v[i].key;
-        e = ip ? address_range(s, &range_params(a)->v[i], &s->r[i], em)
-               : number_range(s, &range_params(a)->v[i], &s->r[i], em);
+        s->r[i].key = given->v[i].key;
+        e = ip ? address_range(s, &given->v[i], &s->r[i], em) : number_range(s, &given->v[i], &s->r[i], em);
     }
     if (e == ERR_OK && !geo) {
         sort_ranges(s);

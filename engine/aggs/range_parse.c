@@ -125,13 +125,14 @@ static enum err range_item(struct agg_parse *p, const struct agg *a, const struc
 
 static enum err range_list(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct range_params *given = range_params(a);
     const struct agg_type *k = a->type;
     struct range_spec *list = ARENA_ARRAY(p->arena, struct range_spec, agg_items(v));
     if (list == NULL) {
         return err_no_memory(p->em);
     }
-    range_params(a)->v = list;
-    range_params(a)->n = 0;
+    given->v = list;
+    given->n = 0;
     for (uint32_t i = 0; i < agg_items(v); i++) {
         const struct json *r;
         enum err e = agg_item(p, v, i, &r);
@@ -139,7 +140,7 @@ static enum err range_list(struct agg_parse *p, struct agg *a, const struct json
             e = jr_object(p->text, "range", r, &r, p->em);
             r = e == ERR_OK && r == NULL ? &v->items[++i] : r; /* a value before an object is passed over */
         }
-        e = e == ERR_OK ? range_item(p, a, r, &list[range_params(a)->n++]) : e;
+        e = e == ERR_OK ? range_item(p, a, r, &list[given->n++]) : e;
         if (e != ERR_OK) {
             return e;
         }
@@ -204,10 +205,11 @@ static enum err origin_of_object(struct agg_parse *p, const struct json *v, stru
 
 static enum err geo_origin(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    range_params(a)->has_origin = true;
-    return v->type == JSON_ARRAY    ? origin_of_array(p, v, &range_params(a)->origin)
-           : v->type == JSON_OBJECT ? origin_of_object(p, v, &range_params(a)->origin)
-                                    : geo_point_of_json(&range_params(a)->origin, v, true, p->em);
+    struct range_params *given = range_params(a);
+    given->has_origin = true;
+    return v->type == JSON_ARRAY    ? origin_of_array(p, v, &given->origin)
+           : v->type == JSON_OBJECT ? origin_of_object(p, v, &given->origin)
+                                    : geo_point_of_json(&given->origin, v, true, p->em);
 }
 
 static enum err geo_unit(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -235,10 +237,11 @@ static const struct agg_param geo_distance_table[] = {
 
 enum err parse_geo_distance(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    range_params(a)->unit_metres = 1;
+    struct range_params *given = range_params(a);
+    given->unit_metres = 1;
     enum err e = agg_params(p, a, body, "geo_distance", geo_distance_table, agg_field_params);
     e = e == ERR_OK ? agg_need_field(p, &a->vs) : e;
-    if (e == ERR_OK && !range_params(a)->has_origin) {
+    if (e == ERR_OK && !given->has_origin) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Aggregation [%.*s] must define an [origin].",
                        STR_ARG(a->name));
     }

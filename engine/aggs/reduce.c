@@ -42,7 +42,7 @@ enum err reduce_subs(struct reduce *r, const struct agg *a, struct agg_result *c
     if (a->n_subs == 0 || n == 0) {
         return ERR_OK;
     }
-    struct agg_result *subs = ARENA_ARRAY(r->arena, struct agg_result, agg_places(a));
+    struct agg_result *subs = results_new(r->arena, a);
     struct agg_result **column = ARENA_ARRAY(r->arena, struct agg_result *, n);
     if (subs == NULL || column == NULL) {
         return err_no_memory(r->em);
@@ -205,7 +205,7 @@ enum err result_reduce(struct reduce *r, const struct agg *a, struct agg_result 
     if (mapped == NULL) {
         return err_no_memory(r->em);
     }
-    *out = (struct agg_result){.agg = a, .form = RESULT_UNMAPPED};
+    out->form = RESULT_UNMAPPED;
     for (int pass = 0; pass < 2; pass++) { /* those that know the field lead */
         for (uint32_t i = 0; i < n; i++) {
             if ((in[i]->form == RESULT_UNMAPPED) == (pass == 1)) {

@@ -32,6 +32,34 @@ int agg_key_cmp(const struct agg_key *a, const struct agg_key *b)
     }
 }
 
+#define OWN_ALIGN ((size_t)16)
+
+static size_t own_bytes(const struct agg *a)
+{
+    return (a->type->result_size + OWN_ALIGN - 1) / OWN_ALIGN * OWN_ALIGN;
+}
+
+static const struct agg *at_place(const struct agg *level, uint32_t i)
+{
+    return i < level->n_subs ? level->subs[i] : level->pipes[i - level->n_subs];
+}
+
+struct agg_result *results_new(struct arena *arena, const struct agg *level)
+{
+    uint32_t n = agg_places(level);
+    size_t bytes = (n * sizeof(struct agg_result) + OWN_ALIGN - 1) / OWN_ALIGN * OWN_ALIGN, at = bytes;
+    for (uint32_t i = 0; i < n; i++) {
+        bytes += own_bytes(at_place(level, i));
+    }
+    struct agg_result *v = arena_zalloc(arena, bytes);
+    for (uint32_t i = 0; v != NULL && i < n; i++) {
+        v[i].agg = at_place(level, i);
+        v[i].own = (char *)v + at;
+        at += own_bytes(v[i].agg);
+    }
+    return v;
+}
+
 /* ---- single numbers ------------------------------------------------------------------------------------ */
 
 /* What the names of a form are: the first where a row has but one. */

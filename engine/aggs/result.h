@@ -62,17 +62,6 @@ struct agg_bucket {
 /* Which of several forms a result has. */
 enum result_form { RESULT_ABSENT, RESULT_UNMAPPED, RESULT_STR, RESULT_I64, RESULT_F64, RESULT_PLAIN };
 
-struct tdigest;
-struct hll;
-struct hdr;
-
-struct agg_hit { /* of top_hits */
-    float score;
-    const struct sort_value *sort; /* NULL: by score */
-    struct str json;
-    uint32_t shard; /* order of ties: set by reduce */
-};
-
 struct agg_result {
     const struct agg *agg;
     enum result_form form;
@@ -81,42 +70,26 @@ struct agg_result {
     /* many buckets; a single bucket is one of them */
     struct agg_bucket *buckets;
     uint32_t n;
-    bool unsorted;        /* the buckets wait for the aggregation's order */
-    int64_t error, other; /* terms */
-    int64_t shard_size;
-    int64_t subset_size, superset_size; /* significant terms */
-    const struct agg_key *after; /* composite: of the last bucket, whatever pipelines take away; NULL: none */
-    struct value_shape **shapes; /* composite: one a source */
-    uint32_t n_shapes;
-    int unit, inner; /* auto_date_histogram: rounding and multiple */
-    bool empty_bounds;
-    double ext_min, ext_max; /* histograms: extended bounds in the keys' form */
     /* the empty bucket's sub-aggregations: what filling up gaps makes buckets of */
     struct agg_result *empty;
-    /* metrics */
-    int64_t count;
-    double sum, sum_error, min, max, squares, squares_error;
-    double weights, weights_error;
-    double value;  /* pipelines: the single value */
-    double normal; /* derivative: per unit */
-    bool has_normal;
-    struct str *keys; /* min_bucket, max_bucket */
-    uint32_t n_keys;
-    double *list; /* percentiles_bucket */
-    uint32_t n_list;
-    double geo[6]; /* bounds: top, bottom, pos left, pos right, neg left, neg right; centroid: lat, lon */
-    struct tdigest *digest;
-    struct hdr *hdr;
-    struct hll *hll;
-    struct agg_hit *hits; /* top_hits: count is their total */
-    uint32_t n_hits, n_sort;
-    float max_score;
+    void *own; /* type->result_size bytes that are zero at first: what the type alone knows */
 };
 
-/* Byte forms. The decoder trusts nothing: ERR_CORRUPT for whatever does not fit `agg`. */
+/* The own part of a result of the type whose struct this is: name(r). */
+#define AGG_RESULT(name)                                        \
+    static inline struct name *name(const struct agg_result *r) \
+    {                                                           \
+        return r->own;                                          \
+    }
+
+/* What stands in a bucket of `level`: results of its sub-aggregations, then of its pipelines, absent so far. NULL: no
+ * memory. */
+struct agg_result *results_new(struct arena *arena, const struct agg *level);
+
+/* Byte forms. The decoder reads into a new result (results_new) and trusts nothing: ERR_CORRUPT for whatever does not fit its
+ * aggregation. */
 void result_encode(const struct agg_result *r, struct buf *out);
-enum err result_decode(struct agg_result *r, const struct agg *agg, struct bytes_in *in, struct arena *arena,
-                       struct errmsg *em);
+enum err result_decode(struct agg_result *r, struct bytes_in *in, struct arena *arena, struct errmsg *em);
 
 /* Merges n results of one aggregation (they are consumed). */
 struct reduce {
@@ -133,9 +106,6 @@ enum err reduce_count(struct reduce *r, int64_t n);
 /* The sub-aggregations of one bucket, out of those of n buckets. */
 enum err reduce_subs(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
                      struct agg_result **out);
-/* Results without any document, as an empty bucket has them. */
-enum err result_empty(struct reduce *r, const struct agg *a, const struct agg_result *like,
-                      struct agg_result *out);
 /* Merging lists of buckets that are sorted (reduce_merge.c): all of them in the order of their queue, in which equal ones are
  * neighbours; how many are equal to the first; one bucket out of n. */
 typedef int bucket_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y);
@@ -165,8 +135,6 @@ enum err result_value(const struct agg_result *r, struct str key, double *out, s
 
 /* Writes "name": {...}. */
 void result_print(const struct agg_result *r, bool typed_keys, struct jsonw *w);
-/* Derived numbers of stats, shared by printing, orders and paths. false: no such name. */
-bool stats_value(const struct agg_result *r, struct str name, double *out);
 /* The type that typed_keys shows. */
 const char *result_typed_name(const struct agg_result *r);
 bool bucket_key_text(const struct agg_result *r, const struct agg_bucket *b, struct buf *out);

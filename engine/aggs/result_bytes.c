@@ -131,12 +131,12 @@ static enum err get_subs(const struct result_reading *d, const struct agg *a, st
     if (!get_bool(d->in)) {
         return d->in->bad ? result_corrupt(d) : ERR_OK;
     }
-    struct agg_result *subs = ARENA_ARRAY(d->arena, struct agg_result, agg_places(a));
+    struct agg_result *subs = results_new(d->arena, a);
     if (subs == NULL) {
         return err_no_memory(d->em);
     }
     for (uint32_t i = 0; i < a->n_subs; i++) {
-        enum err e = result_decode(&subs[i], a->subs[i], d->in, d->arena, d->em);
+        enum err e = result_decode(&subs[i], d->in, d->arena, d->em);
         if (e != ERR_OK) {
             return e;
         }
@@ -199,11 +199,9 @@ static enum err get_buckets(const struct result_reading *d, struct agg_result *r
     return e != ERR_OK ? e : keys_fit(r) ? ERR_OK : result_corrupt(d);
 }
 
-enum err result_decode(struct agg_result *r, const struct agg *agg, struct bytes_in *in, struct arena *arena,
-                       struct errmsg *em)
+enum err result_decode(struct agg_result *r, struct bytes_in *in, struct arena *arena, struct errmsg *em)
 {
     struct result_reading d = {in, arena, em};
-    *r = (struct agg_result){.agg = agg};
     uint8_t form = get_u8(in);
     r->rewritten = (form & REWRITTEN) != 0;
     form &= (uint8_t)~REWRITTEN;
@@ -216,7 +214,7 @@ enum err result_decode(struct agg_result *r, const struct agg *agg, struct bytes
     }
     enum err e = get_shape(&d, &r->shape);
     if (e == ERR_OK) {
-        e = agg_has_buckets(agg) ? get_buckets(&d, r) : agg->type->get(&d, r);
+        e = agg_has_buckets(r->agg) ? get_buckets(&d, r) : r->agg->type->get(&d, r);
     }
     return e == ERR_OK && in->bad ? result_corrupt(&d) : e;
 }

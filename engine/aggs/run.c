@@ -284,15 +284,17 @@ enum err aggs_result(struct doc_collector *c, struct buf *out, struct errmsg *em
     for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
         e = collector_finish(s->top[i], em);
     }
+    struct agg_result *results = results_new(s->r.arena, &s->r.spec->root);
+    e = e == ERR_OK && results == NULL ? err_no_memory(em) : e;
     put_u8(out, 1);
     put_varint(out, s->r.cx->shard->scope.slot);
     for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
-        struct agg_result r = {.agg = s->top[i]->agg};
-        e = s->top[i]->ops->build(s->top[i], 0, &r, em);
-        r.rewritten = s->top[i]->rewritten;
+        struct agg_result *r = &results[i];
+        e = s->top[i]->ops->build(s->top[i], 0, r, em);
+        r->rewritten = s->top[i]->rewritten;
         e = e == ERR_OK ? run_error(s, em) : e;
         if (e == ERR_OK) {
-            result_encode(&r, out);
+            result_encode(r, out);
         }
     }
     e = e == ERR_OK ? run_error(s, em) : e;

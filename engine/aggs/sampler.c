@@ -19,7 +19,8 @@ AGG_PARAMS(sampler_params)
 
 static enum err parse_sampler(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    sampler_params(a)->shard_size = 100;
+    struct sampler_params *given = sampler_params(a);
+    given->shard_size = 100;
     for (uint32_t i = 0; i < body->n; i++) {
         const struct json_member *m = &body->members[i];
         if (!str_is(m->key, "shard_size") || m->value.type != JSON_NUMBER) {
@@ -32,33 +33,35 @@ static enum err parse_sampler(struct agg_parse *p, struct agg *a, const struct j
         if (e != ERR_OK) {
             return e;
         }
-        sampler_params(a)->shard_size = n;
+        given->shard_size = n;
     }
     return ERR_OK;
 }
 
 static enum err diversified_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct sampler_params *given = sampler_params(a);
     int32_t n;
     enum err e = jr_int(v, &n, p->em);
-    sampler_params(a)->shard_size = e == ERR_OK ? n : sampler_params(a)->shard_size;
-    if (e == ERR_OK && sampler_params(a)->shard_size < 0) {
+    given->shard_size = e == ERR_OK ? n : given->shard_size;
+    if (e == ERR_OK && given->shard_size < 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[shardSize] must be greater than or equal to 0. Found [%lld] in [%.*s]",
-                       (long long)sampler_params(a)->shard_size, STR_ARG(a->name));
+                       (long long)given->shard_size, STR_ARG(a->name));
     }
     return e;
 }
 
 static enum err diversified_per_value(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct sampler_params *given = sampler_params(a);
     int32_t n;
     enum err e = jr_int(v, &n, p->em);
-    sampler_params(a)->per_value = e == ERR_OK ? n : sampler_params(a)->per_value;
-    if (e == ERR_OK && sampler_params(a)->per_value < 0) {
+    given->per_value = e == ERR_OK ? n : given->per_value;
+    if (e == ERR_OK && given->per_value < 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[maxDocsPerValue] must be greater than or equal to 0. Found [%lld] in [%.*s]",
-                       (long long)sampler_params(a)->per_value, STR_ARG(a->name));
+                       (long long)given->per_value, STR_ARG(a->name));
     }
     return e;
 }
@@ -315,7 +318,8 @@ static enum err sampler_build(struct collector *c, uint32_t bucket, struct agg_r
 {
     struct sampler *s = (struct sampler *)c;
     if (unmapped(s)) {
-        *out = (struct agg_result){.agg = c->agg, .form = RESULT_PLAIN, .n = 1};
+        out->form = RESULT_PLAIN;
+        out->n = 1;
         out->buckets = ARENA_NEW(c->run->arena, struct agg_bucket);
         return out->buckets != NULL ? ERR_OK : err_no_memory(em);
     }

@@ -314,26 +314,26 @@ static enum err choose(struct terms *t, uint32_t owner, struct candidate **out, 
 
 static enum err terms_build(struct collector *c, uint32_t owner, struct agg_result *out, struct errmsg *em)
 {
+    struct terms_result *own = terms_result(out);
     struct terms *t = (struct terms *)c;
     const struct agg *a = c->agg;
     struct candidate *best = NULL;
     uint32_t n = 0;
-    out->agg = a;
     out->form = t->v.none ? RESULT_UNMAPPED : t->text ? RESULT_STR : t->v.floating ? RESULT_F64 : RESULT_I64;
     out->shape = t->v.shape;
-    out->shard_size = t->shard_size;
-    enum err e = t->v.none ? ERR_OK : choose(t, owner, &best, &n, &out->other, em);
+    own->shard_size = t->shard_size;
+    enum err e = t->v.none ? ERR_OK : choose(t, owner, &best, &n, &own->other, em);
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, n);
     if (e != ERR_OK || out->buckets == NULL) {
         return e != ERR_OK ? e : err_no_memory(em);
     }
-    out->subset_size = owner < t->cap_owner_docs ? t->owner_docs[owner] : 0;
-    out->superset_size = t->background_docs;
+    own->subset_size = owner < t->cap_owner_docs ? t->owner_docs[owner] : 0;
+    own->superset_size = t->background_docs;
     for (uint32_t i = 0; i < n; i++) {
         struct agg_bucket *b = &out->buckets[out->n++];
         b->doc_count = best[i].count;
         b->superset_df = best[i].background;
-        out->other -= best[i].count;
+        own->other -= best[i].count;
         if (!terms_key(t, best[i].key, &b->key)) {
             return c->run->failed != ERR_OK ? err_set(em, c->run->failed, "a term cannot be read")
                                             : err_no_memory(em);
@@ -437,6 +437,7 @@ static const struct collector_ops terms_ops = {.check = terms_check,
 
 enum err terms_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
+    const struct terms_params *given = terms_params(a);
     struct terms *t = ARENA_NEW(r->arena, struct terms);
     if (t == NULL) {
         return err_no_memory(em);
@@ -449,9 +450,9 @@ enum err terms_new(struct collector **out, struct agg_run *r, const struct agg *
         e = values_bind(&t->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_TEXT | TAKES_IP, SOURCE_TEXT, em);
     }
     t->text = t->v.kind == SOURCE_TEXT || t->v.kind == SOURCE_IP;
-    if (e == ERR_OK && terms_params(a)->background != NULL) {
-        e = filter_bits_init(&t->background, r, terms_params(a)->background, em);
-        t->c.rewritten = e == ERR_OK && query_is_rewritten(r, terms_params(a)->background);
+    if (e == ERR_OK && given->background != NULL) {
+        e = filter_bits_init(&t->background, r, given->background, em);
+        t->c.rewritten = e == ERR_OK && query_is_rewritten(r, given->background);
     }
     choose_shard_size(t);
     return e;

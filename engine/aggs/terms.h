@@ -5,6 +5,13 @@
 
 #include "engine/aggs/include.h"
 
+struct terms_result {
+    int64_t shard_size;
+    int64_t error, other; /* terms: what counts may lack; documents of terms that are not shown */
+    int64_t subset_size, superset_size; /* significant_terms */
+};
+AGG_RESULT(terms_result)
+
 enum err parse_terms(struct agg_parse *p, struct agg *a, const struct json *body);
 enum err parse_rare_terms(struct agg_parse *p, struct agg *a, const struct json *body);
 enum err parse_significant(struct agg_parse *p, struct agg *a, const struct json *body);

@@ -84,6 +84,7 @@ static enum err include_list(struct agg_parse *p, const struct json *v, struct i
 
 static enum err partitions(struct agg_parse *p, struct agg *a, const struct json *v)
 {
+    struct terms_params *given = terms_params(a);
     int32_t at = 0, of = 0;
     bool has_at = false, has_of = false;
     for (uint32_t i = 0; i < v->n; i++) {
@@ -113,8 +114,8 @@ static enum err partitions(struct agg_parse *p, struct agg *a, const struct json
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Partition must be >=0 and < numPartition which is %d",
                        of);
     }
-    terms_params(a)->partition = at;
-    terms_params(a)->partitions = of;
+    given->partition = at;
+    given->partitions = of;
     return ERR_OK;
 }
 
@@ -153,27 +154,29 @@ static const struct agg_param terms_table[] = {{"size", TK_INT, terms_size},
 
 enum err parse_terms(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    terms_params(a)->size = 10;
-    terms_params(a)->shard_size = -1;
-    terms_params(a)->min_doc_count = 1;
+    struct terms_params *given = terms_params(a);
+    given->size = 10;
+    given->shard_size = -1;
+    given->min_doc_count = 1;
     enum err e = agg_params(p, a, body, "terms", terms_table, agg_source_params);
     e = e == ERR_OK ? agg_need_source(p, &a->vs) : e;
-    if (e == ERR_OK && terms_params(a)->orders.n == 0) {
+    if (e == ERR_OK && given->orders.n == 0) {
         struct agg_order count = {.by = ORDER_COUNT, .asc = false};
-        e = agg_orders_make(p, &count, 1, &terms_params(a)->orders);
+        e = agg_orders_make(p, &count, 1, &given->orders);
     }
     return e;
 }
 
 static enum err rare_max(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_long(v, &terms_params(a)->size, p->em);
-    if (e == ERR_OK && terms_params(a)->size <= 0) {
+    struct terms_params *given = terms_params(a);
+    enum err e = jr_long(v, &given->size, p->em);
+    if (e == ERR_OK && given->size <= 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[max_doc_count] must be greater than 0. Found [%lld] in [%.*s]",
-                       (long long)terms_params(a)->size, STR_ARG(a->name));
+                       (long long)given->size, STR_ARG(a->name));
     }
-    if (e == ERR_OK && terms_params(a)->size > 100) {
+    if (e == ERR_OK && given->size > 100) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[max_doc_count] must be smallerthan 100in [%.*s]",
                        STR_ARG(a->name));
     }
@@ -261,12 +264,13 @@ static enum err sig_heuristic(struct agg_parse *p, struct agg *a, const struct j
 
 static enum err sig_shard_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = agg_at_least_int(p, a, v, "shardSize", INT32_MIN, &terms_params(a)->shard_size);
-    return e != ERR_OK || terms_params(a)->shard_size > 0
+    struct terms_params *given = terms_params(a);
+    enum err e = agg_at_least_int(p, a, v, "shardSize", INT32_MIN, &given->shard_size);
+    return e != ERR_OK || given->shard_size > 0
                ? e
                : err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                          "[shardSize] must be greater than  0. Found [%lld] in [%.*s]",
-                         (long long)terms_params(a)->shard_size, STR_ARG(a->name));
+                         (long long)given->shard_size, STR_ARG(a->name));
 }
 
 static const struct agg_param sig_table[] = {{"size", TK_INT, terms_size},
@@ -315,10 +319,11 @@ static enum err sig_member(struct agg_parse *p, struct agg *a, const struct json
 
 enum err parse_significant(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    terms_params(a)->size = 10;
-    terms_params(a)->shard_size = -1;
-    terms_params(a)->min_doc_count = 3;
-    terms_params(a)->heuristic.background_is_superset = true;
+    struct terms_params *given = terms_params(a);
+    given->size = 10;
+    given->shard_size = -1;
+    given->min_doc_count = 3;
+    given->heuristic.background_is_superset = true;
     for (uint32_t i = 0; i < body->n; i++) {
         enum err e = sig_member(p, a, &body->members[i]);
         if (e != ERR_OK) {

@@ -12,7 +12,7 @@
 static int64_t shard_error(const struct agg *a, const struct agg_result *t)
 {
     const struct agg_order *first = &terms_params(a)->orders.v[0];
-    if (t->n == 0 || t->n < t->shard_size || first->by == ORDER_KEY) {
+    if (t->n == 0 || t->n < terms_result(t)->shard_size || first->by == ORDER_KEY) {
         return 0;
     }
     if (first->by != ORDER_COUNT || first->asc) {
@@ -101,6 +101,7 @@ static enum err check_forms(struct reduce *r, const struct agg *a, struct agg_re
 static enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
                              struct agg_result *out)
 {
+    struct terms_result *own = terms_result(out);
     const struct terms_params *p = terms_params(a);
     int64_t error = 0;
     uint32_t total = 0;
@@ -109,7 +110,7 @@ static enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_r
     enum err e = check_forms(r, a, in, n);
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         int64_t mine = shard_error(a, in[i]);
-        out->other += in[i]->other;
+        own->other += terms_result(in[i])->other;
         error = error == -1 || mine == -1 ? -1 : error + mine;
         for (uint32_t k = 0; k < in[i]->n; k++) {
             in[i]->buckets[k].error -= mine;
@@ -128,9 +129,9 @@ static enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_r
     }
     e = buckets_sort(r, a, &p->orders, out->buckets, out->n);
     for (; out->n > p->size; out->n--) {
-        out->other += out->buckets[out->n - 1].doc_count;
+        own->other += out->buckets[out->n - 1].doc_count;
     }
-    out->error = error == -1 ? -1 : n == 1 ? 0 : error;
+    own->error = error == -1 ? -1 : n == 1 ? 0 : error;
     return e;
 }
 
@@ -274,7 +275,8 @@ static void heap_up(struct scored *h, uint32_t i)
 static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_result *out,
                             struct agg_bucket *v, uint32_t n)
 {
-    uint32_t table = 16, have = 0, max = (uint32_t)MIN_OF(terms_params(a)->size, (int64_t)n);
+    const struct terms_params *given = terms_params(a);
+    uint32_t table = 16, have = 0, max = (uint32_t)MIN_OF(given->size, (int64_t)n);
     struct scored *order = ARENA_ARRAY(r->arena, struct scored, n),
                   *heap = ARENA_ARRAY(r->arena, struct scored, (size_t)max + 2);
     out->buckets = ARENA_ARRAY(r->arena, struct agg_bucket, max);
@@ -289,7 +291,7 @@ static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_re
     }
     sort_items(order, n, sizeof(*order), by_place);
     for (uint32_t i = 0; i < n; i++) {
-        if (!(order[i].b->score > 0) || order[i].b->doc_count < terms_params(a)->min_doc_count) {
+        if (!(order[i].b->score > 0) || order[i].b->doc_count < given->min_doc_count) {
             continue;
         }
         if (have < max) {
@@ -314,16 +316,18 @@ static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_re
 static enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_result *const *in,
                                    uint32_t n, struct agg_result *out)
 {
+    struct terms_result *own = terms_result(out);
     struct agg_bucket *all;
     uint32_t total = 0;
     for (uint32_t i = 0; i < n; i++) {
-        out->subset_size += in[i]->subset_size;
-        out->superset_size += in[i]->superset_size;
+        const struct terms_result *part = terms_result(in[i]);
+        own->subset_size += part->subset_size;
+        own->superset_size += part->superset_size;
     }
     enum err e = reduce_by_key(r, a, in, n, &all, &total);
     for (uint32_t i = 0; e == ERR_OK && i < total; i++) {
-        all[i].score = significance(terms_params(a), all[i].doc_count, out->subset_size, all[i].superset_df,
-                                    out->superset_size);
+        all[i].score = significance(terms_params(a), all[i].doc_count, own->subset_size, all[i].superset_df,
+                                    own->superset_size);
     }
     return e == ERR_OK ? best_scores(r, a, out, all, total) : e;
 }
@@ -353,14 +357,16 @@ static enum err reduce_rare(struct reduce *r, const struct agg *a, struct agg_re
 
 static void terms_put(struct buf *b, const struct agg_result *r)
 {
-    put_varint(b, (uint64_t)r->other);
-    put_varint(b, (uint64_t)r->shard_size);
+    const struct terms_result *own = terms_result(r);
+    put_varint(b, (uint64_t)own->other);
+    put_varint(b, (uint64_t)own->shard_size);
 }
 
 static enum err terms_get(const struct result_reading *d, struct agg_result *r)
 {
-    r->other = get_size(d);
-    r->shard_size = get_size(d);
+    struct terms_result *own = terms_result(r);
+    own->other = get_size(d);
+    own->shard_size = get_size(d);
     return ERR_OK;
 }
 
@@ -381,8 +387,9 @@ static enum err terms_get_bucket(const struct result_reading *d, const struct ag
 
 static void terms_print(const struct agg_result *r, struct jsonw *w)
 {
-    jw_ki64(w, "doc_count_error_upper_bound", r->error);
-    jw_ki64(w, "sum_other_doc_count", r->other);
+    const struct terms_result *own = terms_result(r);
+    jw_ki64(w, "doc_count_error_upper_bound", own->error);
+    jw_ki64(w, "sum_other_doc_count", own->other);
 }
 
 static void terms_print_error(const struct agg_result *r, const struct agg_bucket *b, struct jsonw *w)
@@ -399,14 +406,16 @@ static bool terms_every_document(const struct agg *a)
 
 static void significant_put(struct buf *b, const struct agg_result *r)
 {
-    put_varint(b, (uint64_t)r->subset_size);
-    put_varint(b, (uint64_t)r->superset_size);
+    const struct terms_result *own = terms_result(r);
+    put_varint(b, (uint64_t)own->subset_size);
+    put_varint(b, (uint64_t)own->superset_size);
 }
 
 static enum err significant_get(const struct result_reading *d, struct agg_result *r)
 {
-    r->subset_size = get_size(d);
-    r->superset_size = get_size(d);
+    struct terms_result *own = terms_result(r);
+    own->subset_size = get_size(d);
+    own->superset_size = get_size(d);
     return ERR_OK;
 }
 
@@ -428,9 +437,10 @@ static enum err significant_get_bucket(const struct result_reading *d, const str
 
 static void significant_print(const struct agg_result *r, struct jsonw *w)
 {
+    const struct terms_result *own = terms_result(r);
     if (r->form != RESULT_UNMAPPED) {
-        jw_ki64(w, "doc_count", r->subset_size);
-        jw_ki64(w, "bg_count", r->superset_size);
+        jw_ki64(w, "doc_count", own->subset_size);
+        jw_ki64(w, "bg_count", own->superset_size);
     }
 }
 
@@ -460,6 +470,7 @@ const struct agg_type agg_terms = {
     .name = "terms",
     .class = CLASS_MULTI,
     .params_size = sizeof(struct terms_params),
+    .result_size = sizeof(struct terms_result),
     .parse = parse_terms,
     .collector = terms_new,
     .factory = "TermsAggregatorFactory",
@@ -480,6 +491,7 @@ const struct agg_type agg_rare_terms = {
     .name = "rare_terms",
     .class = CLASS_MULTI,
     .params_size = sizeof(struct terms_params),
+    .result_size = sizeof(struct terms_result),
     .parse = parse_rare_terms,
     .collector = terms_new,
     .factory = "RareTermsAggregatorFactory",
@@ -493,6 +505,7 @@ const struct agg_type agg_significant_terms = {
     .name = "significant_terms",
     .class = CLASS_MULTI,
     .params_size = sizeof(struct terms_params),
+    .result_size = sizeof(struct terms_result),
     .parse = parse_significant,
     .collector = terms_new,
     .factory = "SignificantTermsAggregatorFactory",

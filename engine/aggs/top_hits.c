@@ -12,6 +12,21 @@ struct top_hits_params {
 };
 AGG_PARAMS(top_hits_params)
 
+struct agg_hit {
+    float score;
+    const struct sort_value *sort; /* NULL: by score */
+    struct str json;
+    uint32_t shard; /* order of ties: set by reduce */
+};
+
+struct top_hits_result {
+    int64_t count; /* of all that there are */
+    struct agg_hit *hits;
+    uint32_t n_hits, n_sort;
+    float max_score;
+};
+AGG_RESULT(top_hits_result)
+
 /* top_hits takes the part of a search's body that shapes hits. */
 static enum err parse_top_hits(struct agg_parse *p, struct agg *a, const struct json *body)
 {
@@ -150,24 +165,25 @@ static void top_hits_collect(struct collector *c, const struct doc_run *d)
 
 static enum err fill(struct top_hits *t, struct bucket_hits *b, struct agg_result *out, struct errmsg *em)
 {
+    struct top_hits_result *own = top_hits_result(out);
     struct agg_run *r = t->c.run;
     struct top_doc *docs;
     uint32_t n = 0;
     enum err e = top_docs_take(b->top, r->cx->shard->scope.slot, r->arena, &docs, &n, em);
     struct str *json = ARENA_ARRAY(r->arena, struct str, n);
-    out->hits = ARENA_ARRAY(r->arena, struct agg_hit, n);
-    if (e != ERR_OK || json == NULL || out->hits == NULL) {
+    own->hits = ARENA_ARRAY(r->arena, struct agg_hit, n);
+    if (e != ERR_OK || json == NULL || own->hits == NULL) {
         return e != ERR_OK ? e : err_no_memory(em);
     }
     e = search_fetch_phase(json, r->cx->shard, t->source, docs, n, r->arena, em);
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
-        out->hits[i] = (struct agg_hit){.score = docs[i].score, .sort = docs[i].sort, .json = json[i]};
+        own->hits[i] = (struct agg_hit){.score = docs[i].score, .sort = docs[i].sort, .json = json[i]};
     }
-    out->n_hits = n;
-    out->n_sort = t->sort != NULL ? t->source->n_sort : 0;
-    out->count = b->total;
+    own->n_hits = n;
+    own->n_sort = t->sort != NULL ? t->source->n_sort : 0;
+    own->count = b->total;
     bool scored = t->sort == NULL || t->source->track_scores;
-    out->max_score = scored && b->total > 0 ? b->best : NAN;
+    own->max_score = scored && b->total > 0 ? b->best : NAN;
     return e;
 }
 
@@ -175,9 +191,8 @@ static enum err top_hits_build(struct collector *c, uint32_t bucket, struct agg_
                                struct errmsg *em)
 {
     struct top_hits *t = (struct top_hits *)c;
-    out->agg = c->agg;
     out->form = RESULT_PLAIN;
-    out->max_score = NAN;
+    top_hits_result(out)->max_score = NAN;
     return bucket < t->cap && t->b[bucket].top != NULL ? fill(t, &t->b[bucket], out, em) : ERR_OK;
 }
 
@@ -259,16 +274,18 @@ static int hit_cmp(const struct hit_order *o, const struct agg_hit *a, const str
 static enum err reduce_hits_of(struct reduce *r, const struct agg *a, struct agg_result *const *in,
                                uint32_t n, struct agg_result *out)
 {
+    struct top_hits_result *own = top_hits_result(out);
     const struct search_source *s = top_hits_params(a)->source;
     uint32_t total = 0;
     struct hit_order order = {.source = s};
-    out->max_score = NAN;
+    own->max_score = NAN;
     for (uint32_t i = 0; i < n; i++) {
-        total += in[i]->n_hits;
-        out->count += in[i]->count;
-        order.n_sort = MAX_OF(order.n_sort, in[i]->n_sort);
-        if (!isnan(in[i]->max_score) && !(out->max_score >= in[i]->max_score)) {
-            out->max_score = in[i]->max_score;
+        const struct top_hits_result *part = top_hits_result(in[i]);
+        total += part->n_hits;
+        own->count += part->count;
+        order.n_sort = MAX_OF(order.n_sort, part->n_sort);
+        if (!isnan(part->max_score) && !(own->max_score >= part->max_score)) {
+            own->max_score = part->max_score;
         }
     }
     uint64_t want = (uint64_t)(s->from + s->size);
@@ -278,8 +295,9 @@ static enum err reduce_hits_of(struct reduce *r, const struct agg *a, struct agg
         return err_no_memory(r->em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t k = 0; k < in[i]->n_hits && (order.n_sort == 0 || in[i]->n_sort == order.n_sort); k++) {
-            struct agg_hit x = in[i]->hits[k];
+        const struct top_hits_result *part = top_hits_result(in[i]);
+        for (uint32_t k = 0; k < part->n_hits && (order.n_sort == 0 || part->n_sort == order.n_sort); k++) {
+            struct agg_hit x = part->hits[k];
             x.shard = i;
             uint32_t at = have;
             while (at > 0 && hit_cmp(&order, &x, &best[at - 1]) < 0) {
@@ -291,42 +309,44 @@ static enum err reduce_hits_of(struct reduce *r, const struct agg *a, struct agg
         }
     }
     uint32_t skip = (uint32_t)MIN_OF((uint64_t)s->from, (uint64_t)have);
-    out->hits = best + skip;
-    out->n_hits = have - skip;
+    own->hits = best + skip;
+    own->n_hits = have - skip;
     return ERR_OK;
 }
 
 static void put_hits(struct buf *b, const struct agg_result *r)
 {
-    put_varint(b, (uint64_t)r->count);
-    put_f32(b, r->max_score);
-    put_varint(b, r->n_sort);
-    put_varint(b, r->n_hits);
-    for (uint32_t i = 0; i < r->n_hits; i++) {
-        put_f32(b, r->hits[i].score);
-        for (uint32_t k = 0; k < r->n_sort; k++) {
-            sort_value_encode(&r->hits[i].sort[k], b);
+    const struct top_hits_result *own = top_hits_result(r);
+    put_varint(b, (uint64_t)own->count);
+    put_f32(b, own->max_score);
+    put_varint(b, own->n_sort);
+    put_varint(b, own->n_hits);
+    for (uint32_t i = 0; i < own->n_hits; i++) {
+        put_f32(b, own->hits[i].score);
+        for (uint32_t k = 0; k < own->n_sort; k++) {
+            sort_value_encode(&own->hits[i].sort[k], b);
         }
-        put_str(b, r->hits[i].json);
+        put_str(b, own->hits[i].json);
     }
 }
 
 static enum err get_hits(const struct result_reading *d, struct agg_result *r)
 {
-    r->count = get_size(d);
-    r->max_score = get_f32(d->in);
+    struct top_hits_result *own = top_hits_result(r);
+    own->count = get_size(d);
+    own->max_score = get_f32(d->in);
     size_t n_sort = get_count(d->in, 0), want = top_hits_params(r->agg)->source->n_sort;
     if (n_sort != 0 && n_sort != want) {
         return result_corrupt(d);
     }
-    r->n_sort = (uint32_t)n_sort;
-    r->n_hits = (uint32_t)get_count(d->in, 5);
-    r->hits = ARENA_ARRAY(d->arena, struct agg_hit, r->n_hits);
-    if (r->hits == NULL) {
+    own->n_sort = (uint32_t)n_sort;
+    own->n_hits = (uint32_t)get_count(d->in, 5);
+    own->hits = ARENA_ARRAY(d->arena, struct agg_hit, own->n_hits);
+    if (own->hits == NULL) {
         return err_no_memory(d->em);
     }
-    for (uint32_t i = 0; i < r->n_hits && !d->in->bad; i++) {
-        struct agg_hit *h = &r->hits[i];
+    for (uint32_t i = 0; i < own->n_hits && !d->in->bad; i++) {
+        struct agg_hit *h = &own->hits[i];
         h->score = get_f32(d->in);
         struct sort_value *v = n_sort > 0 ? ARENA_ARRAY(d->arena, struct sort_value, n_sort) : NULL;
         if (n_sort > 0 && v == NULL) {
@@ -343,23 +363,24 @@ static enum err get_hits(const struct result_reading *d, struct agg_result *r)
 
 static void print_hits(const struct agg_result *r, struct jsonw *w)
 {
+    const struct top_hits_result *own = top_hits_result(r);
     jw_k(w, "hits");
     jw_obj(w);
     jw_k(w, "total");
     jw_obj(w);
-    jw_ki64(w, "value", r->count);
+    jw_ki64(w, "value", own->count);
     jw_kz(w, "relation", "eq");
     jw_obj_end(w);
     jw_k(w, "max_score");
-    if (isnan(r->max_score)) {
+    if (isnan(own->max_score)) {
         jw_null(w);
     } else {
-        jw_float(w, r->max_score);
+        jw_float(w, own->max_score);
     }
     jw_k(w, "hits");
     jw_arr(w);
-    for (uint32_t i = 0; i < r->n_hits; i++) {
-        jw_raw(w, r->hits[i].json);
+    for (uint32_t i = 0; i < own->n_hits; i++) {
+        jw_raw(w, own->hits[i].json);
     }
     jw_arr_end(w);
     jw_obj_end(w);
@@ -388,6 +409,7 @@ const struct agg_type agg_top_hits = {
     .name = "top_hits",
     .class = CLASS_METRIC,
     .params_size = sizeof(struct top_hits_params),
+    .result_size = sizeof(struct top_hits_result),
     .parse = parse_top_hits,
     .collector = top_hits_new,
     .builder = "metrics.TopHitsAggregationBuilder",

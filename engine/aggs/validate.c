@@ -152,10 +152,11 @@ static enum err order_pipes(struct agg_parse *p, struct agg *level, bool *ordere
 /* A sibling pipeline reads the buckets of an aggregation beside it. */
 enum err check_sibling(struct agg_parse *p, const struct agg *level, const struct agg *a)
 {
-    if (pipe_params(a)->n == 0) {
+    const struct pipe_params *given = pipe_params(a);
+    if (given->n == 0) {
         return invalid(p, a, "", "must have a buckets_path");
     }
-    struct str text = pipe_params(a)->v[0].path.text;
+    struct str text = given->v[0].path.text;
     size_t end = 0;
     while (end < text.n && text.p[end] != '>' && text.p[end] != '.') {
         end++;
@@ -200,9 +201,9 @@ enum err check_scripted(struct agg_parse *p, const struct agg *level, const stru
 
 enum err check_bucket_sort(struct agg_parse *p, const struct agg *level, const struct agg *a)
 {
+    const struct pipe_params *given = pipe_params(a);
     enum err e = check_scripted(p, level, a);
-    if (level->type != &agg_type_root && pipe_params(a)->n_sort == 0 && pipe_params(a)->from == 0
-        && pipe_params(a)->size < 0) {
+    if (level->type != &agg_type_root && given->n_sort == 0 && given->from == 0 && given->size < 0) {
         return failed(p, arena_printf(p->arena,
                                       "[%.*s] is configured to perform nothing. Please set either of [sort, "
                                       "size, from] to use bucket_sort",

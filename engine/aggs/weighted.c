@@ -12,6 +12,11 @@ struct weighted_params {
 };
 AGG_PARAMS(weighted_params)
 
+struct weighted_result {
+    double sum, sum_error, weights, weights_error;
+};
+AGG_RESULT(weighted_result)
+
 /* ---- the definition -------------------------------------------------------------------------------------- */
 
 static enum err config_missing(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -50,8 +55,9 @@ static enum err weighted_value(struct agg_parse *p, struct agg *a, const struct 
 
 static enum err weighted_weight(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    weighted_params(a)->has_weight = true;
-    return field_config(p, v, &weighted_params(a)->weight);
+    struct weighted_params *given = weighted_params(a);
+    given->has_weight = true;
+    return field_config(p, v, &given->weight);
 }
 
 static const struct agg_param weighted_table[] = {
@@ -141,22 +147,22 @@ static enum err weighted_build(struct collector *c, uint32_t bucket, struct agg_
 {
     struct weighted *w = (struct weighted *)c;
     (void)em;
-    out->agg = c->agg;
     out->form = RESULT_PLAIN;
     /* neither a field's own format counts, nor one beside a type: that has its own */
     out->shape = c->agg->vs.value_type != VT_NONE ? w->of_type
                  : c->agg->vs.format.n > 0        ? w->value.shape
                                                   : NULL;
     if (bucket < w->cap) {
-        out->sum = w->acc[bucket].sum;
-        out->weights = w->acc[bucket].weights;
+        weighted_result(out)->sum = w->acc[bucket].sum;
+        weighted_result(out)->weights = w->acc[bucket].weights;
     }
     return ERR_OK;
 }
 
 static double weighted_order(struct collector *c, uint32_t bucket, struct str key)
 {
-    struct agg_result r = {.agg = c->agg};
+    struct weighted_result own = {0};
+    struct agg_result r = {.agg = c->agg, .own = &own};
     (void)key;
     weighted_build(c, bucket, &r, NULL);
     return c->agg->type->number(&r);
@@ -201,15 +207,16 @@ static enum err weighted_part(struct values *v, struct agg_run *r, const struct 
 static enum err weighted_new(struct collector **out, struct agg_run *r, const struct agg *a,
                              struct errmsg *em)
 {
+    const struct weighted_params *given = weighted_params(a);
     struct weighted *w = ARENA_NEW(r->arena, struct weighted);
     if (w == NULL) {
         return err_no_memory(em);
     }
     *out = &w->c;
-    if (!weighted_params(a)->has_value) {
+    if (!given->has_value) {
         return err_set(em, ERR_NULL_POINTER, "weighted_avg has no [value]");
     }
-    if (!weighted_params(a)->has_weight) {
+    if (!given->has_weight) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Could not find field name [weight] in multiValuesSource");
     }
     w->weight_of = ARENA_ARRAY(r->arena, double, BATCH);
@@ -217,7 +224,7 @@ static enum err weighted_new(struct collector **out, struct agg_run *r, const st
     enum err e = w->weight_of == NULL || w->twice == NULL ? err_no_memory(em)
                                                           : collector_init(&w->c, &weighted_ops, r, a, em);
     /* in the order of Elasticsearch's map */
-    e = e == ERR_OK ? weighted_part(&w->weight, r, a, &weighted_params(a)->weight, em) : e;
+    e = e == ERR_OK ? weighted_part(&w->weight, r, a, &given->weight, em) : e;
     return e == ERR_OK ? weighted_part(&w->value, r, a, &a->vs, em) : e;
 }
 
@@ -226,42 +233,48 @@ static enum err weighted_new(struct collector **out, struct agg_run *r, const st
 static enum err reduce_weighted(struct reduce *r, const struct agg *a, struct agg_result *const *in,
                                 uint32_t n, struct agg_result *out)
 {
+    struct weighted_result *own = weighted_result(out);
     (void)r;
     (void)a;
     for (uint32_t i = 0; i < n; i++) {
-        kahan_add(&out->sum, &out->sum_error, in[i]->sum);
-        kahan_add(&out->weights, &out->weights_error, in[i]->weights);
+        const struct weighted_result *part = weighted_result(in[i]);
+        kahan_add(&own->sum, &own->sum_error, part->sum);
+        kahan_add(&own->weights, &own->weights_error, part->weights);
     }
     return ERR_OK;
 }
 
 static void weighted_put(struct buf *b, const struct agg_result *r)
 {
-    put_f64(b, r->sum);
-    put_f64(b, r->weights);
+    const struct weighted_result *own = weighted_result(r);
+    put_f64(b, own->sum);
+    put_f64(b, own->weights);
 }
 
 static enum err weighted_get(const struct result_reading *d, struct agg_result *r)
 {
-    r->sum = get_f64(d->in);
-    r->weights = get_f64(d->in);
+    struct weighted_result *own = weighted_result(r);
+    own->sum = get_f64(d->in);
+    own->weights = get_f64(d->in);
     return ERR_OK;
 }
 
 static double weighted_number(const struct agg_result *r)
 {
-    return r->weights != 0 ? r->sum / r->weights : NAN;
+    const struct weighted_result *own = weighted_result(r);
+    return own->weights != 0 ? own->sum / own->weights : NAN;
 }
 
 static void weighted_print(const struct agg_result *r, struct jsonw *w)
 {
-    print_value(r, weighted_number(r), r->weights != 0, w);
+    print_value(r, weighted_number(r), weighted_result(r)->weights != 0, w);
 }
 
 const struct agg_type agg_weighted_avg = {
     .name = "weighted_avg",
     .class = CLASS_METRIC,
     .params_size = sizeof(struct weighted_params),
+    .result_size = sizeof(struct weighted_result),
     .parse = parse_weighted,
     .collector = weighted_new,
     .builder = "metrics.WeightedAvgAggregationBuilder",

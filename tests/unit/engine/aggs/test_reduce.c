@@ -85,11 +85,10 @@ START_TEST(bytes_round_trip)
             buf_init(&out, NULL, BUF_UNLIMITED);
             put_u8(&out, get_u8(&in));
             put_varint(&out, get_varint(&in));
+            struct agg_result *res = results_new(&run.arena, &run.source.agg_spec->root);
             for (uint32_t i = 0; i < run.source.agg_spec->root.n_subs; i++) {
-                struct agg_result res;
-                ck_assert_int_eq(
-                    result_decode(&res, run.source.agg_spec->root.subs[i], &in, &run.arena, NULL), ERR_OK);
-                result_encode(&res, &out);
+                ck_assert_int_eq(result_decode(&res[i], &in, &run.arena, NULL), ERR_OK);
+                result_encode(&res[i], &out);
             }
             ck_assert_uint_eq(out.n, run.partials[s].n);
             again[s] = arena_str(&run.arena, buf_view(&out));
@@ -237,6 +236,7 @@ START_TEST(rows_are_whole)
         ck_assert_int_eq(t->put_bucket != NULL, t->get_bucket != NULL);
         ck_assert_int_eq(t->validate != NULL, pipe);
         ck_assert_int_eq(t->run != NULL, t->class == CLASS_PARENT);
+        ck_assert_int_eq(t->finish != NULL, t->class == CLASS_SIBLING);
         ck_assert(t->has_value == NULL || t->value != NULL);
         ck_assert_int_eq(t->gapless != NULL, t->next_key != NULL);
     }
