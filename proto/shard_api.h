@@ -9,7 +9,7 @@
 
 #include "common/base/err.h"
 #include "common/base/json.h"
-#include "engine/search/scope.h"
+#include "engine/collect/scope.h"
 
 struct search_source;
 struct query_result;

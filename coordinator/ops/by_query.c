@@ -4,7 +4,7 @@
 #include "coordinator/core/broadcast.h"
 #include "coordinator/ops/by_query_int.h"
 
-#include "engine/search/source.h"
+#include "engine/query/source.h"
 
 #include <math.h>
 #include <stdlib.h>

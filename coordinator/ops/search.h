@@ -8,7 +8,7 @@
 
 #include "coordinator/core/tasks.h"
 #include "coordinator/ops/lookups.h"
-#include "engine/reduce/reduce.h"
+#include "engine/search/reduce.h"
 
 struct search_call;
 struct context_ref;

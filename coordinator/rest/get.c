@@ -5,7 +5,7 @@
 
 #include "common/base/stop.h"
 #include "engine/index/engine.h"
-#include "engine/search/source_filter.h"
+#include "engine/mapping/source_filter.h"
 
 /* Work that the loop does itself: bytes of a source times patterns, each with what the steps of a pattern take. */
 #define FILTER_QUICK MIB

@@ -6,7 +6,7 @@
 #define COORDINATOR_REST_GET_H
 
 #include "coordinator/rest/rest.h"
-#include "engine/search/source.h"
+#include "engine/query/source.h"
 
 struct get_call {
     struct shard_get rq; /* first: the request's done() gets it */

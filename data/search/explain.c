@@ -1,8 +1,8 @@
 /* How a query reads on a shard, and how it scores one document there. */
 #include "data/shard/shard.h"
+#include "engine/collect/whole_query.h"
 #include "engine/query/query.h"
 #include "engine/query/scorer.h"
-#include "engine/search/whole_query.h"
 
 static enum err explain_document(struct shard_explain *rq, const struct search_context *cx,
                                  const struct query *q, struct view *v, const struct engine_doc *doc)
@@ -64,9 +64,9 @@ static enum err explain(struct shard_explain *rq, const struct search_shard *d, 
     search_source_init(src);
     src->text = rq->text;
     src->query = rq->query;
-    e = search_context_init(&cx, d, src, a, em);
+    search_context_init(&cx, d, src, a);
     cx.query.one_phase = true;
-    e = e == ERR_OK ? whole_query(&q, &cx, QUERY_SHOWN, em) : e;
+    e = whole_query(&q, &cx, QUERY_SHOWN, em);
     if (e != ERR_OK) {
         return e;
     }

@@ -223,8 +223,8 @@ static enum err gather_dfs(struct shard_dfs *rq, const struct search_shard *d, s
     if (e != ERR_OK || source->query == NULL) {
         return e;
     }
-    e = search_context_init(&cx, d, source, a, &rq->rq.error);
-    e = e == ERR_OK ? query_build(&q, &cx.query, source->query, &rq->rq.error) : e;
+    search_context_init(&cx, d, source, a);
+    e = query_build(&q, &cx.query, source->query, &rq->rq.error);
     e = e == ERR_OK ? query_scored_terms(q, v, a, &terms, &n, &rq->rq.error) : e;
     if (e != ERR_OK) {
         return e;

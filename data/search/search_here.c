@@ -33,11 +33,8 @@ bool search_is_small(struct shard_query *rq, struct shard *sh, struct view *v, c
     struct settings_part *settings = index_settings(sh->index);
     rq->rq.arena.bytes_max = sh->service->request_bytes_max;
     shard_describe(&d, sh, v, settings, &rq->scope);
-    struct errmsg em;
-    err_clear(&em);
-    bool small = !sh->index->analyzes_long
-                 && search_context_init(&cx, &d, rq->body.source, &rq->rq.arena, &em) == ERR_OK
-                 && search_cost(&cx, q) <= SMALL_COST;
+    search_context_init(&cx, &d, rq->body.source, &rq->rq.arena);
+    bool small = !sh->index->analyzes_long && search_cost(&cx, q) <= SMALL_COST;
     state_part_unref(&settings->part);
     return small;
 }

@@ -6,7 +6,7 @@
 #ifndef ENGINE_AGGS_AGGS_H
 #define ENGINE_AGGS_AGGS_H
 
-#include "engine/search/search.h"
+#include "engine/collect/search_context.h"
 
 struct agg_spec;
 

@@ -2,8 +2,8 @@
 #include "engine/aggs/agg_row.h"
 
 #include "common/base/jsonr.h"
-#include "engine/search/fetch.h"
-#include "engine/search/top_docs.h"
+#include "engine/collect/top_docs.h"
+#include "engine/fetch/fetch.h"
 
 #include <math.h>
 
@@ -42,6 +42,8 @@ static enum err parse_top_hits(struct agg_parse *p, struct agg *a, const struct 
         return err_no_memory(p->em);
     }
     search_source_init(s);
+    s->text = p->text;
+    s->body = body;
     s->size = 3;
     for (uint32_t i = 0; i < body->n; i++) {
         const struct json_member *m = &body->members[i];
@@ -76,7 +78,12 @@ static enum err parse_top_hits(struct agg_parse *p, struct agg *a, const struct 
                            "Expected [START_OBJECT] in [script_fields] but found [%s]", json_token_name(v));
         }
     }
-    return search_source_parse(s, body, p->text, p->arena, p->em);
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < body->n; i++) {
+        e = search_hits_key(s, body->members[i].key, &body->members[i].value, p->text, p->arena, p->em);
+    }
+    s->from = s->size == 0 ? MAX_OF(s->from, (int64_t)0) : s->from;
+    return e;
 }
 
 /* ---- collecting ------------------------------------------------------------------------------------------ */

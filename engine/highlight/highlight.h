@@ -2,12 +2,9 @@
 #ifndef ENGINE_HIGHLIGHT_HIGHLIGHT_H
 #define ENGINE_HIGHLIGHT_HIGHLIGHT_H
 
-#include "engine/search/search.h"
+#include "engine/collect/search_context.h"
 
 struct highlight_spec;
-
-enum err highlight_parse(const struct highlight_spec **out, const struct json *highlight, struct str text,
-                         struct arena *arena, struct errmsg *em);
 
 /* Whether every highlight_query can be built on this shard: asked before anything is searched, whatever is found.
  * Refusals are not wrapped. */

@@ -4,7 +4,7 @@
 
 #include "common/base/memory_account.h"
 #include "common/base/utf8.h"
-#include "engine/search/value_format.h"
+#include "engine/collect/value_format.h"
 
 /* ---- where the values stand ---------------------------------------------------------------------------- */
 

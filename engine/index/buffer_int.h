@@ -8,8 +8,8 @@
 #define INDEX_BUFFER_INT_H
 
 #include "engine/index/byte_pool.h"
+#include "engine/index/completion.h"
 #include "engine/index/segment_writer.h"
-#include "engine/suggest/completion.h"
 
 struct term_head {
     uint32_t text; /* pool address: u16 length, bytes */

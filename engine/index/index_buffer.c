@@ -1,8 +1,8 @@
 #include "common/base/hash.h"
 #include "engine/index/buffer_int.h"
+#include "engine/index/completion_int.h"
 #include "engine/index/format.h"
 #include "engine/index/stored_write.h"
-#include "engine/suggest/completion_int.h"
 
 enum err index_buffer_new(struct index_buffer **out, const struct allocator *alloc, struct errmsg *em)
 {

@@ -1,8 +1,8 @@
 /* What is kept in an order of its own: sorted numbers, geo points, completions. */
 #include <stdlib.h>
 
+#include "engine/index/completion_int.h"
 #include "engine/index/merge_int.h"
-#include "engine/suggest/completion_int.h"
 
 struct point_merge {
     struct merge_field *f;

@@ -1,7 +1,7 @@
 /* Values by document, and documents by value. */
 #include "engine/index/structure_int.h"
 
-#include "engine/suggest/completion.h"
+#include "engine/index/completion.h"
 
 /* ---- columns ---- */
 

@@ -1,7 +1,7 @@
 #include "engine/mapping/document.h"
 
 #include "engine/mapping/document_int.h"
-#include "engine/search/source_filter.h"
+#include "engine/mapping/source_filter.h"
 
 static enum err refuse_start(struct doc_parser *p)
 {

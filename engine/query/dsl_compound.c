@@ -2,7 +2,7 @@
 #include "common/base/base64.h"
 #include "engine/query/build.h"
 #include "engine/query/nested_docs.h"
-#include "engine/search/source.h"
+#include "engine/query/source.h"
 
 /* ---- bool ---- */
 

@@ -186,38 +186,11 @@ static enum err parse_terms(struct json_pull *p, struct arena *arena, struct dsl
     return ERR_OK;
 }
 
-/* Values looked up: scalars of a tree, however deep its arrays. */
-static enum err add_looked_up(struct dsl_terms_query *q, struct arena *arena, const struct json *v,
-                              struct errmsg *em)
-{
-    if (v->type == JSON_ARRAY) {
-        for (uint32_t i = 0; i < v->n; i++) {
-            enum err e = add_looked_up(q, arena, &v->items[i], em);
-            if (e != ERR_OK) {
-                return e;
-            }
-        }
-        return ERR_OK;
-    }
-    return v->type == JSON_OBJECT || v->type == JSON_NULL ? ERR_OK : add_value(q, arena, v, em);
-}
-
 static enum err build_terms(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     struct dsl_terms_query q = *(const struct dsl_terms_query *)(const void *)d;
     if (q.lookup != NULL) {
-        const struct json *found = NULL;
-        if (b->cx->lookup_terms == NULL) {
-            return err_set(em, ERR_ILLEGAL_STATE, "async actions are left after rewrite");
-        }
-        enum err e = b->cx->lookup_terms(b->cx->self, q.lookup, b->arena, &found, em);
-        if (e == ERR_OK && found != NULL) {
-            e = add_looked_up(&q, b->arena, found, em);
-        }
-        if (e != ERR_OK) {
-            b->raw_error = true;
-            return e;
-        }
+        return err_set(em, ERR_ILLEGAL_STATE, "async actions are left after rewrite");
     }
     const struct field *f = build_field(b, q.field);
     if (q.n == 0 || f == NULL) {

@@ -12,7 +12,7 @@
 #include "engine/query/slice.h"
 
 struct script;
-struct inner_hits_spec; /* engine/search/source.h */
+struct inner_hits_spec; /* engine/query/source.h */
 
 /* A kind of queries is a row (query_ops.h). This is the only list of them. */
 #define QUERY_KINDS(X)  \
@@ -313,14 +313,6 @@ struct query_context {
     const struct settings *index_settings; /* and a list of its aliases, INDEX_ALIASES */
     bool allow_expensive;
     bool one_phase; /* rewriting is part of building: all errors are ERR_QUERY_SHARD (_explain, _validate) */
-    /* The values at a document's path for `terms` look-ups, resolved before the shards are asked (coordinator); NULL: not
-     * offered. */
-    enum err (*lookup_terms)(void *self, const struct json *lookup, struct arena *arena,
-                             const struct json **values, struct errmsg *em);
-    /* Compiles (and caches) a script. */
-    enum err (*compile)(void *self, const struct json *script, int context, const struct script **out,
-                        struct errmsg *em);
-    void *self;
 };
 
 /* Syntax only: refuses what can be refused without a mapping (unknown queries, unknown parameters, wrong tokens), with

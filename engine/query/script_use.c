@@ -40,11 +40,6 @@ enum err script_of_form(const struct query_context *cx, const struct json *form,
     if (script_form_check(form, em) != ERR_OK) {
         return err_code(em);
     }
-    if (cx->compile != NULL) {
-        enum err compiled = cx->compile(cx->self, form, (int)context, out, em);
-        return compiled == ERR_OK && *out != NULL ? script_link(*out, json_get(form, "params"), em)
-                                                  : compiled;
-    }
     const struct json *lang = json_get(form, "lang");
     struct script *s;
     enum err e = script_compile(&s, script_form_source(form),

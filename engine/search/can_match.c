@@ -1,6 +1,6 @@
 /* Whether a shard need be searched at all: what Elasticsearch's can_match phase asks, and decides the same way. */
 #include "engine/aggs/aggs.h"
-#include "engine/search/fetch.h"
+#include "engine/fetch/fetch.h"
 #include "engine/search/search.h"
 
 bool search_may_match_none(const struct search_source *s)
@@ -39,8 +39,9 @@ enum err search_can_match(bool *matches, const struct search_shard *shard, const
     struct search_context cx;
     bool none = false;
     *matches = true;
-    enum err e = search_context_init(&cx, shard, source, arena, em);
-    if (e == ERR_OK && source->query != NULL) {
+    search_context_init(&cx, shard, source, arena);
+    enum err e = ERR_OK;
+    if (source->query != NULL) {
         e = query_rewrites_to_none(&none, &cx.query, source->query, em);
     }
     none = none && search_may_match_none(source);

@@ -1,11 +1,11 @@
 /* The query phase: which documents, how many, in what order; and what is computed over all of them. */
 #include "engine/aggs/aggs.h"
+#include "engine/collect/top_docs.h"
+#include "engine/collect/whole_query.h"
+#include "engine/fetch/fetch.h"
+#include "engine/fetch/script_fields.h"
 #include "engine/highlight/highlight.h"
-#include "engine/search/fetch.h"
-#include "engine/search/script_fields.h"
 #include "engine/search/search.h"
-#include "engine/search/top_docs.h"
-#include "engine/search/whole_query.h"
 #include "engine/suggest/suggest.h"
 
 #include "common/base/bits.h"
@@ -50,38 +50,6 @@ struct run {
 };
 
 /* ---- preparing ---------------------------------------------------------------------------------------------------------- */
-
-/* An index's limit; what the settings do not say, or not as a number, is the default. */
-enum err search_context_init(struct search_context *cx, const struct search_shard *shard,
-                             const struct search_source *source, struct arena *arena, struct errmsg *em)
-{
-    (void)em;
-    *cx = (struct search_context){.shard = shard, .source = source, .arena = arena};
-    cx->query = (struct query_context){.mapping = shard->view->mapping,
-                                       .view = shard->view,
-                                       .arena = arena,
-                                       .text = source->text,
-                                       .index_name = shard->index_name,
-                                       .index_uuid = shard->index_uuid,
-                                       .shard = shard->shard,
-                                       .now_ms = shard->scope.now_ms,
-                                       .clauses_max = query_node_settings()->clauses_max,
-                                       .depth_max = 100,
-                                       .index_settings = shard->index_settings,
-                                       .allow_expensive = !shard->scope.refuse_expensive,
-                                       .lookup_terms = shard->lookup_terms,
-                                       .self = shard->self};
-    cx->weight = (struct weight_context){.view = shard->view,
-                                         .arena = arena,
-                                         .stats = shard->stats,
-                                         .cache = shard->filters,
-                                         .index_name = shard->index_name,
-                                         .shard = shard->shard,
-                                         .now_ms = shard->scope.now_ms,
-                                         .cancelled = shard->cancelled,
-                                         .self = shard->self};
-    return ERR_OK;
-}
 
 static bool sorted_by_score_only(const struct search_source *s)
 {
@@ -353,8 +321,8 @@ static enum err check_first_key(struct run *r)
 static enum err prepare(struct run *r)
 {
     const struct search_source *s = r->source;
-    enum err e = search_context_init(&r->cx, r->shard, s, r->arena, r->em);
-    e = e == ERR_OK ? check_first_key(r) : e;
+    search_context_init(&r->cx, r->shard, s, r->arena);
+    enum err e = check_first_key(r);
     r->query = r->shard->query;
     if (e == ERR_OK && r->query == NULL) {
         e = whole_query(&r->query, &r->cx, QUERY_RUN, r->em);
@@ -791,8 +759,8 @@ static enum err prepare_nothing(struct run *r)
     r->known_hits = 0;
     r->hits = 0;
     r->timed_out = true;
-    enum err e = search_context_init(&r->cx, r->shard, s, r->arena, r->em);
-    e = e == ERR_OK ? prepare_sort(r) : e;
+    search_context_init(&r->cx, r->shard, s, r->arena);
+    enum err e = prepare_sort(r);
     if (e == ERR_OK && s->agg_spec != NULL) {
         const struct weight *all;
         e = weight_new(&all, &r->cx.weight, none, NEED_NO_SCORES, r->em);
@@ -852,7 +820,7 @@ enum err search_query_phase(struct query_result *out, const struct search_shard 
     }
     enum err e = ERR_OK;
     if (suggest_only(source)) {
-        e = search_context_init(&r.cx, shard, source, arena, r.em);
+        search_context_init(&r.cx, shard, source, arena);
         r.known_hits = 0;
     } else {
         e = run_query(&r);

@@ -1,7 +1,7 @@
 #include "engine/search/search_cost.h"
 
+#include "engine/collect/whole_query.h"
 #include "engine/query/query_ops.h"
-#include "engine/search/whole_query.h"
 
 #define TEXT_BYTES_MAX 2048 /* of a request: queries may take longer to read than to run */
 #define HIT_COST       500  /* of a hit that is read and printed */

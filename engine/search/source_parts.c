@@ -6,7 +6,7 @@
 
 /* ---- rescore ------------------------------------------------------------------------------------------- */
 
-static enum err rescore_query(const struct parse *p, const struct json *v, struct rescore_spec *r)
+static enum err rescore_query(const struct source_parse *p, const struct json *v, struct rescore_spec *r)
 {
     static const char *const known[] = {"rescore_query", "query_weight", "rescore_query_weight", "score_mode",
                                         NULL};
@@ -55,7 +55,7 @@ static enum err rescore_query(const struct parse *p, const struct json *v, struc
     return r->query != NULL ? ERR_OK : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "rescore_query cannot be null");
 }
 
-static enum err one_rescore(const struct parse *p, const struct json *v, struct rescore_spec *r)
+static enum err one_rescore(const struct source_parse *p, const struct json *v, struct rescore_spec *r)
 {
     *r = (struct rescore_spec){.window = SIZE_DEFAULT, .query_weight = 1, .rescore_weight = 1};
     if (v->type != JSON_OBJECT) {
@@ -98,10 +98,11 @@ static enum err one_rescore(const struct parse *p, const struct json *v, struct 
     return ERR_OK;
 }
 
-enum err source_rescore(const struct parse *p, const struct json *v)
+enum err source_rescore(const struct source_parse *p, struct str key, const struct json *v)
 {
+    (void)key;
     if (v->type != JSON_OBJECT && v->type != JSON_ARRAY) {
-        return unknown_key(p, STR("rescore"), v);
+        return source_unknown_key(p, STR("rescore"), v);
     }
     uint32_t n = v->type == JSON_ARRAY ? v->n : 1;
     struct rescore_spec *list = ARENA_ARRAY(p->arena, struct rescore_spec, n);
@@ -121,12 +122,13 @@ enum err source_rescore(const struct parse *p, const struct json *v)
 
 /* ---- slice, pit ----------------------------------------------------------------------------------------- */
 
-enum err source_slice(const struct parse *p, const struct json *v)
+enum err source_slice(const struct source_parse *p, struct str key, const struct json *v)
 {
+    (void)key;
     static const char *const known[] = {"field", "id", "max", NULL};
     int32_t id = -1, max = -1;
     if (v->type != JSON_OBJECT) {
-        return unknown_key(p, STR("slice"), v);
+        return source_unknown_key(p, STR("slice"), v);
     }
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
@@ -153,11 +155,12 @@ enum err source_slice(const struct parse *p, const struct json *v)
     return ERR_OK;
 }
 
-enum err source_point_in_time(const struct parse *p, const struct json *v)
+enum err source_point_in_time(const struct source_parse *p, struct str key, const struct json *v)
 {
+    (void)key;
     static const char *const known[] = {"id", "keep_alive", NULL};
     if (v->type != JSON_OBJECT) {
-        return unknown_key(p, STR("pit"), v);
+        return source_unknown_key(p, STR("pit"), v);
     }
     p->s->pit_keep_alive_ms = -1;
     for (uint32_t i = 0; i < v->n; i++) {
@@ -185,7 +188,7 @@ enum err source_point_in_time(const struct parse *p, const struct json *v)
 /* ---- indices_boost -------------------------------------------------------------------------------------- */
 
 /* One index and what it counts, as lists have them. */
-static enum err one_boost(const struct parse *p, const struct json *v)
+static enum err one_boost(const struct source_parse *p, const struct json *v)
 {
     if (v->type != JSON_OBJECT) {
         return jr_fail(p->text, v->off, p->em, "Expected [START_OBJECT] in [null] but found [%s]",
@@ -205,8 +208,9 @@ static enum err one_boost(const struct parse *p, const struct json *v)
                                "Expected [END_OBJECT] in [indices_boost] but found [FIELD_NAME]");
 }
 
-enum err source_indices_boost(const struct parse *p, const struct json *v)
+enum err source_indices_boost(const struct source_parse *p, struct str key, const struct json *v)
 {
+    (void)key;
     enum err e = ERR_OK;
     p->s->indices_boost = v;
     for (uint32_t i = 0; e == ERR_OK && v->type == JSON_ARRAY && i < v->n; i++) {
@@ -216,7 +220,7 @@ enum err source_indices_boost(const struct parse *p, const struct json *v)
         const struct json *value = &v->members[i].value;
         float boost;
         if (value->type != JSON_NUMBER && value->type != JSON_STRING && value->type != JSON_BOOL) {
-            e = unknown_key(p, v->members[i].key, value);
+            e = source_unknown_key(p, v->members[i].key, value);
         } else {
             e = jr_float(value, &boost, p->em);
         }
@@ -226,15 +230,17 @@ enum err source_indices_boost(const struct parse *p, const struct json *v)
 
 /* ---- what others add ------------------------------------------------------------------------------------ */
 
-enum err source_ext(const struct parse *p, const struct json *v)
+enum err source_ext(const struct source_parse *p, struct str key, const struct json *v)
 {
+    (void)key;
     return v->n == 0 ? ERR_OK
                      : err_set(p->em, ERR_X_CONTENT,
                                "unknown named object category [org.elasticsearch.search.SearchExtBuilder]");
 }
 
-enum err source_runtime(const struct parse *p, const struct json *v)
+enum err source_runtime(const struct source_parse *p, struct str key, const struct json *v)
 {
+    (void)key;
     return v->n == 0
                ? ERR_OK
                : jr_fail(p->text, v->off, p->em, "[runtime_mappings]: runtime fields are not supported");

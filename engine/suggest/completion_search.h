@@ -6,8 +6,8 @@
 #ifndef SUGGEST_COMPLETION_SEARCH_H
 #define SUGGEST_COMPLETION_SEARCH_H
 
+#include "engine/index/completion_int.h"
 #include "engine/query/automaton.h"
-#include "engine/suggest/completion_int.h"
 
 /* Stands on one group of a section. */
 struct completion_cursor {

@@ -5,7 +5,8 @@
 #ifndef ENGINE_SUGGEST_SUGGEST_H
 #define ENGINE_SUGGEST_SUGGEST_H
 
-#include "engine/search/search.h"
+#include "engine/collect/search_context.h"
+#include "engine/collect/top_doc.h"
 
 struct suggest_spec;
 

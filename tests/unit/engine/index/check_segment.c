@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/base/bits.h"
-#include "engine/suggest/completion_int.h"
+#include "engine/index/completion_int.h"
 #include "tests/unit/engine/index/random_docs.h"
 
 struct flat { /* one document of the segment */

@@ -5,8 +5,8 @@
 
 #include "common/base/bits.h"
 #include "common/base/hash.h"
+#include "engine/index/completion.h"
 #include "engine/index/format.h"
-#include "engine/suggest/completion.h"
 #include "tests/unit/engine/index/random_docs.h"
 
 static uint64_t read_postings(const struct seg_field *f, const struct term_info *info)
