@@ -7,48 +7,11 @@
 #ifndef DATA_DATA_H
 #define DATA_DATA_H
 
-#include "common/base/clock.h"
-#include "common/base/executor.h"
-#include "common/base/fs.h"
-#include "common/base/log.h"
 #include "common/cluster/state.h"
-#include "engine/analysis/component.h"
-#include "proto/shard_event.h"
+#include "data/opts.h"
 #include "proto/shard_ops.h"
-#include "proto/transport.h"
 
 struct data_service;
-
-/* Asks the master for new fields: `mapping` is a put-mapping body. done(arg, NULL) once the state that has
- * them is applied here; an error otherwise. Any thread; done() runs on any thread, never inside the call. */
-typedef void (*data_mapping_fn)(void *self, struct str index, struct str uuid, struct str mapping,
-                                void (*done)(void *arg, const struct errmsg *error), void *arg);
-
-/* Tells the master of a copy here, again and again until a master has taken it; done() (may be NULL) as of
- * data_mapping_fn, once the state that shows it is applied here. The event's strings are copied. Any thread. */
-typedef void (*data_shard_event_fn)(void *self, const struct shard_event *event,
-                                    void (*done)(void *arg, const struct errmsg *error), void *arg);
-
-#define FILTER_CACHE_DEFAULT (16 * MIB)
-#define INDEX_BUFFER_DEFAULT (48 * MIB)
-
-struct data_opts {
-    const struct fs *fs; /* all borrowed: they outlive the service */
-    const struct clock *clock;
-    const struct log *log;
-    const char *dir; /* shards live in <dir>/indices/<uuid>/<shard>/ */
-    const struct executor *write_pool, *search_pool, *background_pool;
-    struct analysis_env env;   /* dictionaries */
-    struct str node_id;        /* copied */
-    size_t filter_cache_bytes; /* for all shards together; 0: no filter is kept */
-    size_t
-        index_buffer_bytes; /* the same for what is indexed but in no segment yet; 0: INDEX_BUFFER_DEFAULT, of which one
-                                  shard takes no more than its engine's default */
-    data_mapping_fn update_mapping;
-    data_shard_event_fn shard_event;
-    void *node_self;                   /* of the two above */
-    const struct transport *transport; /* to other nodes, not started yet; NULL: there are none */
-};
 
 enum err data_service_new(struct data_service **out, const struct data_opts *opts, struct errmsg *em);
 /* Closes every shard: syncs, lets go. No request may be under way; what other nodes ask finds no shard here

@@ -95,7 +95,7 @@ static void write_run(void *arg)
 static void written(void *arg)
 {
     struct recovery_target *t = arg;
-    struct shard_recovery *f = &t->sh->figures;
+    struct shard_recovery *f = &t->sh->recovery->figures;
     for (; t->n_writing > 0; t->n_writing--) {
         struct target_chunk *c = &t->chunks[t->first];
         f->bytes_recovered += c->length;
@@ -174,7 +174,7 @@ static void throttle(struct recovery_target *t, bool held)
     if (held && t->throttled_ms == 0) {
         t->throttled_ms = now_ms(t);
     } else if (!held && t->throttled_ms != 0) {
-        t->sh->figures.target_throttle_ms += now_ms(t) - t->throttled_ms;
+        t->sh->recovery->figures.target_throttle_ms += now_ms(t) - t->throttled_ms;
         t->throttled_ms = 0;
     }
 }

@@ -89,16 +89,17 @@ void recovery_tick(struct data_service *s)
 void recovery_note_opening(struct shard *sh, bool empty)
 {
     struct data_service *s = sh->service;
-    sh->figures = (struct shard_recovery){.stage = RECOVERY_INDEX,
-                                          .source = empty ? RECOVER_EMPTY_STORE : RECOVER_EXISTING_STORE,
-                                          .primary = sh->primary,
-                                          .target_node = s->node_id,
-                                          .start_ms = clock_wall_ms(s->o.clock)};
+    sh->recovery->figures =
+        (struct shard_recovery){.stage = RECOVERY_INDEX,
+                                .source = empty ? RECOVER_EMPTY_STORE : RECOVER_EXISTING_STORE,
+                                .primary = sh->role.primary,
+                                .target_node = s->node_id,
+                                .start_ms = clock_wall_ms(s->o.clock)};
 }
 
 void recovery_note_opened(struct shard *sh)
 {
-    struct shard_recovery *f = &sh->figures;
+    struct shard_recovery *f = &sh->recovery->figures;
     struct engine_stats st;
     const struct engine_commit *c =
         f->source == RECOVER_EXISTING_STORE ? engine_commit_acquire(sh->engine, false) : NULL;
@@ -122,48 +123,62 @@ void recovery_note_opened(struct shard *sh)
  * started by the next state, in the same term: it must miss nothing that is written until then. */
 static void take_handoff(struct shard *sh)
 {
-    struct shard_handoff *h = &sh->handoff;
+    struct shard_handoff *h = &sh->recovery->handoff;
     const struct recovery_copy *v = h->v;
     size_t n = h->n;
     h->v = NULL; /* what follows may look here again */
     h->n = 0;
-    for (size_t i = 0; sh->primary && i < n; i++) {
+    for (size_t i = 0; sh->role.primary && i < n; i++) {
         const struct recovery_copy *had = &v[i];
-        const struct tracked *c = tracker_find(&sh->tracker, had->allocation_id);
+        const struct tracked *c = replication_copy(sh, had->allocation_id);
         bool now;
         if (c != NULL && had->in_sync && !c->in_sync && c->node.p != NULL
             && replication_track(sh, c->allocation_id, c->node)) {
             (void)replication_catch_up(sh, c->allocation_id, had->local_checkpoint, &now);
         }
-        tracker_advance(&sh->tracker, had->allocation_id, had->local_checkpoint);
+        replication_advance(sh, had->allocation_id, had->local_checkpoint);
     }
     arena_reset(&h->arena);
 }
 
-static void cancel(void *arg)
-{
-    struct shard *sh = arg;
-    sh->leaving = true;
-    recovery_step(sh, false);
-    shard_release(sh);
-}
-
-void recovery_cancel(struct shard *sh)
-{
-    shard_use(sh);
-    if (!executor_submit_force(strand_executor(sh->strand), cancel, sh)) {
-        sh->users--; /* nothing runs any more; the caller's reference remains */
-        sh->leaving = true;
-        recovery_abandon_target(sh);
-        recovery_abandon_sessions(sh);
-    }
-}
-
 void recovery_step(struct shard *sh, bool tick)
 {
-    if (sh->handoff.v != NULL && !sh->initializing && (sh->tracking || !sh->primary)) {
+    if (sh->recovery->handoff.v != NULL && !sh->role.initializing
+        && (replication_tracker(sh) != NULL || !sh->role.primary)) {
         take_handoff(sh);
     }
     recovery_step_sessions(sh, tick);
     recovery_step_target(sh, tick);
+}
+
+/* ---- the shard's part ------------------------------------------------------------------------------------ */
+
+enum err recovery_new(struct shard *sh, struct errmsg *em)
+{
+    sh->recovery = calloc(1, sizeof(*sh->recovery));
+    if (sh->recovery == NULL) {
+        return err_no_memory(em);
+    }
+    arena_init(&sh->recovery->handoff.arena, NULL, ARENA_UNLIMITED);
+    return ERR_OK;
+}
+
+void recovery_free(struct shard *sh)
+{
+    if (sh->recovery != NULL) {
+        arena_fini(&sh->recovery->handoff.arena);
+        free(sh->recovery);
+        sh->recovery = NULL;
+    }
+}
+
+void recovery_abandon(struct shard *sh)
+{
+    recovery_abandon_target(sh);
+    recovery_abandon_sessions(sh);
+}
+
+const struct shard_recovery *recovery_figures(const struct shard *sh)
+{
+    return &sh->recovery->figures;
 }

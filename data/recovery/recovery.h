@@ -31,8 +31,6 @@ void recovery_fini(struct data_service *s); /* once no shard is left */
 void recovery_take_settings(struct data_service *s, const struct cluster_state *state);
 /* Any thread, every 100 ms: lets wait what is over the limit, and no longer. */
 void recovery_tick(struct data_service *s);
-/* The newest state that was applied, a reference; NULL: none yet. Any thread. */
-struct cluster_state *data_state(struct data_service *s);
 
 /* Bytes may pass; or wait for the tick, as what passed before has to be made up for. Any thread. */
 enum recovery_way { RECOVERY_IN, RECOVERY_OUT };
@@ -49,7 +47,15 @@ void recovery_note_opened(struct shard *sh);
 void recovery_step(struct shard *sh, bool tick);
 /* The engine goes, or the copy is the primary no more: those that recover from it begin again elsewhere. */
 void recovery_drop_sessions(struct shard *sh);
-/* Any thread: the shard is leaving the tables. */
-void recovery_cancel(struct shard *sh);
+/* The strand is dead: nothing of a recovery ends any more. The caller has a reference. */
+void recovery_abandon(struct shard *sh);
+
+/* The shard's part; no session or target is left when it is freed. NULL part ok. */
+enum err recovery_new(struct shard *sh, struct errmsg *em);
+void recovery_free(struct shard *sh);
+/* How the copy came to be. Borrowed. */
+const struct shard_recovery *recovery_figures(const struct shard *sh);
+/* Asserts what always holds of a shard that no task works on. */
+void recovery_invariant(const struct shard *sh);
 
 #endif

@@ -5,6 +5,14 @@
 #include "data/recovery/recovery.h"
 #include "data/shard/copy_data.h"
 
+/* What a primary that moves away knew of the copies, for the one that takes its place. */
+struct shard_handoff {
+    struct arena arena;
+    struct recovery_copy *v; /* NULL: nothing was handed over */
+    size_t n;
+    int64_t global_checkpoint;
+};
+
 /* One target, as its source sees it. Strand, but for what says otherwise. */
 struct recovery_session {
     _Atomic uint32_t refs; /* the shard's, and each request's that is being served off the strand */
@@ -35,6 +43,17 @@ struct recovery_session {
     bool in_sync;
 };
 
+/* A shard's part. Strand. */
+struct recovery {
+    struct recovery_session *sessions;   /* copies that recover from this one */
+    struct parked_start *parked;         /* those that will (source.c) */
+    struct recovery_target *target;      /* NULL: this copy does not recover from another one */
+    struct shard_handoff handoff;        /* of the primary whose place it takes */
+    char handed_to[ALLOCATION_ID_BYTES]; /* the copy that was promised this one's place */
+    struct shard_recovery figures;       /* how the copy came to be */
+    char figures_source[ALLOCATION_ID_BYTES];
+};
+
 struct recovery_budget {
     int64_t left; /* bytes; below zero: nothing passes */
     int64_t at_ns;
@@ -59,7 +78,7 @@ void recovery_refuse_no_session(struct data_service *s, struct transport_call *c
 /* Any thread: a reference, or NULL. */
 struct recovery_session *recovery_find_session(struct data_service *s, uint64_t id);
 void recovery_drop_session(struct recovery_session *r);
-void recovery_let_files_go(struct recovery_session *r);
+void recovery_release_commit(struct recovery_session *r);
 void recovery_hold_history(struct shard *sh); /* what sessions still have to send stays in the log */
 void recovery_session_unref(struct recovery_session *r);
 void recovery_abandon_sessions(struct shard *sh); /* the strand is dead: no job of them ends any more */
@@ -161,7 +180,6 @@ void target_ask(struct recovery_target *t, enum message_kind kind, struct buf *p
 bool target_answered(struct recovery_target *t);
 void target_unreadable(struct recovery_target *t); /* the answer makes no sense */
 void target_enter_stage(struct recovery_target *t, enum recovery_stage stage);
-void target_let_mapping_go(struct shard *sh); /* what was parsed is applied */
 void target_leave(struct recovery_target *t); /* frees t; the shard goes on without it */
 
 /* replay.c: the steps TAKE to DONE */

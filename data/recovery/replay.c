@@ -1,6 +1,7 @@
 /* Recovery, the side that receives: operations, and the end. */
 #include "data/recovery/recovery_int.h"
 #include "data/replication/op_bytes.h"
+#include "data/replication/replication.h"
 
 #include <stdlib.h>
 
@@ -11,15 +12,13 @@
 void target_take(struct recovery_target *t)
 {
     struct shard *sh = t->sh;
-    shard_take_engine(sh, t->engine);
+    shard_take_engine(sh, t->engine, (int64_t)t->plan.primary_term);
     t->engine = NULL;
     t->taken = true;
-    sh->of_role = true;
-    sh->recovered_term = (int64_t)t->plan.primary_term;
-    sh->replica.term = MAX_OF(sh->replica.term, t->plan.primary_term); /* that primary's history is here */
+    replication_took_history(sh, t->plan.primary_term);
     engine_set_global_checkpoint(sh->engine, t->plan.global_checkpoint);
     target_enter_stage(t, RECOVERY_TRANSLOG);
-    sh->figures.ops_total = sh->figures.ops_total_on_start = t->plan.ops;
+    sh->recovery->figures.ops_total = sh->recovery->figures.ops_total_on_start = t->plan.ops;
     t->step = TARGET_OPS;
 }
 
@@ -98,12 +97,12 @@ void target_apply(struct recovery_target *t)
         e = apply_op(sh, &op, &em);
         if (e == ERR_OK) {
             t->left--;
-            sh->figures.ops_recovered++;
+            sh->recovery->figures.ops_recovered++;
         } else {
             t->ops = before;
         }
     }
-    target_let_mapping_go(sh);
+    shard_drop_replay_mapping(sh);
     shard_buffer_changed(sh);
     if (e == ERR_REJECTED || e == ERR_NO_MEMORY) {
         t->waits = true;
@@ -147,7 +146,7 @@ static void finalize_done(struct transport_rq *rq)
             target_unreadable(t);
         } else {
             engine_set_global_checkpoint(t->sh->engine, m.global_checkpoint);
-            t->step = t->sh->figures.primary ? TARGET_HANDOFF : TARGET_DONE;
+            t->step = t->sh->recovery->figures.primary ? TARGET_HANDOFF : TARGET_DONE;
             if (!m.in_sync) {
                 begin_sync(t);
             }
@@ -169,7 +168,7 @@ void target_ask_finalize(struct recovery_target *t)
 static bool keep_handoff(struct recovery_target *t, struct bytes_in *in)
 {
     struct recovery_handoff head;
-    struct shard_handoff *h = &t->sh->handoff;
+    struct shard_handoff *h = &t->sh->recovery->handoff;
     arena_reset(&h->arena);
     recovery_handoff_decode(&head, in);
     h->v = ARENA_ARRAY(&h->arena, struct recovery_copy, head.n);
@@ -214,7 +213,7 @@ static void cleaned(struct transport_rq *rq)
     struct shard *sh = rq->user;
     buf_fini(&rq->answer_memory);
     free(rq);
-    shard_release(sh);
+    shard_unref(sh);
 }
 
 /* The source may let go; whether it hears of it changes nothing. */
@@ -233,7 +232,7 @@ static void say_clean(struct recovery_target *t)
                                 .user = sh};
     buf_init(&rq->payload, NULL, BUF_UNLIMITED);
     put_varint(&rq->payload, t->plan.session);
-    shard_use(sh);
+    shard_ref(sh);
     target_transport(t)->send(target_transport(t)->self, &t->peer, rq);
 }
 
@@ -241,7 +240,7 @@ void target_done(struct recovery_target *t)
 {
     struct shard *sh = t->sh;
     const struct clock *clock = sh->service->o.clock;
-    struct shard_recovery *f = &sh->figures;
+    struct shard_recovery *f = &sh->recovery->figures;
     struct errmsg em;
     target_enter_stage(t, RECOVERY_DONE);
     f->ops_total = f->ops_recovered;

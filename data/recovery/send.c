@@ -42,8 +42,11 @@ static enum err verify(struct recovery_session *r, uint32_t i, struct errmsg *em
     view_unref(v);
     uint64_t number;
     bool segment = file_number(f->name, SEGMENT_PREFIX, &number);
-    r->sh->doubted = !whole ? 0 : segment ? number + 1 : DOUBTED_OTHER;
-    shard_report_damage(r->sh);
+    if (whole) {
+        shard_report_file(r->sh, segment ? number : SHARD_FILE_OTHER);
+    } else {
+        shard_report_damage(r->sh);
+    }
     r->fs->unmap(r->fs->self, &r->maps[i]);
     return err_set(em, ERR_CORRUPT, "file [%.*s] of the source does not match its checksum",
                    STR_ARG(f->name));
@@ -251,7 +254,7 @@ static enum err begin_operations(struct recovery_session *r, struct errmsg *em)
         shard_doubt_disk(sh, em);
     }
     if (e == ERR_OK) { /* it has the log's files open: nothing else need stay */
-        recovery_let_files_go(r);
+        recovery_release_commit(r);
         r->from = INT64_MAX;
         recovery_hold_history(sh);
     }
@@ -293,7 +296,7 @@ static void serve_ops(struct recovery_session *r, struct transport_call *call, s
 void recovery_answer_finalize(struct recovery_session *r, struct transport_call *call)
 {
     struct buf b;
-    struct recovery_finalized m = {r->in_sync, r->sh->tracker.global_checkpoint};
+    struct recovery_finalized m = {r->in_sync, replication_tracker(r->sh)->global_checkpoint};
     buf_init(&b, NULL, BUF_UNLIMITED);
     recovery_finalized_encode(&m, &b);
     recovery_reply(r->sh->service, call, &b);
@@ -320,7 +323,7 @@ static void serve_finalize(struct recovery_session *r, struct transport_call *ca
 
 static void answer_handoff(struct recovery_session *r)
 {
-    struct tracker *t = &r->sh->tracker;
+    const struct tracker *t = replication_tracker(r->sh);
     struct recovery_handoff head = {t->global_checkpoint, t->n};
     struct buf b;
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -338,8 +341,7 @@ static void answer_handoff(struct recovery_session *r)
 void recovery_refresh_waiting(struct shard *sh)
 {
     struct errmsg em;
-    if (sh->refresh_waiters != NULL && engine_refresh(sh->engine, NULL, &em) == ERR_OK) {
-        sh->last_refresh_ms = now_ms(sh);
+    if (sh->upkeep.refresh_waiters != NULL && shard_refresh(sh, NULL, &em) == ERR_OK) {
         shard_maintain(sh);
     }
 }
@@ -347,7 +349,7 @@ void recovery_refresh_waiting(struct shard *sh)
 static void drained(void *arg)
 {
     struct shard *sh = arg;
-    for (struct recovery_session *r = sh->sessions; r != NULL; r = r->next) {
+    for (struct recovery_session *r = sh->recovery->sessions; r != NULL; r = r->next) {
         if (r->handover != NULL) {
             answer_handoff(r);
         }
@@ -360,7 +362,7 @@ static void drained(void *arg)
 static void serve_handoff(struct recovery_session *r, struct transport_call *call)
 {
     struct shard *sh = r->sh;
-    if (!r->in_sync || r->handover != NULL || !str_is(r->allocation_id, sh->moving_to)) {
+    if (!r->in_sync || r->handover != NULL || !str_is(r->allocation_id, sh->role.moving_to)) {
         struct errmsg em;
         err_set(&em, ERR_REJECTED, "shard [%.*s][%u] does not move to [%.*s] now", STR_ARG(sh->index->name),
                 sh->number, STR_ARG(r->allocation_id));
@@ -368,7 +370,7 @@ static void serve_handoff(struct recovery_session *r, struct transport_call *cal
         return;
     }
     r->handover = call;
-    snprintf(sh->handed_to, sizeof(sh->handed_to), "%s", sh->moving_to);
+    snprintf(sh->recovery->handed_to, sizeof(sh->recovery->handed_to), "%s", sh->role.moving_to);
     replication_drain(sh, drained, sh);
     recovery_refresh_waiting(sh);
 }
@@ -384,7 +386,7 @@ static void serve_clean(struct recovery_session *r, struct transport_call *call)
 /* Another copy takes this one's place, and knows only what it was told: copies that recover ask it, once it is there. */
 static bool no_more_news(const struct recovery_session *r, uint16_t kind)
 {
-    return r->sh->handing_over && !str_is(r->allocation_id, r->sh->handed_to)
+    return replication_handing_over(r->sh) && !str_is(r->allocation_id, r->sh->recovery->handed_to)
            && (kind == MESSAGE_RECOVERY_OPS || kind == MESSAGE_RECOVERY_FINALIZE);
 }
 
@@ -393,7 +395,7 @@ static void session_call(void *arg)
     struct session_call *c = arg;
     struct recovery_session *r = c->r;
     struct bytes_in in = bytes_in(c->call->payload);
-    if (r->over || r->sh->engine == NULL || r->sh->failing || !r->sh->tracking) {
+    if (r->over || r->sh->engine == NULL || r->sh->life.failing || replication_tracker(r->sh) == NULL) {
         recovery_refuse_no_session(r->sh->service, c->call);
     } else if (no_more_news(r, c->call->kind)) {
         struct errmsg em;

@@ -64,7 +64,7 @@ void recovery_session_unref(struct recovery_session *r)
     pthread_mutex_destroy(&r->lock);
     arena_fini(&r->arena);
     free(r);
-    shard_release(sh);
+    shard_unref(sh);
 }
 
 struct recovery_session *recovery_find_session(struct data_service *s, uint64_t id)
@@ -86,7 +86,7 @@ struct recovery_session *recovery_find_session(struct data_service *s, uint64_t 
 void recovery_hold_history(struct shard *sh)
 {
     int64_t from = INT64_MAX;
-    for (const struct recovery_session *r = sh->sessions; r != NULL; r = r->next) {
+    for (const struct recovery_session *r = sh->recovery->sessions; r != NULL; r = r->next) {
         from = MIN_OF(from, r->from);
     }
     if (sh->engine != NULL) {
@@ -94,7 +94,7 @@ void recovery_hold_history(struct shard *sh)
     }
 }
 
-void recovery_let_files_go(struct recovery_session *r)
+void recovery_release_commit(struct recovery_session *r)
 {
     if (r->commit != NULL && r->sh->engine != NULL) {
         engine_commit_release(r->sh->engine, r->commit);
@@ -106,7 +106,7 @@ void recovery_drop_session(struct recovery_session *r)
 {
     struct shard *sh = r->sh;
     struct data_service *s = sh->service;
-    struct recovery_session **at = &sh->sessions;
+    struct recovery_session **at = &sh->recovery->sessions;
     while (*at != r) {
         at = &(*at)->next;
     }
@@ -118,7 +118,7 @@ void recovery_drop_session(struct recovery_session *r)
     *at = r->table;
     pthread_mutex_unlock(&s->recoveries->lock);
     r->over = true;
-    recovery_let_files_go(r);
+    recovery_release_commit(r);
     recovery_hold_history(sh);
     if (r->waiting != NULL) {
         recovery_refuse_no_session(s, r->waiting);
@@ -132,8 +132,8 @@ void recovery_drop_session(struct recovery_session *r)
 
 void recovery_drop_sessions(struct shard *sh)
 {
-    while (sh->sessions != NULL) {
-        recovery_drop_session(sh->sessions);
+    while (sh->recovery->sessions != NULL) {
+        recovery_drop_session(sh->recovery->sessions);
     }
 }
 
@@ -141,7 +141,8 @@ void recovery_drop_sessions(struct shard *sh)
 
 static bool can_serve(const struct shard *sh)
 {
-    return sh->engine != NULL && !sh->failing && sh->primary && sh->tracking && !sh->handing_over;
+    return sh->engine != NULL && !sh->life.failing && sh->role.primary && replication_tracker(sh) != NULL
+           && !replication_handing_over(sh);
 }
 
 static bool same_history(const struct shard *sh, const struct recovery_start *m)
@@ -224,15 +225,15 @@ static struct recovery_session *session_new(struct shard *sh, const struct recov
     r->table = all->sessions;
     all->sessions = r;
     pthread_mutex_unlock(&all->lock);
-    r->next = sh->sessions;
-    sh->sessions = r;
-    shard_use(sh);
+    r->next = sh->recovery->sessions;
+    sh->recovery->sessions = r;
+    shard_ref(sh);
     return r;
 }
 
 static void forget_target(struct shard *sh, struct str allocation_id)
 {
-    for (struct recovery_session *r = sh->sessions; r != NULL; r = r->next) {
+    for (struct recovery_session *r = sh->recovery->sessions; r != NULL; r = r->next) {
         if (str_eq(r->allocation_id, allocation_id)) {
             recovery_drop_session(r);
             return;
@@ -256,7 +257,7 @@ static enum err start(struct shard *sh, const struct recovery_start *m, struct b
     }
     recovery_hold_history(sh);
     struct recovery_plan plan = {.session = r->id,
-                                 .primary_term = (uint64_t)sh->term,
+                                 .primary_term = (uint64_t)sh->role.term,
                                  .global_checkpoint = engine_global_checkpoint(sh->engine),
                                  .manifest = ops ? STR("") : r->commit->manifest,
                                  .ops = (uint64_t)(engine_max_seq_no(sh->engine) + 1 - r->from)};
@@ -273,7 +274,7 @@ static bool try_start(struct parked_start *p, bool last)
     struct data_service *s = sh->service;
     struct errmsg em;
     struct buf b;
-    const struct tracked *c = can_serve(sh) ? tracker_find(&sh->tracker, p->m.allocation_id) : NULL;
+    const struct tracked *c = can_serve(sh) ? replication_copy(sh, p->m.allocation_id) : NULL;
     if ((c == NULL || c->node.p == NULL) && !last) {
         return false;
     }
@@ -290,13 +291,13 @@ static bool try_start(struct parked_start *p, bool last)
     }
     buf_fini(&b);
     free(p);
-    shard_release(sh);
+    shard_unref(sh);
     return true;
 }
 
 static void try_parked(struct shard *sh, bool all)
 {
-    for (struct parked_start **at = &sh->parked; *at != NULL;) {
+    for (struct parked_start **at = &sh->recovery->parked; *at != NULL;) {
         struct parked_start *p = *at, *next = p->next;
         bool last = all || now_ms(sh) - p->since_ms >= RECOVERY_PARK_MS;
         if (try_start(p, last)) {
@@ -312,9 +313,9 @@ static void start_arrived(void *arg)
     struct parked_start *p = arg;
     struct shard *sh = p->sh;
     p->since_ms = now_ms(sh);
-    if (!try_start(p, sh->leaving)) {
-        p->next = sh->parked;
-        sh->parked = p;
+    if (!try_start(p, sh->life.leaving)) {
+        p->next = sh->recovery->parked;
+        sh->recovery->parked = p;
     }
 }
 
@@ -323,21 +324,21 @@ void recovery_serve_start(void *arg, struct transport_call *call)
     struct data_service *s = arg;
     struct bytes_in in = bytes_in(call->payload);
     struct parked_start *p = calloc(1, sizeof(*p));
-    struct shard_rq rq = {0};
+    struct errmsg em;
     if (p == NULL) {
-        err_no_memory(&rq.error);
-        recovery_refuse(s, call, &rq.error);
+        err_no_memory(&em);
+        recovery_refuse(s, call, &em);
         return;
     }
     recovery_start_decode(&p->m, &in);
     if (in.bad) {
-        err_set(&rq.error, ERR_CORRUPT, "a recovery's request cannot be read");
+        err_set(&em, ERR_CORRUPT, "a recovery's request cannot be read");
     } else {
-        rq.shard = (struct shard_ref){.index = p->m.index_uuid, .uuid = p->m.index_uuid, .shard = p->m.shard};
-        p->sh = shard_acquire(s, &rq);
+        struct shard_ref which = {.index = p->m.index_uuid, .uuid = p->m.index_uuid, .shard = p->m.shard};
+        p->sh = shard_find(s, &which, &em);
     }
     if (p->sh == NULL) {
-        recovery_refuse(s, call, &rq.error);
+        recovery_refuse(s, call, &em);
         free(p);
         return;
     }
@@ -351,12 +352,13 @@ void recovery_serve_start(void *arg, struct transport_call *call)
 static bool step_session(struct recovery_session *r, bool tick)
 {
     struct shard *sh = r->sh;
-    const struct tracked *c = tracker_find(&sh->tracker, r->allocation_id);
+    const struct tracked *c = replication_copy(sh, r->allocation_id);
     int64_t silent = now_ms(sh) - r->heard_ms;
     if (c == NULL || c->node.p == NULL || silent >= RECOVERY_SESSION_MS) {
         return true;
     }
-    bool in_sync = c->in_sync && !sh->handing_over; /* no new one while another takes this one's place */
+    bool in_sync =
+        c->in_sync && !replication_handing_over(sh); /* no new one while another takes this one's place */
     if (r->waiting != NULL && (in_sync || (tick && silent >= FINALIZE_WAIT_MS))) {
         struct transport_call *call = r->waiting;
         r->in_sync = in_sync;
@@ -371,26 +373,28 @@ static bool step_session(struct recovery_session *r, bool tick)
 
 void recovery_step_sessions(struct shard *sh, bool tick)
 {
-    if (sh->handing_over && (!sh->primary || strcmp(sh->moving_to, sh->handed_to) != 0)) {
+    if (replication_handing_over(sh)
+        && (!sh->role.primary || strcmp(sh->role.moving_to, sh->recovery->handed_to) != 0)) {
         replication_undrain(sh); /* as the state says: done, or called off */
     }
-    if (sh->engine == NULL || sh->failing || !sh->primary || !sh->tracking || sh->leaving) {
+    if (sh->engine == NULL || sh->life.failing || !sh->role.primary || replication_tracker(sh) == NULL
+        || sh->life.leaving) {
         recovery_drop_sessions(sh);
     }
-    for (struct recovery_session *r = sh->sessions, *next; r != NULL; r = next) {
+    for (struct recovery_session *r = sh->recovery->sessions, *next; r != NULL; r = next) {
         next = r->next;
         if (step_session(r, tick)) {
             recovery_drop_session(r);
         }
     }
-    try_parked(sh, sh->leaving);
+    try_parked(sh, sh->life.leaving);
 }
 
 void recovery_abandon_sessions(struct shard *sh)
 {
-    while (sh->sessions != NULL) {
-        sh->sessions->refs = 1;
-        recovery_drop_session(sh->sessions);
+    while (sh->recovery->sessions != NULL) {
+        sh->recovery->sessions->refs = 1;
+        recovery_drop_session(sh->recovery->sessions);
     }
     try_parked(sh, true);
 }

@@ -92,8 +92,8 @@ void target_leave(struct recovery_target *t)
     struct shard *sh = t->sh;
     enum target_end end = t->end;
     struct errmsg why = t->why;
-    sh->recovery = NULL;
-    sh->opening = false;
+    sh->recovery->target = NULL;
+    shard_set_opening(sh, false);
     free_target(t);
     if (end == TARGET_FAILS) {
         shard_fail(sh, &why);
@@ -102,7 +102,7 @@ void target_leave(struct recovery_target *t)
     } else {
         shard_tell_started(sh);
     }
-    shard_release(sh);
+    shard_unref(sh);
 }
 
 /* Nothing is out: from START on, or from the beginning when the engine is the shard's already. */
@@ -240,12 +240,6 @@ static void opened(void *arg)
     job_failed_or(arg, TARGET_ASK);
 }
 
-void target_let_mapping_go(struct shard *sh)
-{
-    mapping_unref(sh->replay_mapping);
-    sh->replay_mapping = NULL;
-}
-
 /* All operations above what every copy has may be others elsewhere: they go. Before that the copy takes its new
  * name, for under the old one it promised to have them. */
 static void rollback_run(void *arg)
@@ -260,7 +254,7 @@ static void rollback_run(void *arg)
     e = e == ERR_OK ? engine_flush(t->engine, true, em) : e;
     e = e == ERR_OK ? engine_rollback(t->engine, t->from - 1, em) : e;
     buf_fini(&b);
-    target_let_mapping_go(t->sh);
+    shard_drop_replay_mapping(t->sh);
     t->job_result = e;
 }
 
@@ -291,10 +285,10 @@ static bool find_source(struct recovery_target *t)
     if (found) {
         t->peer.address = arena_str(&t->arena, n->transport_address);
         t->peer.ephemeral_id = arena_str(&t->arena, n->ephemeral_id);
-        snprintf(sh->figures_source, sizeof(sh->figures_source), "%.*s", STR_ARG(n->id));
-        sh->figures.source_node = str_of(sh->figures_source);
-        sh->figures.relocation = c->target_id.p != NULL && str_is(c->target_id, t->allocation_id);
-        sh->figures.primary = sh->figures.relocation;
+        snprintf(sh->recovery->figures_source, sizeof(sh->recovery->figures_source), "%.*s", STR_ARG(n->id));
+        sh->recovery->figures.source_node = str_of(sh->recovery->figures_source);
+        sh->recovery->figures.relocation = c->target_id.p != NULL && str_is(c->target_id, t->allocation_id);
+        sh->recovery->figures.primary = sh->recovery->figures.relocation;
         found = t->peer.address.p != NULL && t->peer.ephemeral_id.p != NULL;
     }
     cluster_state_unref(state);
@@ -342,7 +336,7 @@ static void ask_start(struct recovery_target *t)
 
 void target_enter_stage(struct recovery_target *t, enum recovery_stage stage)
 {
-    struct shard_recovery *f = &t->sh->figures;
+    struct shard_recovery *f = &t->sh->recovery->figures;
     int64_t now = now_ms(t);
     if (f->stage == RECOVERY_INDEX) {
         f->index_ms += now - t->stage_ms;
@@ -356,7 +350,7 @@ void target_enter_stage(struct recovery_target *t, enum recovery_stage stage)
 static void looked(void *arg)
 {
     struct recovery_target *t = arg;
-    struct shard_recovery *f = &t->sh->figures;
+    struct shard_recovery *f = &t->sh->recovery->figures;
     job_failed_or(t, TARGET_COPY);
     if (t->job_result != ERR_OK) {
         return;
@@ -398,7 +392,6 @@ static void close_taken(struct recovery_target *t)
         return;
     }
     t->taken = false;
-    t->sh->of_role = false;
     t->step = TARGET_OPEN;
 }
 
@@ -453,10 +446,11 @@ static void go(struct recovery_target *t)
 static void look_at_role(struct recovery_target *t)
 {
     const struct shard *sh = t->sh;
-    if (sh->leaving || sh->broken || !sh->initializing || sh->source != RECOVER_PEER
-        || !str_is(sh->allocation_id, t->allocation_id)) {
+    if (sh->life.leaving || sh->life.broken || !sh->role.initializing || sh->role.source != RECOVER_PEER
+        || !str_is(sh->role.allocation_id, t->allocation_id)) {
         t->end = TARGET_CANCELLED;
-    } else if (t->step > TARGET_ASK && t->step < TARGET_CLOSE && (uint64_t)sh->term > t->plan.primary_term) {
+    } else if (t->step > TARGET_ASK && t->step < TARGET_CLOSE
+               && (uint64_t)sh->role.term > t->plan.primary_term) {
         target_again(t); /* another primary: its word counts */
     }
 }
@@ -504,17 +498,17 @@ static void tick_passed(struct recovery_target *t)
 static bool source_moved(struct recovery_target *t)
 {
     struct cluster_state *state = data_state(t->sh->service);
-    bool moved =
-        t->step > TARGET_ASK && t->step < TARGET_DONE
-        && (state == NULL || cluster_node(state, t->sh->figures.source_node) == NULL
-            || !str_eq(cluster_node(state, t->sh->figures.source_node)->ephemeral_id, t->peer.ephemeral_id));
+    bool moved = t->step > TARGET_ASK && t->step < TARGET_DONE
+                 && (state == NULL || cluster_node(state, t->sh->recovery->figures.source_node) == NULL
+                     || !str_eq(cluster_node(state, t->sh->recovery->figures.source_node)->ephemeral_id,
+                                t->peer.ephemeral_id));
     cluster_state_unref(state);
     return moved;
 }
 
 void recovery_step_target(struct shard *sh, bool tick)
 {
-    struct recovery_target *t = sh->recovery;
+    struct recovery_target *t = sh->recovery->target;
     if (t == NULL) {
         return;
     }
@@ -528,23 +522,23 @@ void recovery_step_target(struct shard *sh, bool tick)
 
 void recovery_abandon_target(struct shard *sh)
 {
-    struct recovery_target *t = sh->recovery;
+    struct recovery_target *t = sh->recovery->target;
     if (t == NULL) {
         return;
     }
-    sh->recovery = NULL;
-    sh->opening = false;
+    sh->recovery->target = NULL;
+    shard_set_opening(sh, false);
     if (t->out == 0) { /* else a request may still point to it, and it ends with the process */
         free_target(t);
     }
-    sh->users--; /* the caller has another */
+    shard_unref(sh); /* the caller has another */
 }
 
 void recovery_begin(struct shard *sh)
 {
     struct data_service *s = sh->service;
     struct errmsg em;
-    if (sh->leaving) {
+    if (sh->life.leaving) {
         return;
     }
     struct recovery_target *t = s->o.transport != NULL ? calloc(1, sizeof(*t)) : NULL;
@@ -555,14 +549,14 @@ void recovery_begin(struct shard *sh)
         return;
     }
     t->sh = sh;
-    snprintf(t->allocation_id, sizeof(t->allocation_id), "%.*s", STR_ARG(sh->allocation_id));
+    snprintf(t->allocation_id, sizeof(t->allocation_id), "%.*s", STR_ARG(sh->role.allocation_id));
     arena_init(&t->arena, NULL, ARENA_UNLIMITED);
     buf_init(&t->history, NULL, BUF_UNLIMITED);
-    sh->figures = (struct shard_recovery){
+    sh->recovery->figures = (struct shard_recovery){
         .source = RECOVER_PEER, .target_node = s->node_id, .start_ms = clock_wall_ms(s->o.clock)};
-    sh->opening = true;
-    sh->recovery = t;
+    shard_set_opening(sh, true);
+    sh->recovery->target = t;
     shard_hide(sh, true);
-    shard_use(sh);
+    shard_ref(sh);
     target_turn(t);
 }

@@ -1,5 +1,5 @@
 /* What a request sends to the other copies, and waits for; and requests that may not begin yet. */
-#include "data/replication/primary_int.h"
+#include "data/replication/replication_int.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ static void unlist(struct fanout *f)
     if (!f->listed) {
         return;
     }
-    *(f->prev != NULL ? &f->prev->next : &f->sh->lead.waiting) = f->next;
+    *(f->prev != NULL ? &f->prev->next : &f->sh->replication->lead.waiting) = f->next;
     if (f->next != NULL) {
         f->next->prev = f->prev;
     }
@@ -61,8 +61,8 @@ void fanout_settle(struct fanout *f, bool ok, bool counts, const struct errmsg *
 
 void requests_unpark(struct shard *sh)
 {
-    struct shard_waiter *in_order = NULL, *list = sh->lead.parked;
-    sh->lead.parked = NULL;
+    struct shard_waiter *in_order = NULL, *list = sh->replication->lead.parked;
+    sh->replication->lead.parked = NULL;
     while (list != NULL) { /* the newest is first */
         struct shard_waiter *w = list;
         list = w->next;
@@ -79,8 +79,8 @@ void requests_unpark(struct shard *sh)
 /* No request is under way, and what they sent has come to an end: a request that gave up waiting leaves messages. */
 static bool is_drained(const struct shard *sh)
 {
-    bool quiet = sh->lead.requests == 0;
-    for (const struct copy_link *l = sh->lead.links; quiet && l != NULL; l = l->next) {
+    bool quiet = sh->replication->lead.requests == 0;
+    for (const struct copy_link *l = sh->replication->lead.links; quiet && l != NULL; l = l->next) {
         quiet = l->sent == NULL && l->failed == NULL && (!l->broken || l->gone || l->ended);
     }
     return quiet;
@@ -89,18 +89,18 @@ static bool is_drained(const struct shard *sh)
 static void drained_task(void *arg)
 {
     struct shard *sh = arg;
-    void (*drained)(void *) = sh->lead.drained;
+    void (*drained)(void *) = sh->replication->lead.drained;
     if (drained != NULL && is_drained(sh)) {
-        sh->lead.drained = NULL;
-        drained(sh->lead.drained_arg);
+        sh->replication->lead.drained = NULL;
+        drained(sh->replication->lead.drained_arg);
     }
-    shard_release(sh);
+    shard_unref(sh);
 }
 
 void requests_look_drained(struct shard *sh)
 {
-    if (sh->lead.drained != NULL && is_drained(sh)) {
-        shard_use(sh);
+    if (sh->replication->lead.drained != NULL && is_drained(sh)) {
+        shard_ref(sh);
         shard_post_back(sh, drained_task, sh);
     }
 }
@@ -108,15 +108,15 @@ void requests_look_drained(struct shard *sh)
 enum admission replication_enter(struct shard *sh, struct shard_waiter *w, int64_t deadline_ms,
                                  struct errmsg *em)
 {
-    struct primary_side *p = &sh->lead;
-    if (!sh->tracking || p->deposed || sh->replica.closed) {
+    struct primary_side *p = &sh->replication->lead;
+    if (!sh->replication->leads || p->deposed || sh->life.leaving) {
         err_set(em, ERR_NOT_PRIMARY, "shard [%.*s][%u] is not the primary here", STR_ARG(sh->index->name),
                 sh->number);
         err_about_index(em, sh->index->name, sh->index->uuid);
         err_about_shard(em, (int)sh->number);
         return REFUSED;
     }
-    if (!p->active || sh->handing_over) {
+    if (!p->active || sh->replication->lead.handing_over) {
         w->deadline_ms = deadline_ms;
         w->next = p->parked;
         p->parked = w;
@@ -128,22 +128,22 @@ enum admission replication_enter(struct shard *sh, struct shard_waiter *w, int64
 
 void replication_leave(struct shard *sh)
 {
-    sh->lead.requests--;
+    sh->replication->lead.requests--;
     requests_look_drained(sh);
 }
 
 void replication_drain(struct shard *sh, void (*drained)(void *arg), void *arg)
 {
-    sh->handing_over = true;
-    sh->lead.drained = drained;
-    sh->lead.drained_arg = arg;
+    sh->replication->lead.handing_over = true;
+    sh->replication->lead.drained = drained;
+    sh->replication->lead.drained_arg = arg;
     requests_look_drained(sh);
 }
 
 void replication_undrain(struct shard *sh)
 {
-    sh->handing_over = false;
-    sh->lead.drained = NULL;
+    sh->replication->lead.handing_over = false;
+    sh->replication->lead.drained = NULL;
     requests_unpark(sh);
 }
 
@@ -159,7 +159,7 @@ void primary_unknown(struct shard *sh, struct errmsg *em)
 struct fanout *fanout_new(struct shard *sh, struct errmsg *em)
 {
     err_clear(em);
-    if (!sh->tracking || sh->tracker.n == 1) {
+    if (!sh->replication->leads || sh->replication->tracker.n == 1) {
         return NULL;
     }
     struct fanout *f = calloc(1, sizeof(*f));
@@ -190,9 +190,9 @@ void fanout_needs(struct fanout *f, int64_t seq_no)
     f->needs = MAX_OF(f->needs, seq_no);
 }
 
-void fanout_judged(struct fanout *f)
+void fanout_confirm(struct fanout *f)
 {
-    f->asks = true;
+    f->confirms = true;
     if (!f->sh->index->async) { /* else it was answered before it was on any disk */
         fanout_needs(f, engine_max_seq_no(f->sh->engine));
     }
@@ -233,25 +233,25 @@ static void send_to(struct fanout *f, const struct tracked *c, enum outgoing_kin
 void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool last)
 {
     struct shard *sh = f->sh;
-    bool due = last ? f->n_ops > 0 || f->asks || (f->sends > 0 && refresh != REFRESH_NONE)
+    bool due = last ? f->n_ops > 0 || f->confirms || (f->sends > 0 && refresh != REFRESH_NONE)
                     : f->n_ops > 0 && (hurry || f->ops.n >= SEND_BYTES);
     if (!due) {
         return;
     }
-    if (!sh->tracking || sh->engine == NULL) {
+    if (!sh->replication->leads || sh->engine == NULL) {
         primary_unknown(sh, &f->error);
         return;
     }
     /* A copy that is in sync on no node has missed it already; it is no failure of this request. */
-    for (uint32_t i = 0; i < sh->tracker.n; i++) {
-        const struct tracked *c = &sh->tracker.v[i];
-        if (tracker_sends_to(&sh->tracker, c)
-            || (c->in_sync && c->node.p == NULL && !str_eq(c->allocation_id, sh->tracker.own))) {
+    for (uint32_t i = 0; i < sh->replication->tracker.n; i++) {
+        const struct tracked *c = &sh->replication->tracker.v[i];
+        if (tracker_sends_to(&sh->replication->tracker, c)
+            || (c->in_sync && c->node.p == NULL && !str_eq(c->allocation_id, sh->replication->tracker.own))) {
             send_to(f, c, OUT_WRITE, last ? refresh : REFRESH_NONE);
         }
     }
     f->sends++;
-    f->asks = false;
+    f->confirms = false;
     f->n_ops = 0;
     f->mapping_version = 0;
     buf_reset(&f->ops);
@@ -259,9 +259,9 @@ void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool
 
 void fanout_refresh(struct fanout *f)
 {
-    for (uint32_t i = 0; f->sh->tracking && i < f->sh->tracker.n; i++) {
-        const struct tracked *c = &f->sh->tracker.v[i];
-        if (tracker_sends_to(&f->sh->tracker, c)) {
+    for (uint32_t i = 0; f->sh->replication->leads && i < f->sh->replication->tracker.n; i++) {
+        const struct tracked *c = &f->sh->replication->tracker.v[i];
+        if (tracker_sends_to(&f->sh->replication->tracker, c)) {
             send_to(f, c, OUT_REFRESH, REFRESH_NOW);
         }
     }
@@ -273,12 +273,13 @@ bool fanout_settled(const struct fanout *f, struct errmsg *em)
         *em = f->error;
         return true;
     }
-    return f->pending == 0 && (!f->sh->tracking || f->sh->tracker.global_checkpoint >= f->needs);
+    return f->pending == 0
+           && (!f->sh->replication->leads || f->sh->replication->tracker.global_checkpoint >= f->needs);
 }
 
 void fanout_wait(struct fanout *f, struct shard_waiter *w, int64_t deadline_ms)
 {
-    struct primary_side *p = &f->sh->lead;
+    struct primary_side *p = &f->sh->replication->lead;
     w->deadline_ms = deadline_ms;
     f->waiter = w;
     f->listed = true;

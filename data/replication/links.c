@@ -1,5 +1,5 @@
 /* The links of a primary to the other copies: what is sent, what comes of it, and what follows when it fails. */
-#include "data/replication/primary_int.h"
+#include "data/replication/replication_int.h"
 
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 struct copy_link *link_find(struct shard *sh, struct str allocation_id)
 {
-    for (struct copy_link *l = sh->lead.links; l != NULL; l = l->next) {
+    for (struct copy_link *l = sh->replication->lead.links; l != NULL; l = l->next) {
         if (!l->gone && !l->ended && str_eq(l->allocation_id, allocation_id)) {
             return l;
         }
@@ -25,7 +25,7 @@ static void free_link(struct copy_link *l)
 
 void links_sweep(struct shard *sh)
 {
-    for (struct copy_link **at = &sh->lead.links; *at != NULL;) {
+    for (struct copy_link **at = &sh->replication->lead.links; *at != NULL;) {
         struct copy_link *l = *at;
         if ((l->gone || l->ended) && l->sent == NULL && l->failed == NULL && !l->event_out) {
             *at = l->next;
@@ -46,14 +46,14 @@ struct copy_link *link_new(struct shard *sh, struct str allocation_id)
     arena_init(&l->peer_arena, NULL, ARENA_UNLIMITED);
     l->sh = sh;
     l->allocation_id = arena_str(&l->arena, allocation_id);
-    l->told = SEQ_NONE;
-    l->safe = sh->tracker.global_checkpoint;
+    l->known_checkpoint = SEQ_NONE;
+    l->persisted_checkpoint = sh->replication->tracker.global_checkpoint;
     if (l->allocation_id.p == NULL) {
         free_link(l);
         return NULL;
     }
-    l->next = sh->lead.links;
-    sh->lead.links = l;
+    l->next = sh->replication->lead.links;
+    sh->replication->lead.links = l;
     return l;
 }
 
@@ -95,7 +95,7 @@ bool link_set_peer(struct copy_link *l, const struct node_meta *n)
 static void settle(struct outgoing *o, bool ok, const struct errmsg *error)
 {
     if (o->fanout != NULL) {
-        fanout_settle(o->fanout, ok, o->counts && !o->away, error);
+        fanout_settle(o->fanout, ok, o->counts && !o->absent, error);
     }
     buf_fini(&o->rq.answer_memory);
     free(o);
@@ -118,7 +118,7 @@ static void take_out(struct copy_link *l)
     struct shard *sh = l->sh;
     l->gone = true;
     l->resyncing = false;
-    if (sh->tracking && !l->ended && tracker_drop(&sh->tracker, l->allocation_id)) {
+    if (sh->replication->leads && !l->ended && tracker_drop(&sh->replication->tracker, l->allocation_id)) {
         primary_moved(sh);
     }
     link_settle_failed(l, NULL);
@@ -136,14 +136,14 @@ static void master_has_answered(void *arg)
         struct errmsg em;
         primary_unknown(sh, &em);
         if (err_code(&l->event_error) == ERR_STALE_TERM && !l->ended) {
-            sh->lead.deposed = true;
+            sh->replication->lead.deposed = true;
             requests_unpark(sh);
         }
         link_settle_failed(l, &em);
     }
     links_sweep(sh);
     requests_look_drained(sh);
-    shard_release(sh);
+    shard_unref(sh);
 }
 
 static void master_answered(void *arg, const struct errmsg *error)
@@ -168,13 +168,13 @@ void link_ask_master(struct copy_link *l, struct str why)
                             .index_uuid = sh->index->uuid,
                             .shard = sh->number,
                             .allocation_id = l->allocation_id,
-                            .primary_term = sh->tracker.term,
+                            .primary_term = sh->replication->tracker.term,
                             .why = why};
     log_info(s->o.log, "data", "shard [%.*s][%u]: copy [%.*s] must leave the in-sync set: %.*s",
              STR_ARG(sh->index->name), sh->number, STR_ARG(l->allocation_id), STR_ARG(why));
     err_clear(&l->event_error);
     l->event_out = true;
-    shard_use(sh);
+    shard_ref(sh);
     s->o.shard_event(s->o.node_self, &e, master_answered, l);
 }
 
@@ -182,7 +182,7 @@ void link_failed(struct outgoing *o, const struct errmsg *why)
 {
     struct copy_link *l = o->link;
     struct errmsg em;
-    o->away |= l->left || err_code(why) == ERR_NO_SHARD;
+    o->absent |= l->left || err_code(why) == ERR_NO_SHARD;
     if (l->ended) {
         primary_unknown(l->sh, &em);
         settle(o, false, &em);
@@ -201,23 +201,24 @@ void link_failed(struct outgoing *o, const struct errmsg *why)
 
 static void next_resync(struct copy_link *l);
 
-static void took(struct outgoing *o, const struct replication_answer *a)
+static void acknowledged(struct outgoing *o, const struct replication_answer *a)
 {
     struct copy_link *l = o->link;
     struct shard *sh = l->sh;
     if (l->ended || l->gone) {
         return;
     }
-    l->told = MAX_OF(l->told, o->global);
-    l->safe = MAX_OF(l->safe, a->global_checkpoint);
-    if (sh->tracking && tracker_advance(&sh->tracker, l->allocation_id, a->local_checkpoint)) {
+    l->known_checkpoint = MAX_OF(l->known_checkpoint, o->global);
+    l->persisted_checkpoint = MAX_OF(l->persisted_checkpoint, a->global_checkpoint);
+    if (sh->replication->leads
+        && tracker_advance(&sh->replication->tracker, l->allocation_id, a->local_checkpoint)) {
         primary_moved(sh);
     }
     if (o->kind == OUT_RESYNC && o->last) {
         l->resyncing = false;
         log_info(sh->service->o.log, "data", "shard [%.*s][%u]: copy [%.*s] follows term %llu",
                  STR_ARG(sh->index->name), sh->number, STR_ARG(l->allocation_id),
-                 (unsigned long long)sh->tracker.term);
+                 (unsigned long long)sh->replication->tracker.term);
         primary_check_active(sh);
     } else if (o->kind == OUT_RESYNC) {
         next_resync(l);
@@ -244,7 +245,7 @@ static void answered(struct transport_rq *rq)
     unlink_sent(o);
     bool ok = em.n == 0 && replication_answer_decode(&a, rq->answer, &em) == ERR_OK;
     if (ok) {
-        took(o, &a);
+        acknowledged(o, &a);
         if (l->ended) { /* the copy has it; whether it lasts, the new primary knows */
             primary_unknown(sh, &em);
         }
@@ -257,7 +258,7 @@ static void answered(struct transport_rq *rq)
     }
     links_sweep(sh);
     requests_look_drained(sh);
-    shard_release(sh);
+    shard_unref(sh);
 }
 
 struct outgoing *outgoing_new(struct copy_link *l, enum outgoing_kind kind)
@@ -288,13 +289,13 @@ void link_send(struct outgoing *o, struct replication_msg *m, size_t n, struct s
     m->uuid = sh->index->uuid;
     m->shard = sh->number;
     m->allocation_id = l->allocation_id;
-    m->term = sh->tracker.term;
-    m->global_checkpoint = o->global = sh->tracker.global_checkpoint;
+    m->term = sh->replication->tracker.term;
+    m->global_checkpoint = o->global = sh->replication->tracker.global_checkpoint;
     m->max_seq_no = engine_max_seq_no(sh->engine);
-    m->retain_from = sh->replica.retain_from;
+    m->retain_from = sh->replication->replica.retain_from;
     m->last = o->last;
     if (tr == NULL || l->broken || l->peer.address.p == NULL) {
-        o->away = l->peer.address.p == NULL;
+        o->absent = l->peer.address.p == NULL;
         err_set(&em, ERR_NODE_NOT_CONNECTED,
                 l->broken ? "the copy has failed before" : "the copy is on no node");
         link_failed(o, &em);
@@ -312,7 +313,7 @@ void link_send(struct outgoing *o, struct replication_msg *m, size_t n, struct s
     o->rq.kind = kinds[o->kind];
     o->next = l->sent;
     l->sent = o;
-    shard_use(sh);
+    shard_ref(sh);
     tr->send(tr->self, &l->peer, &o->rq);
 }
 
@@ -372,21 +373,21 @@ static void next_resync(struct copy_link *l)
 
 void links_resync(struct shard *sh)
 {
-    for (uint32_t i = 0; i < sh->tracker.n; i++) {
-        const struct tracked *c = &sh->tracker.v[i];
+    for (uint32_t i = 0; i < sh->replication->tracker.n; i++) {
+        const struct tracked *c = &sh->replication->tracker.v[i];
         struct copy_link *l = c->in_sync && c->node.p != NULL ? link_find(sh, c->allocation_id) : NULL;
         struct errmsg em;
         if (l == NULL) {
             continue;
         }
         l->resyncing = true;
-        if (engine_history_open(&l->history, sh->engine, sh->tracker.global_checkpoint + 1,
+        if (engine_history_open(&l->history, sh->engine, sh->replication->tracker.global_checkpoint + 1,
                                 engine_max_seq_no(sh->engine), &em)
             != ERR_OK) {
             l->history = NULL;
         }
     }
-    for (struct copy_link *l = sh->lead.links; l != NULL; l = l->next) {
+    for (struct copy_link *l = sh->replication->lead.links; l != NULL; l = l->next) {
         if (l->resyncing && !l->ended && !l->gone) {
             next_resync(l);
         }

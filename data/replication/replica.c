@@ -1,7 +1,6 @@
 /* The replica's side of replication: what its primary sends is parsed on the pool, applied on the strand, answered when it
  * is on disk; and what a new primary re-sends. */
-#include "data/replication/replication.h"
-#include "data/replication/replication_bytes.h"
+#include "data/replication/replication_int.h"
 
 #include <stdlib.h>
 
@@ -29,7 +28,7 @@ struct replica_run {
 static void end(struct replica_run *r)
 {
     if (r->sh != NULL) {
-        shard_release(r->sh);
+        shard_unref(r->sh);
     }
     mapping_unref(r->mapping);
     arena_fini(&r->arena);
@@ -66,7 +65,7 @@ static void reply(struct replica_run *r)
 static bool here(struct replica_run *r, struct errmsg *em)
 {
     struct shard *sh = r->sh;
-    if (shard_readable(sh, em) && sh->of_role && str_eq(sh->allocation_id, r->msg.allocation_id)) {
+    if (shard_readable(sh, em) && sh->life.of_role && str_eq(sh->role.allocation_id, r->msg.allocation_id)) {
         return true;
     }
     err_set(em, ERR_NO_SHARD, "copy [%.*s] of shard [%.*s][%u] is not here", STR_ARG(r->msg.allocation_id),
@@ -96,20 +95,18 @@ static void on_disk(struct shard_waiter *w, const struct errmsg *error)
         refuse(r, error != NULL ? error : &em);
         return;
     }
-    sh->last_write_ms = clock_mono_ms(sh->service->o.clock);
+    shard_wrote(sh);
     if (r->msg.refresh == REFRESH_NOW) {
-        if (engine_refresh(sh->engine, NULL, &em) != ERR_OK) {
+        if (shard_refresh(sh, NULL, &em) != ERR_OK) {
             refuse(r, &em);
             return;
         }
-        sh->last_refresh_ms = sh->last_write_ms;
-        sh->refresh_owed = false;
-        shard_use(sh);
+        shard_ref(sh);
         reply(r);
         shard_maintain(sh);
-        shard_release(sh);
+        shard_unref(sh);
     } else if (r->msg.refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < w->location
-               && !sh->replica.closed) {
+               && !sh->life.leaving) {
         w->wake = searchable;
         shard_wait_refreshed(sh, w);
     } else {
@@ -140,20 +137,20 @@ static void apply_task(void *arg);
 
 static void wait_for(struct replica_run *r, bool mapping)
 {
-    if (r->sh->replica.closed) {
+    if (r->sh->life.leaving) {
         struct errmsg em;
         err_set(&em, ERR_NO_SHARD, "the shard is closing");
         refuse(r, &em);
         return;
     }
     r->for_mapping = mapping;
-    r->next = r->sh->replica.waiting;
-    r->sh->replica.waiting = r;
+    r->next = r->sh->replication->replica.waiting;
+    r->sh->replication->replica.waiting = r;
 }
 
 static void resume(struct shard *sh, bool mapping)
 {
-    for (struct replica_run **at = &sh->replica.waiting; *at != NULL;) {
+    for (struct replica_run **at = &sh->replication->replica.waiting; *at != NULL;) {
         struct replica_run *r = *at;
         if (r->for_mapping != mapping || (mapping && sh->index->mapping_version < r->msg.mapping_version)) {
             at = &r->next;
@@ -180,8 +177,8 @@ void replication_room(struct shard *sh)
 
 void replica_give_up(struct shard *sh)
 {
-    struct replica_run *list = sh->replica.waiting;
-    sh->replica.waiting = NULL;
+    struct replica_run *list = sh->replication->replica.waiting;
+    sh->replication->replica.waiting = NULL;
     while (list != NULL) {
         struct replica_run *r = list;
         struct errmsg em;
@@ -196,7 +193,7 @@ void replica_tick(struct shard *sh, int64_t now_ms)
 {
     resume(sh, true);
     resume(sh, false);
-    for (struct replica_run **at = &sh->replica.waiting; *at != NULL;) {
+    for (struct replica_run **at = &sh->replication->replica.waiting; *at != NULL;) {
         struct replica_run *r = *at;
         if (r->deadline_ms > now_ms) {
             at = &r->next;
@@ -215,7 +212,7 @@ void replica_tick(struct shard *sh, int64_t now_ms)
 /* Which operations are here from that one on, and of which terms. */
 static enum err read_own(struct shard *sh, int64_t from, struct errmsg *em)
 {
-    struct replica_side *rs = &sh->replica;
+    struct replica_side *rs = &sh->replication->replica;
     int64_t max = engine_max_seq_no(sh->engine);
     struct engine_history *h = NULL;
     free(rs->own_terms);
@@ -255,7 +252,7 @@ static enum err read_own(struct shard *sh, int64_t from, struct errmsg *em)
  * primary has to leave the in-sync set first. */
 static enum err compare(const struct shard *sh, const struct replication_msg *m, struct errmsg *em)
 {
-    const struct replica_side *rs = &sh->replica;
+    const struct replica_side *rs = &sh->replication->replica;
     for (size_t i = 0; i < m->n; i++) {
         int64_t at = m->ops[i].seq_no - rs->own_from;
         if (at >= 0 && (uint64_t)at < rs->n_own && rs->own_terms[at] != 0
@@ -274,7 +271,7 @@ static enum err compare(const struct shard *sh, const struct replication_msg *m,
 
 static enum err enter_resync(struct shard *sh, const struct replication_msg *m, struct errmsg *em)
 {
-    struct replica_side *rs = &sh->replica;
+    struct replica_side *rs = &sh->replication->replica;
     enum err e = ERR_OK;
     if (rs->resync_term != m->term) {
         /* What an earlier primary sent and this strand has not seen is refused from now on. */
@@ -300,7 +297,7 @@ static enum err enter_resync(struct shard *sh, const struct replication_msg *m, 
 
 static void leave_resync(struct shard *sh, const struct replication_msg *m)
 {
-    struct replica_side *rs = &sh->replica;
+    struct replica_side *rs = &sh->replication->replica;
     if (m->last) {
         rs->term = m->term;
         free(rs->own_terms);
@@ -315,20 +312,20 @@ static void leave_resync(struct shard *sh, const struct replication_msg *m)
 static enum err check_sender(struct replica_run *r, struct errmsg *em)
 {
     struct shard *sh = r->sh;
-    struct replica_side *rs = &sh->replica;
+    struct replica_side *rs = &sh->replication->replica;
     const struct replication_msg *m = &r->msg;
-    uint64_t newest = MAX_OF(MAX_OF(rs->term, rs->resync_term), (uint64_t)sh->term);
+    uint64_t newest = MAX_OF(MAX_OF(rs->term, rs->resync_term), (uint64_t)sh->role.term);
     if (!here(r, em)) {
         return err_code(em);
     }
-    if (m->term < newest || (sh->primary && m->term == newest)) {
+    if (m->term < newest || (sh->role.primary && m->term == newest)) {
         return err_set(em, ERR_STALE_TERM, "operation primary term [%llu] is too old (current [%llu])",
                        (unsigned long long)m->term, (unsigned long long)newest);
     }
     if (r->resync) {
         return enter_resync(sh, m, em);
     }
-    if (m->term > rs->term && sh->initializing) {
+    if (m->term > rs->term && sh->role.initializing) {
         rs->term = m->term; /* its recovery gives it that primary's history */
     }
     if (m->term > rs->term) {
@@ -367,21 +364,21 @@ static void apply_task(void *arg)
         return;
     }
     if (e != ERR_OK) {
-        shard_use(sh);
+        shard_ref(sh);
         refuse(r, &em);
         shard_check(sh);
-        shard_release(sh);
+        shard_unref(sh);
         return;
     }
     if (r->resync) {
         leave_resync(sh, &r->msg);
     }
     engine_set_global_checkpoint(sh->engine, r->msg.global_checkpoint);
-    sh->replica.retain_from = r->msg.retain_from;
-    shard_use(sh);
+    sh->replication->replica.retain_from = r->msg.retain_from;
+    shard_ref(sh);
     applied(r);
     shard_check(sh);
-    shard_release(sh);
+    shard_unref(sh);
 }
 
 /* ---- parsing --------------------------------------------------------------------------------------------------------- */
@@ -454,10 +451,10 @@ static void handle(void *arg, struct transport_call *call)
         refuse(r, &em);
         return;
     }
-    struct shard_rq rq = {.shard = {STR_NULL, r->msg.uuid, r->msg.shard}};
-    r->sh = shard_acquire(s, &rq);
+    struct shard_ref which = {STR_NULL, r->msg.uuid, r->msg.shard};
+    r->sh = shard_find(s, &which, &em);
     if (r->sh == NULL) {
-        refuse(r, &rq.error);
+        refuse(r, &em);
         return;
     }
     parse_task(r);

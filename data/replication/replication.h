@@ -13,19 +13,22 @@
 #ifndef DATA_REPLICATION_REPLICATION_H
 #define DATA_REPLICATION_REPLICATION_H
 
+#include "data/replication/tracker.h"
 #include "data/shard/shard.h"
 
 /* ---- the role -------------------------------------------------------------------------------------------------- */
 
-/* The last step of shard_take_role(): sh->primary, initializing, term and allocation_id are as the state says, the engine
- * is the copy's or not there. Begins, keeps or ends leading; learns of copies that came or went. */
+/* After shard_take_role(): the role is as the state says, the engine is the copy's or not there. Begins, keeps or ends leading; learns of copies that came or went. */
 void replication_follow(struct shard *sh, const struct cluster_state *state);
 /* The engine goes: requests whose outcome depends on other copies, and messages, end. */
 void replication_stop(struct shard *sh);
-/* Any thread: the place goes; the same, and nothing waits any more. */
-void replication_close(struct shard *sh);
-/* Lets go of all that is kept; no request or message is out. */
-void replication_fini(struct shard *sh);
+/* The shard's part; no request or message is out when it is freed. NULL part ok. */
+enum err replication_new(struct shard *sh, struct errmsg *em);
+void replication_free(struct shard *sh);
+/* What a primary knows of the copies; NULL: this one does not lead. Borrowed until the strand's task ends. */
+const struct tracker *replication_tracker(const struct shard *sh);
+/* One of these copies; NULL: there is none such, or this one does not lead. */
+const struct tracked *replication_copy(const struct shard *sh, struct str allocation_id);
 /* Now and then: idle copies hear of the global checkpoint; requests whose time is up are answered. */
 void replication_tick(struct shard *sh, int64_t now_ms);
 /* This copy's disk has more, or a flush wants to know: the global checkpoint of a primary may move. */
@@ -36,9 +39,6 @@ void replication_mapping_changed(struct shard *sh);
 void replication_room(struct shard *sh);
 /* What history must stay. */
 void replication_retain(struct shard *sh);
-/* replica.c: those that wait. */
-void replica_tick(struct shard *sh, int64_t now_ms);
-void replica_give_up(struct shard *sh);
 /* Registers the handlers; the transport has not started. */
 void replication_serve(struct data_service *s);
 
@@ -55,6 +55,11 @@ bool replication_catch_up(struct shard *sh, struct str allocation_id, int64_t lo
 void replication_drain(struct shard *sh, void (*drained)(void *arg), void *arg);
 /* The handover failed for certain: requests go on. */
 void replication_undrain(struct shard *sh);
+bool replication_handing_over(const struct shard *sh);
+/* The copy that takes this one's place, and what the old primary knew of another one. */
+void replication_advance(struct shard *sh, struct str allocation_id, int64_t local_checkpoint);
+/* A recovery has given this copy the history of that term's primary. */
+void replication_took_history(struct shard *sh, uint64_t term);
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
@@ -75,7 +80,7 @@ void fanout_add(struct fanout *f, const struct engine_op *op, const struct engin
 void fanout_needs(struct fanout *f, int64_t seq_no);
 /* An item is refused, or left as it is, for what this copy has: true only while it is the primary, and once all copies
  * have what was looked at. The request ends when both is known. */
-void fanout_judged(struct fanout *f);
+void fanout_confirm(struct fanout *f);
 /* Sends what was added since. Not `last`: only when it is much, or `hurry`. */
 void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool last);
 /* What copies have shows in searches, also of those that recover and that nobody who asks for a refresh knows yet. One that
@@ -88,5 +93,8 @@ void fanout_wait(struct fanout *f, struct shard_waiter *w, int64_t deadline_ms);
 /* Copies that have it, this one included; that failed. */
 void fanout_count(const struct fanout *f, uint32_t *ok, uint32_t *failed);
 void fanout_drop(struct fanout *f); /* the request has ended; NULL ok */
+
+/* Asserts what always holds of a shard that no task works on. */
+void replication_invariant(const struct shard *sh);
 
 #endif

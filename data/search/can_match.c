@@ -1,10 +1,10 @@
 /* Whether a search need look at a shard. Little work: it is done on the thread that asks. */
-#include "data/shard/shard.h"
+#include "data/search/search_int.h"
 
-void shard_can_match(struct shard_can_match *rq, struct shard *sh, struct view *v)
+void search_answer_can_match(struct shard_can_match *rq, struct shard *sh, struct view *v)
 {
     rq->matches = true;
-    if (rq->rq.context == 0 && sh->refresh_owed) { /* a search would see more than this view has */
+    if (rq->rq.context == 0 && sh->upkeep.refresh_owed) { /* a search would see more than this view has */
         return;
     }
     if (search_body_read(&rq->rq, &rq->body) != ERR_OK) {
@@ -12,7 +12,7 @@ void shard_can_match(struct shard_can_match *rq, struct shard *sh, struct view *
     }
     struct settings_part *settings = index_settings(sh->index);
     struct search_shard d;
-    shard_describe(&d, sh, v, settings, &rq->scope);
+    search_describe(&d, sh, v, settings, &rq->scope);
     struct shard_stop st;
     shard_stop_begin(&st, sh->service, &rq->rq);
     search_can_match(&rq->matches, &d, rq->body.source, &rq->rq.arena, &rq->rq.error);

@@ -1,5 +1,5 @@
 /* How a query reads on a shard, and how it scores one document there. */
-#include "data/shard/shard.h"
+#include "data/search/search_int.h"
 #include "engine/collect/whole_query.h"
 #include "engine/query/query.h"
 #include "engine/query/scorer.h"
@@ -86,7 +86,7 @@ static void explain_task(void *arg)
                                        .now_ms = rq->now_ms,
                                        .alias_filters = rq->alias_filters,
                                        .n_alias_filters = rq->n_alias_filters};
-    shard_describe(&d, sh, v, settings, &scope);
+    search_describe(&d, sh, v, settings, &scope);
     struct shard_stop st;
     shard_stop_begin(&st, sh->service, &rq->rq);
     (void)explain(rq, &d, v); /* its error is the request's */
@@ -97,7 +97,7 @@ static void explain_task(void *arg)
 
 void data_explain(struct data_service *s, struct shard_explain *rq)
 {
-    struct shard *sh = shard_acquire(s, &rq->rq);
+    struct shard *sh = shard_find(s, &rq->rq.shard, &rq->rq.error);
     if (sh == NULL) {
         shard_rq_answer(&rq->rq);
         return;
@@ -105,7 +105,7 @@ void data_explain(struct data_service *s, struct shard_explain *rq)
     struct view *v = shard_view(sh);
     if (v == NULL) {
         err_set(&rq->rq.error, ERR_NO_SHARD, "the shard is not there");
-        shard_release(sh);
+        shard_unref(sh);
         shard_rq_answer(&rq->rq);
         return;
     }

@@ -1,5 +1,5 @@
 /* Single documents: read on the strand of their shard, which may be taken for it by the thread that asks. */
-#include "data/shard/shard.h"
+#include "data/search/search_int.h"
 
 #define GET_HERE_MAX \
     (256 * KIB) /* that are read for a document on the thread that asks: half a millisecond */
@@ -104,13 +104,13 @@ static void get_task(void *arg)
             shard_check(sh);
         }
     }
-    shard_release(sh);
+    shard_unref(sh);
     shard_rq_answer(&rq->rq);
 }
 
 void data_get(struct data_service *s, struct shard_get *rq)
 {
-    struct shard *sh = shard_acquire(s, &rq->rq);
+    struct shard *sh = shard_find(s, &rq->rq.shard, &rq->rq.error);
     struct get_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct get_run) : NULL;
     bool ok = r != NULL;
     if (ok) {
@@ -125,7 +125,7 @@ void data_get(struct data_service *s, struct shard_get *rq)
         if (sh != NULL) {
             err_set(&rq->rq.error, ERR_REJECTED, "rejected execution of get on shard [%.*s][%u]",
                     STR_ARG(sh->index->name), sh->number);
-            shard_release(sh);
+            shard_unref(sh);
         }
         shard_rq_answer(&rq->rq);
     }

@@ -1,5 +1,5 @@
 /* What a scroll's context remembers: the first page's request, and where the pages got to. */
-#include "data/shard/shard.h"
+#include "data/search/search_int.h"
 
 #include "common/base/memory_account.h"
 #include <stdlib.h>
@@ -52,10 +52,10 @@ static struct scroll_state *scroll_begin(const struct shard_query *rq)
 /* The scroll is there now. Takes place. */
 static void scroll_moved(struct data_service *s, struct scroll_state *st, struct scroll_place *place)
 {
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->searches->lock);
     struct scroll_place *old = st->place;
     st->place = place;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->searches->lock);
     scroll_place_unref(old);
 }
 
@@ -85,6 +85,41 @@ enum err scroll_page_ended(struct data_service *s, struct scroll_state *st, cons
     }
     scroll_moved(s, st, place);
     return ERR_OK;
+}
+
+/* A later page takes its request from the context. */
+static enum err scroll_resume(struct shard_query *rq, const struct scroll_state *st)
+{
+    uint32_t slot = rq->scope.slot, n_shards = rq->scope.n_shards;
+    rq->scope = st->scope;
+    rq->scope.slot = slot;
+    rq->scope.n_shards = n_shards;
+    rq->body = (struct search_body){.text = arena_str(&rq->rq.arena, st->body)};
+    if (rq->body.text.p == NULL) {
+        return err_no_memory(&rq->rq.error);
+    }
+    struct search_source *source = search_body_parse(&rq->rq, &rq->body);
+    if (source == NULL) {
+        return err_code(&rq->rq.error);
+    }
+    source->terminate_after = 0; /* of the first page, as aggregations and suggestions are */
+    source->agg_spec = NULL;
+    source->aggs = NULL;
+    source->suggest_spec = NULL;
+    source->suggest = NULL;
+    rq->body.source = source;
+    return ERR_OK;
+}
+
+enum err scroll_find(struct data_service *s, struct shard_query *rq, struct scroll_state **st,
+                     struct scroll_place **place)
+{
+    context_scroll(s, rq->rq.context, st, place);
+    if (*st == NULL) { /* freed meanwhile */
+        return err_set(&rq->rq.error, ERR_SEARCH_CONTEXT_MISSING, "No search context found for id [%llu]",
+                       (unsigned long long)rq->rq.context);
+    }
+    return scroll_resume(rq, *st);
 }
 
 void scroll_keep(struct data_service *s, struct shard_query *rq, struct scroll_state **st)

@@ -1,5 +1,5 @@
-/* The query and fetch phases of one shard, on the search pool; and reading single documents. */
-#include "data/shard/shard.h"
+/* The query and fetch phases of one shard, on the search pool. */
+#include "data/search/search_int.h"
 #include "engine/suggest/suggest.h"
 
 #include <math.h>
@@ -15,26 +15,26 @@ void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq)
         shard_report_damage(sh);
     }
     view_unref(v);
-    shard_release(sh);
+    shard_unref(sh);
     shard_rq_answer(rq);
 }
 
 /* The shard and view to read: those of the context, or the newest. */
-static bool take_view(struct data_service *s, struct shard_rq *rq, int64_t keep_alive_ms, struct shard **sh,
-                      struct view **v)
+bool search_view(struct data_service *s, struct shard_rq *rq, int64_t keep_alive_ms, struct shard **sh,
+                 struct view **v)
 {
     if (rq->context == 0) {
-        *sh = shard_acquire(s, rq);
+        *sh = shard_find(s, &rq->shard, &rq->error);
         *v = *sh != NULL ? shard_view(*sh) : NULL;
         if (*sh != NULL && *v == NULL) {
             err_set(&rq->error, ERR_NO_SHARD, "the shard is not there");
             err_about_index(&rq->error, rq->shard.index, rq->shard.uuid);
             err_about_shard(&rq->error, (int)rq->shard.shard);
-            shard_release(*sh);
+            shard_unref(*sh);
         }
         return *v != NULL;
     }
-    if (!context_use(s, rq->context, keep_alive_ms, sh, v)) {
+    if (!context_find(s, rq->context, keep_alive_ms, sh, v)) {
         err_set(&rq->error, ERR_SEARCH_CONTEXT_MISSING, "No search context found for id [%llu]",
                 (unsigned long long)rq->context);
         return false;
@@ -43,7 +43,7 @@ static bool take_view(struct data_service *s, struct shard_rq *rq, int64_t keep_
 }
 
 /* The parsed form of a body, for the caller to change; NULL: rq->error says why not. */
-static struct search_source *parse_body(struct shard_rq *rq, const struct search_body *body)
+struct search_source *search_body_parse(struct shard_rq *rq, const struct search_body *body)
 {
     const struct json *tree = body->tree;
     struct search_source *src = ARENA_NEW(&rq->arena, struct search_source);
@@ -71,13 +71,13 @@ static struct search_source *parse_body(struct shard_rq *rq, const struct search
 enum err search_body_read(struct shard_rq *rq, struct search_body *body)
 {
     if (body->source == NULL) {
-        body->source = parse_body(rq, body);
+        body->source = search_body_parse(rq, body);
     }
     return body->source != NULL ? ERR_OK : err_code(&rq->error);
 }
 
-void shard_describe(struct search_shard *d, struct shard *sh, struct view *v,
-                    const struct settings_part *settings, const struct search_scope *scope)
+void search_describe(struct search_shard *d, struct shard *sh, struct view *v,
+                     const struct settings_part *settings, const struct search_scope *scope)
 {
     *d = (struct search_shard){.scope = *scope,
                                .index_name = sh->index->name,
@@ -87,7 +87,7 @@ void shard_describe(struct search_shard *d, struct shard *sh, struct view *v,
                                .view = v,
                                .index_settings = &settings->settings,
                                .filters = sh->filters,
-                               .max_buckets = sh->service->max_buckets,
+                               .max_buckets = sh->service->searches->max_buckets,
                                .clock = sh->service->o.clock};
 }
 
@@ -120,159 +120,25 @@ static enum err fetch_now(struct shard_query *rq, const struct search_shard *d)
     return search_fetch_phase(rq->hits, d, rq->body.source, docs, rq->n_hits, a, &rq->rq.error);
 }
 
-/* ---- scrolls ------------------------------------------------------------------------------------------- */
-
-/* A later page takes its request from the context. */
-static enum err scroll_resume(struct shard_query *rq, const struct scroll_state *st)
-{
-    uint32_t slot = rq->scope.slot, n_shards = rq->scope.n_shards;
-    rq->scope = st->scope;
-    rq->scope.slot = slot;
-    rq->scope.n_shards = n_shards;
-    rq->body = (struct search_body){.text = arena_str(&rq->rq.arena, st->body)};
-    if (rq->body.text.p == NULL) {
-        return err_no_memory(&rq->rq.error);
-    }
-    struct search_source *source = parse_body(&rq->rq, &rq->body);
-    if (source == NULL) {
-        return err_code(&rq->rq.error);
-    }
-    source->terminate_after = 0; /* of the first page, as aggregations and suggestions are */
-    source->agg_spec = NULL;
-    source->aggs = NULL;
-    source->suggest_spec = NULL;
-    source->suggest = NULL;
-    rq->body.source = source;
-    return ERR_OK;
-}
-
-/* ---- global statistics --------------------------------------------------------------------------------- */
-
-static bool given_term(void *self, struct str field, struct str term, struct term_stats *out)
-{
-    const struct dfs_stats *d = self;
-    for (uint32_t i = 0; i < d->n_terms; i++) {
-        if (str_eq(d->terms[i].field, field) && str_eq(d->terms[i].term, term)) {
-            *out = (struct term_stats){d->terms[i].doc_freq, d->terms[i].total_freq};
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool given_field(void *self, struct str field, struct field_stats *out)
-{
-    const struct dfs_stats *d = self;
-    for (uint32_t i = 0; i < d->n_fields; i++) {
-        if (str_eq(d->fields[i].field, field)) {
-            *out = (struct field_stats){d->fields[i].max_doc, d->fields[i].doc_count, d->fields[i].sum_df,
-                                        d->fields[i].sum_ttf};
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct search_stats dfs_as_stats(const struct dfs_stats *d)
-{
-    return (struct search_stats){(void *)(uintptr_t)d, given_term, given_field};
-}
-
-static void add_field(struct dfs_stats *d, const struct view *v, struct str name)
-{
-    for (uint32_t i = 0; i < d->n_fields; i++) {
-        if (str_eq(d->fields[i].field, name)) {
-            return;
-        }
-    }
-    struct dfs_field *f = &d->fields[d->n_fields++];
-    *f = (struct dfs_field){.field = name, .max_doc = v->doc_count};
-    for (uint32_t i = 0; i < v->n_leaves; i++) {
-        const struct seg_field *s = segment_field(v->leaves[i].segment, name);
-        if (s != NULL) {
-            f->doc_count += s->doc_count;
-            f->sum_df += (int64_t)s->sum_df;
-            f->sum_ttf += (int64_t)s->sum_ttf;
-        }
-    }
-}
-
-static void add_term(struct dfs_stats *d, const struct view *v, struct str field, struct str term)
-{
-    struct dfs_term *t = &d->terms[d->n_terms++];
-    *t = (struct dfs_term){.field = field, .term = term};
-    for (uint32_t i = 0; i < v->n_leaves; i++) {
-        const struct seg_field *s = segment_field(v->leaves[i].segment, field);
-        struct term_info info;
-        if (s != NULL && seg_term(s, term, &info)) {
-            t->doc_freq += info.doc_freq;
-            t->total_freq += (int64_t)info.total_freq;
-        }
-    }
-}
-
-static enum err gather_dfs(struct shard_dfs *rq, const struct search_shard *d, struct view *v)
-{
-    struct search_context cx;
-    const struct query *q;
-    const struct search_source *source = rq->body.source;
-    struct str(*terms)[2];
-    uint32_t n;
-    struct arena *a = &rq->rq.arena;
-    enum err e = search_query_check(d, source, a, &rq->rq.error);
-    if (e != ERR_OK || source->query == NULL) {
-        return e;
-    }
-    search_context_init(&cx, d, source, a);
-    e = query_build(&q, &cx.query, source->query, &rq->rq.error);
-    e = e == ERR_OK ? query_scored_terms(q, v, a, &terms, &n, &rq->rq.error) : e;
-    if (e != ERR_OK) {
-        return e;
-    }
-    rq->stats.terms = ARENA_ARRAY(a, struct dfs_term, n);
-    rq->stats.fields = ARENA_ARRAY(a, struct dfs_field, n);
-    if (rq->stats.terms == NULL || rq->stats.fields == NULL) {
-        return err_no_memory(&rq->rq.error);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        add_field(&rq->stats, v, terms[i][0]);
-        add_term(&rq->stats, v, terms[i][0], terms[i][1]);
-    }
-    return ERR_OK;
-}
-
-/* A later page of a scroll takes from its context what it asks for, and where the last page ended. */
-static enum err scroll_find(struct data_service *s, struct shard_query *rq, struct scroll_state **st,
-                            struct scroll_place **place)
-{
-    context_scroll(s, rq->rq.context, st, place);
-    if (*st == NULL) { /* freed meanwhile */
-        return err_set(&rq->rq.error, ERR_SEARCH_CONTEXT_MISSING, "No search context found for id [%llu]",
-                       (unsigned long long)rq->rq.context);
-    }
-    return scroll_resume(rq, *st);
-}
-
 /* The shard as this request sees it. */
 static void describe(struct search_shard *d, const struct shard_rq *rq, const struct search_scope *scope,
                      struct shard *sh, struct view *v, const struct settings_part *settings)
 {
-    shard_describe(d, sh, v, settings, scope);
+    search_describe(d, sh, v, settings, scope);
     d->cancelled = rq->cancelled;
     d->self = rq->cancel_self;
 }
 
 /* What a search did, for the shard and the groups that it names. */
-static void count_search(struct shard *sh, const struct search_source *source,
-                         const struct shard_search_group *one)
+void search_count(struct shard *sh, const struct search_source *source, const struct shard_search_group *one)
 {
-    sh->counters.query_total += one->query_total;
-    sh->counters.query_ns += one->query_ns;
-    sh->counters.fetch_total += one->fetch_total;
-    sh->counters.fetch_ns += one->fetch_ns;
-    sh->counters.suggest_total += one->suggest_total;
-    sh->counters.suggest_ns += one->suggest_ns;
-    search_groups_add(&sh->groups, source->stats, source->n_stats, one);
+    sh->searches->query_total += one->query_total;
+    sh->searches->query_ns += one->query_ns;
+    sh->searches->fetch_total += one->fetch_total;
+    sh->searches->fetch_ns += one->fetch_ns;
+    sh->searches->suggest_total += one->suggest_total;
+    sh->searches->suggest_ns += one->suggest_ns;
+    search_groups_add(&sh->searches->groups, source->stats, source->n_stats, one);
 }
 
 /* Who asks for suggestions alone does not search, as Elasticsearch counts. */
@@ -295,7 +161,7 @@ static enum err run_phases(struct shard_query *rq, struct shard *sh, const struc
     if (e == ERR_OK) {
         bool alone = suggests_alone(rq->body.source);
         uint64_t ns = (uint64_t)(queried - start);
-        count_search(sh, rq->body.source,
+        search_count(sh, rq->body.source,
                      &(struct shard_search_group){.query_total = !alone,
                                                   .query_ns = alone ? 0 : ns,
                                                   .suggest_total = alone,
@@ -306,7 +172,7 @@ static enum err run_phases(struct shard_query *rq, struct shard *sh, const struc
     if (e == ERR_OK && rq->fetch) {
         e = fetch_now(rq, d);
         int64_t took = clock->mono_ns(clock->self) - queried;
-        count_search(sh, rq->body.source,
+        search_count(sh, rq->body.source,
                      &(struct shard_search_group){.fetch_total = 1, .fetch_ns = (uint64_t)took});
         slowlog_search(sh, SLOW_FETCH, took, rq, rq->body.text, rq->scope.n_shards);
     }
@@ -322,10 +188,10 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
     struct scroll_place *place = NULL;
     bool later_page = rq->rq.op == &shard_op_scroll;
     int64_t start = s->o.clock->mono_ns(s->o.clock->self);
-    rq->rq.arena.bytes_max = s->request_bytes_max;
+    rq->rq.arena.bytes_max = s->searches->request_bytes_max;
     enum err e = later_page ? scroll_find(s, rq, &st, &place) : search_body_read(&rq->rq, &rq->body);
     describe(&d, &rq->rq, &rq->scope, sh, v, settings);
-    struct search_stats given = dfs_as_stats(rq->dfs);
+    struct search_stats given = search_given_stats(rq->dfs);
     d.stats = rq->dfs != NULL ? &given : NULL;
     d.dfs = rq->dfs != NULL;
     d.query = q;
@@ -334,7 +200,7 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
     if (e == ERR_OK && rq->rq.context == 0
         && (rq->keep || (!rq->fetch && (rq->result->n > 0 || rq->result->suggest.n > 0)))) {
         rq->rq.context =
-            context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : s->context_keep_ms,
+            context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : s->searches->context_keep_ms,
                          rq->scope.scroll, &rq->rq.error);
     }
     if (e == ERR_OK && rq->scope.scroll) {
@@ -353,19 +219,13 @@ static void run_dfs(struct shard_dfs *rq, struct shard *sh, struct view *v)
 {
     struct settings_part *settings = index_settings(sh->index);
     struct search_shard d;
-    rq->rq.arena.bytes_max = sh->service->request_bytes_max;
+    rq->rq.arena.bytes_max = sh->service->searches->request_bytes_max;
     describe(&d, &rq->rq, &rq->scope, sh, v, settings);
     d.dfs = true;
     if (search_body_read(&rq->rq, &rq->body) == ERR_OK) {
-        gather_dfs(rq, &d, v);
+        search_gather_dfs(rq, &d, v);
     }
     state_part_unref(&settings->part);
-}
-
-bool data_ends(void *service)
-{
-    const struct data_service *s = service;
-    return s->stopping || (s->draining && clock_mono_ms(s->o.clock) >= s->drained_at_ms);
 }
 
 static bool nobody_waits(void *self)
@@ -403,7 +263,7 @@ static void search_task(void *arg)
         return;
     }
     struct shard_stop st;
-    sh->counters.query_current++;
+    sh->searches->query_current++;
     shard_stop_begin(&st, sh->service, rq);
     if (rq->op == &shard_op_dfs) {
         run_dfs(SHARD_RQ(rq, shard_dfs), sh, v);
@@ -411,7 +271,7 @@ static void search_task(void *arg)
         run_query(SHARD_RQ(rq, shard_query), sh, v, r->query);
     }
     shard_stop_end(&st, rq);
-    sh->counters.query_current--;
+    sh->searches->query_current--;
     search_finish(sh, v, rq);
 }
 
@@ -438,9 +298,8 @@ static void refresh_first(void *arg)
     struct search_run *r = arg;
     struct shard *sh = r->sh;
     struct errmsg em;
-    if (sh->refresh_owed && shard_readable(sh, &em)) {
-        sh->refresh_owed = false;
-        if (engine_refresh(sh->engine, NULL, &em) != ERR_OK) {
+    if (sh->upkeep.refresh_owed && shard_readable(sh, &em)) {
+        if (shard_refresh(sh, NULL, &em) != ERR_OK) {
             shard_check(sh);
         }
         shard_maintain(sh);
@@ -456,9 +315,9 @@ static void refresh_first(void *arg)
 /* true: the search goes on from the strand. */
 static bool refreshes_first(struct shard_rq *rq, struct shard *sh, struct view *v)
 {
-    sh->last_search_ms = clock_mono_ms(sh->service->o.clock);
+    shard_searched(sh);
     struct search_run *r =
-        rq->context == 0 && sh->refresh_owed ? ARENA_NEW(&rq->arena, struct search_run) : NULL;
+        rq->context == 0 && sh->upkeep.refresh_owed ? ARENA_NEW(&rq->arena, struct search_run) : NULL;
     if (r == NULL) {
         return false;
     }
@@ -483,7 +342,7 @@ void data_query(struct data_service *s, struct shard_query *rq)
 {
     struct shard *sh;
     struct view *v;
-    if (!take_view(s, &rq->rq, rq->keep_alive_ms, &sh, &v)) {
+    if (!search_view(s, &rq->rq, rq->keep_alive_ms, &sh, &v)) {
         shard_rq_answer(&rq->rq);
     } else if (!refreshes_first(&rq->rq, sh, v) && !runs_here(s, rq, sh, v)) {
         search_submit(s, &rq->rq, sh, v, search_task);
@@ -499,7 +358,7 @@ void data_dfs(struct data_service *s, struct shard_dfs *rq)
 {
     struct shard *sh;
     struct view *v;
-    if (!take_view(s, &rq->rq, 0, &sh, &v)) {
+    if (!search_view(s, &rq->rq, 0, &sh, &v)) {
         shard_rq_answer(&rq->rq);
     } else if (!refreshes_first(&rq->rq, sh, v)) {
         search_submit(s, &rq->rq, sh, v, search_task);
@@ -510,11 +369,11 @@ void data_can_match(struct data_service *s, struct shard_can_match *rq)
 {
     struct shard *sh;
     struct view *v;
-    if (!take_view(s, &rq->rq, 0, &sh, &v)) {
+    if (!search_view(s, &rq->rq, 0, &sh, &v)) {
         shard_rq_answer(&rq->rq);
         return;
     }
-    shard_can_match(rq, sh, v);
+    search_answer_can_match(rq, sh, v);
     search_finish(sh, v, &rq->rq);
 }
 
@@ -549,7 +408,7 @@ static void fetch_task(void *arg)
     shard_stop_end(&st, &rq->rq);
     int64_t took = s->o.clock->mono_ns(s->o.clock->self) - start;
     if (e == ERR_OK) {
-        count_search(sh, rq->body.source,
+        search_count(sh, rq->body.source,
                      &(struct shard_search_group){.fetch_total = 1, .fetch_ns = (uint64_t)took});
     }
     slowlog_search(sh, SLOW_FETCH, took, NULL, rq->body.text, rq->scope.n_shards);
@@ -564,7 +423,7 @@ void data_fetch(struct data_service *s, struct shard_fetch *rq)
 {
     struct shard *sh;
     struct view *v;
-    if (!take_view(s, &rq->rq, 0, &sh, &v)) {
+    if (!search_view(s, &rq->rq, 0, &sh, &v)) {
         shard_rq_answer(&rq->rq);
         return;
     }

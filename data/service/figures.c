@@ -1,5 +1,8 @@
 #include "data/service/figures.h"
 
+#include "data/recovery/recovery.h"
+#include "data/search/search.h"
+
 void shard_tell_segments(struct shard *sh, struct shard_act *a)
 {
     struct engine_segment_info *v;
@@ -102,19 +105,10 @@ void shard_tell_stats(struct shard *sh, struct shard_act *a)
                               .index_failed = e.index_failed,
                               .delete_total = e.delete_total,
                               .delete_ns = e.delete_ns,
-                              .noop_updates = sh->counters.noop_updates,
+                              .noop_updates = sh->noop_updates,
                               .get_total = e.get_total,
                               .get_ns = e.get_ns,
                               .get_missing = e.get_missing,
-                              .query_total = sh->counters.query_total,
-                              .query_ns = sh->counters.query_ns,
-                              .fetch_total = sh->counters.fetch_total,
-                              .fetch_ns = sh->counters.fetch_ns,
-                              .scroll_total = sh->counters.scroll_total,
-                              .suggest_total = sh->counters.suggest_total,
-                              .suggest_ns = sh->counters.suggest_ns,
-                              .query_current = sh->counters.query_current,
-                              .contexts = contexts_of_shard(sh->service, sh),
                               .refresh_total = e.refresh_total,
                               .refresh_ns = e.refresh_ns,
                               .flush_total = e.flush_total,
@@ -142,8 +136,7 @@ void shard_tell_stats(struct shard *sh, struct shard_act *a)
         t->filter_evictions = f.evictions;
         t->filter_count = f.entries;
     }
-    if (!search_groups_copy(&sh->groups, &a->rq.arena, &t->groups, &t->n_groups)
-        || !completion_bytes(sh, t, &a->rq.arena)) {
+    if (!shard_searches_tell(sh, t, &a->rq.arena) || !completion_bytes(sh, t, &a->rq.arena)) {
         err_no_memory(&a->rq.error);
         return;
     }
@@ -157,7 +150,7 @@ void shard_tell_recovery(struct shard *sh, struct shard_act *a)
         err_no_memory(&a->rq.error);
         return;
     }
-    *r = sh->figures;
+    *r = *recovery_figures(sh);
     r->source_node = r->source_node.p != NULL ? arena_str(&a->rq.arena, r->source_node) : STR_NULL;
     r->target_node = r->target_node.p != NULL ? arena_str(&a->rq.arena, r->target_node) : STR_NULL;
     a->recovery = r;

@@ -1,8 +1,8 @@
 /* Copies that cannot even be begun on this node, because their index cannot be opened here (a file that its analysis names is not on this
  * node, say): the master hears why. Else it would wait for them, and so would all that comes behind them. */
-#include "data/shard/shard.h"
+#include "data/service/service_int.h"
 
-static void told(void *arg, const struct errmsg *error)
+static void ignore_answer(void *arg, const struct errmsg *error)
 {
     (void)arg, (void)error; /* what the next state says of the copy counts */
 }
@@ -15,7 +15,7 @@ static void refuse_copy(struct data_service *s, const struct index_meta *m, uint
                             .shard = shard,
                             .allocation_id = allocation_id,
                             .why = str_of(why->n > 0 ? why->frame[0].reason : "unknown")};
-    s->o.shard_event(s->o.node_self, &e, told, NULL);
+    s->o.shard_event(s->o.node_self, &e, ignore_answer, NULL);
 }
 
 void data_refuse_copies(struct data_service *s, const struct cluster_state *state, const struct index_meta *m,

@@ -1,5 +1,5 @@
 /* New dictionaries: every index gets its analysis, and the mapping that points into it, made anew. */
-#include "data/shard/shard.h"
+#include "data/service/service_int.h"
 
 #include "engine/analysis/ik.h"
 #include "engine/analysis/pinyin.h"
@@ -27,48 +27,15 @@ static struct analysis_env keep_env(const struct analysis_env *env)
     return kept;
 }
 
-static enum err same_mapping(struct mapping **out, const struct mapping *old, struct analysis *a,
-                             const struct settings *settings, struct errmsg *em)
-{
-    struct arena scratch;
-    struct json tree;
-    struct buf b;
-    struct jsonw w;
-    arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    mapping_write(old, &w);
-    enum err e =
-        b.failed ? err_no_memory(em) : json_parse(&tree, buf_view(&b), &scratch, &json_limits_default, em);
-    e = e == ERR_OK ? mapping_published(out, NULL, mapping_is_absent(old) ? NULL : &tree, a, settings, em)
-                    : e;
-    buf_fini(&b);
-    arena_fini(&scratch);
-    return e;
-}
-
 static void reload_index(struct data_service *s, struct index_service *ix)
 {
-    struct analysis *a = NULL;
-    struct mapping *m = NULL;
     struct errmsg em;
-    enum err e = analysis_new(&a, &ix->settings->settings, &s->o.env, &em);
-    e = e == ERR_OK ? same_mapping(&m, ix->mapping, a, &ix->settings->settings, &em) : e;
-    if (e != ERR_OK) {
+    if (index_reload(ix, s, &em) == ERR_OK) {
+        shards_follow(s, ix, &(struct index_change){.mapping = true}, service_index_changed);
+    } else {
         log_error(s->o.log, "analysis", "index [%.*s] keeps the dictionaries it has: %s", STR_ARG(ix->name),
                   em.frame[0].reason);
-        analysis_unref(a);
-        return;
     }
-    pthread_mutex_lock(&ix->lock);
-    struct analysis *old_analysis = ix->analysis;
-    struct mapping *old_mapping = ix->mapping;
-    ix->analysis = a;
-    ix->mapping = m;
-    pthread_mutex_unlock(&ix->lock);
-    analysis_unref(old_analysis);
-    mapping_unref(old_mapping);
-    shards_follow(s, ix, true, false, false);
 }
 
 /* On the applier: no state is applied meanwhile. */
@@ -86,8 +53,8 @@ static void reload(void *arg)
     s->o.env = r->env;
     if (analysis_new(&own, &none, &s->o.env, &em) == ERR_OK) {
         pthread_mutex_lock(&s->lock);
-        struct analysis *was = s->analysis;
-        s->analysis = own;
+        struct analysis *was = s->applier->analysis;
+        s->applier->analysis = own;
         pthread_mutex_unlock(&s->lock);
         analysis_unref(was);
     } else {
@@ -112,19 +79,19 @@ void data_reload_analysis(struct data_service *s, const struct analysis_env *env
         return;
     }
     *r = (struct reload){s, keep_env(env), done, arg};
-    if (!executor_submit(strand_executor(s->applier), reload, r)) {
+    if (!executor_submit(strand_executor(s->applier->strand), reload, r)) {
         drop_env(&r->env);
         free(r);
         done(arg);
     }
 }
 
-void data_own_env(struct data_service *s)
+void service_keep_env(struct data_service *s)
 {
     s->o.env = keep_env(&s->o.env);
 }
 
-void data_drop_env(struct data_service *s)
+void service_drop_env(struct data_service *s)
 {
     drop_env(&s->o.env);
 }

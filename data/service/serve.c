@@ -1,5 +1,6 @@
 /* Which function serves which operation on a shard: data_NAME() that of the row shard_op_NAME. */
-#include "data/shard/shard.h"
+#include "data/search/search.h"
+#include "data/service/service_int.h"
 #include "proto/shard_ops.h"
 
 #define SERVE(name, type)                                                 \

@@ -1,7 +1,8 @@
 /* What an update makes of the current document: by partial document or by script, with their upserts. */
+#include "data/service/update.h"
 #include "data/service/update_script.h"
-#include "data/shard/shard.h"
 #include "engine/mapping/source_filter.h"
+#include "engine/query/source.h"
 
 struct merge_state {
     struct arena *arena;

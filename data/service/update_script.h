@@ -2,7 +2,7 @@
 #ifndef DATA_SERVICE_UPDATE_SCRIPT_H
 #define DATA_SERVICE_UPDATE_SCRIPT_H
 
-#include "data/shard/shard.h"
+#include "data/service/update.h"
 
 /* Runs body.script over `source` (the current document, or the upsert when `create`). ctx.op decides: index,
  * none or noop, delete. ERR_ILLEGAL_ARGUMENT "failed to execute script" around what went wrong. */

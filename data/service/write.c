@@ -7,6 +7,8 @@
  * slice: a parsed document is a hundred times the size of its source, so that the memory of a slice is what
  * stays in the processor's cache, whatever a bulk holds. */
 #include "data/replication/replication.h"
+#include "data/service/service_int.h"
+#include "data/service/update.h"
 
 #include "common/base/memory_account.h"
 
@@ -55,7 +57,7 @@ static void finish(struct write_run *r)
         mapping_unref(h->m);
     }
     rq->mapping_version = r->sh->index->mapping_version;
-    shard_release(r->sh);
+    shard_unref(r->sh);
     shard_rq_answer(&rq->rq);
 }
 
@@ -278,7 +280,7 @@ static struct engine_op base_op(const struct write_run *r, const struct write_it
     op.origin = ORIGIN_PRIMARY;
     op.id = it->id;
     op.routing = it->routing;
-    op.primary_term = (int64_t)r->sh->tracker.term;
+    op.primary_term = (int64_t)replication_tracker(r->sh)->term;
     op.version = it->create && it->version == VERSION_ANY ? VERSION_MUST_BE_NEW : it->version;
     op.version_type = (enum version_type)it->version_type;
     op.if_seq_no = it->if_seq_no;
@@ -366,13 +368,13 @@ static enum err get_written(struct write_run *r, struct write_item *it, struct e
 }
 
 /* What the item was answered from must last, too: whoever is told of a conflict may rely on it. */
-static void judged(struct write_run *r)
+static void confirm(struct write_run *r)
 {
     if (!r->sh->index->async) {
         r->waiter.location = MAX_OF(r->waiter.location, engine_location(r->sh->engine));
     }
     if (r->fanout != NULL) {
-        fanout_judged(r->fanout);
+        fanout_confirm(r->fanout);
     }
 }
 
@@ -438,9 +440,9 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
         one.routing = current.routing;
     }
     if (plan.result == UPDATE_NOOP) {
-        r->sh->counters.noop_updates++;
+        r->sh->noop_updates++;
         answer_noop(it, &current);
-        judged(r);
+        confirm(r);
         return write_get(r, it, plan.source, em);
     }
     if (r->rq->inactive.n > 0) {
@@ -480,27 +482,25 @@ static void durable(struct write_run *r)
 {
     struct shard *sh = r->sh;
     struct errmsg em;
-    sh->last_write_ms = clock_mono_ms(sh->service->o.clock);
+    shard_wrote(sh);
     if (!shard_readable(sh, &em)) { /* it failed meanwhile; what was promised is kept */
         finish(r);
         return;
     }
     if (r->rq->refresh == REFRESH_NOW || (r->rq->refresh == REFRESH_CHANGED && r->written > 0)) {
         bool changed;
-        if (engine_refresh(sh->engine, &changed, &em) != ERR_OK) {
+        if (shard_refresh(sh, &changed, &em) != ERR_OK) {
             fail_all(r, &em);
             return;
         }
-        sh->last_refresh_ms = sh->last_write_ms;
-        sh->refresh_owed = false;
         r->rq->forced_refresh = true;
-        shard_use(sh);
+        shard_ref(sh);
         finish(r);
         shard_maintain(sh);
-        shard_release(sh);
+        shard_unref(sh);
         return;
     }
-    if (r->rq->refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < r->written && !sh->replica.closed) {
+    if (r->rq->refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < r->written && !sh->life.leaving) {
         r->waiter.location = r->written;
         r->waiter.wake = refreshed;
         shard_wait_refreshed(sh, &r->waiter);
@@ -580,7 +580,7 @@ static bool may_apply(struct write_run *r)
     struct shard *sh = r->sh;
     struct errmsg *em = &r->rq->rq.error;
     bool can = shard_writable(sh, em);
-    if (can && r->begun && !sh->tracking) {
+    if (can && r->begun && replication_tracker(sh) == NULL) {
         can = false;
         err_set(em, ERR_NOT_PRIMARY, "shard [%.*s][%u] is not the primary any more", STR_ARG(sh->index->name),
                 sh->number);
@@ -620,10 +620,10 @@ static void fail_engine(struct write_run *r, const struct errmsg *why)
         err_set(&em, ERR_IO, "the shard copy failed: %s", why->frame[0].reason);
     }
     name_shard(r, &em);
-    shard_use(sh); /* r is answered */
+    shard_ref(sh); /* r is answered */
     fail_all(r, &em);
     shard_check(sh);
-    shard_release(sh);
+    shard_unref(sh);
 }
 
 /* What was applied goes to the other copies; the rest of the slice comes later. */
@@ -676,7 +676,7 @@ static void apply_task(void *arg)
         if (e != ERR_OK) {
             if (e == ERR_CONFLICT || e == ERR_DOCUMENT_MISSING || e == ERR_SOURCE_MISSING) {
                 name_shard(r, &em);
-                judged(r);
+                confirm(r);
             }
             fail_item(r, it, &em);
         }
@@ -698,20 +698,20 @@ static void apply_task(void *arg)
     }
     arena_fini(&r->scratch);
     struct shard *sh = r->sh;
-    shard_use(sh); /* r may be answered below */
+    shard_ref(sh); /* r may be answered below */
     wait_until_durable(r);
     shard_check(sh);
-    shard_release(sh);
+    shard_unref(sh);
 }
 
 void data_write(struct data_service *s, struct shard_write *rq)
 {
-    struct shard *sh = shard_acquire(s, &rq->rq);
+    struct shard *sh = shard_find(s, &rq->rq.shard, &rq->rq.error);
     struct write_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct write_run) : NULL;
     if (r == NULL) {
         if (sh != NULL) {
             err_no_memory(&rq->rq.error);
-            shard_release(sh);
+            shard_unref(sh);
         }
         shard_rq_answer(&rq->rq);
         return;

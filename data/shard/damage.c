@@ -12,7 +12,7 @@
 /* A copy that cannot be opened again, or given to others, is as good as none: while all of it is here, its disk gets it again. */
 void shard_doubt_disk(struct shard *sh, const struct errmsg *why)
 {
-    if (sh->engine == NULL || sh->failing) {
+    if (sh->engine == NULL || sh->life.failing) {
         return;
     }
     log_warn(sh->service->o.log, "data", "shard [%.*s][%u]: damaged on its disk, and whole in memory: %s",
@@ -24,31 +24,37 @@ void shard_doubt_disk(struct shard *sh, const struct errmsg *why)
 static void look(void *arg)
 {
     struct shard *sh = arg;
-    sh->damage_queued = false;
+    sh->upkeep.damage_queued = false;
     shard_check(sh);
-    uint64_t doubted = atomic_exchange(&sh->doubted, 0);
-    if (doubted != 0 && sh->engine != NULL && !sh->failing) {
+    uint64_t doubted = atomic_exchange(&sh->upkeep.doubted, 0);
+    if (doubted != 0 && sh->engine != NULL && !sh->life.failing) {
         struct errmsg em;
         err_set(&em, ERR_CORRUPT, "a file of the commit does not match its checksum");
-        if (doubted != DOUBTED_OTHER && engine_has_segment(sh->engine, doubted - 1)) {
+        if (doubted != SHARD_FILE_OTHER + 1 && engine_has_segment(sh->engine, doubted - 1)) {
             shard_fail(sh, &em); /* it is needed as it should be on the disk */
         } else {
             shard_doubt_disk(sh, &em);
         }
     }
-    shard_release(sh);
+    shard_unref(sh);
 }
 
 void shard_report_damage(struct shard *sh)
 {
-    if (atomic_exchange(&sh->damage_queued, true)) {
+    if (atomic_exchange(&sh->upkeep.damage_queued, true)) {
         return;
     }
-    shard_use(sh);
+    shard_ref(sh);
     if (!shard_post(sh, look, sh)) {
-        sh->damage_queued = false; /* the next one who finds it, or the next tick */
-        shard_release(sh);
+        sh->upkeep.damage_queued = false; /* the next one who finds it, or the next tick */
+        shard_unref(sh);
     }
+}
+
+void shard_report_file(struct shard *sh, uint64_t segment)
+{
+    sh->upkeep.doubted = segment + 1;
+    shard_report_damage(sh);
 }
 
 void shard_mark_damaged(struct shard *sh, const struct errmsg *why)
@@ -58,7 +64,7 @@ void shard_mark_damaged(struct shard *sh, const struct errmsg *why)
     struct errmsg em;
     arena_init(&a, NULL, ARENA_UNLIMITED);
     struct str path =
-        arena_printf(&a, "%.*s/" MARK_PREFIX "%.*s", STR_ARG(sh->dir), STR_ARG(sh->allocation_id));
+        arena_printf(&a, "%.*s/" MARK_PREFIX "%.*s", STR_ARG(sh->dir), STR_ARG(sh->role.allocation_id));
     struct str text = arena_printf(&a, "%s\n", why->n > 0 ? why->frame[0].reason : "unknown");
     enum err e =
         path.p != NULL && text.p != NULL ? fs_replace_file(fs, path.p, text, &em) : err_no_memory(&em);

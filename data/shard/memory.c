@@ -20,8 +20,8 @@ size_t shard_buffer_max(const struct data_service *s, size_t otherwise)
 
 static void set_buffer_bytes(struct shard *sh, size_t now)
 {
-    size_t before = sh->buffer_bytes;
-    sh->buffer_bytes = now;
+    size_t before = sh->upkeep.buffer_bytes;
+    sh->upkeep.buffer_bytes = now;
     atomic_fetch_add(&sh->service->buffer_bytes, now - before); /* wraps when it shrinks, and back */
 }
 
@@ -34,7 +34,7 @@ static void spill_largest(struct data_service *s);
 
 static void spill_own(struct shard *sh)
 {
-    if (sh->engine != NULL && !sh->failing) {
+    if (sh->engine != NULL && !sh->life.failing) {
         engine_spill(sh->engine, NULL); /* a failure has failed the engine: shard_check() sees it */
         set_buffer_bytes(sh, engine_buffer_bytes(sh->engine));
     }
@@ -44,14 +44,14 @@ static void spill(void *arg)
 {
     struct shard *sh = arg;
     struct data_service *s = sh->service;
-    bool some = sh->buffer_bytes > 0;
-    sh->spill_queued = false;
+    bool some = sh->upkeep.buffer_bytes > 0;
+    sh->upkeep.spill_queued = false;
     spill_own(sh);
     if (some && s->buffer_bytes > s->index_buffer_max) { /* the next one, although nobody writes any more */
         spill_largest(s);
     }
     shard_check(sh);
-    shard_release(sh);
+    shard_unref(sh);
 }
 
 #define WORTHWHILE 64 /* a buffer of less than such a part of the limit makes no room */
@@ -63,17 +63,17 @@ static void spill_largest(struct data_service *s)
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < s->n_shards; i++) {
         struct shard *sh = s->shards[i];
-        if (sh->spill_queued) { /* one at a time */
+        if (sh->upkeep.spill_queued) { /* one at a time */
             largest = NULL;
             break;
         }
-        if (largest == NULL || sh->buffer_bytes > largest->buffer_bytes) {
+        if (largest == NULL || sh->upkeep.buffer_bytes > largest->upkeep.buffer_bytes) {
             largest = sh;
         }
     }
     if (largest != NULL) {
-        largest->spill_queued = true;
-        shard_use(largest);
+        largest->upkeep.spill_queued = true;
+        shard_ref(largest);
     }
     pthread_mutex_unlock(&s->lock);
     if (largest != NULL) {
@@ -86,7 +86,7 @@ void shard_buffer_changed(struct shard *sh)
     struct data_service *s = sh->service;
     set_buffer_bytes(sh, sh->engine != NULL ? engine_buffer_bytes(sh->engine) : 0);
     size_t max = s->index_buffer_max;
-    if (s->buffer_bytes > max + max / 2 && sh->buffer_bytes > max / WORTHWHILE) {
+    if (s->buffer_bytes > max + max / 2 && sh->upkeep.buffer_bytes > max / WORTHWHILE) {
         spill_own(sh); /* writing is quicker than making room: who writes waits for it */
     }
     if (s->buffer_bytes > max) {

@@ -1,6 +1,7 @@
 /* Slow logs: searches and writes that took longer than the index's thresholds, as lines of logs of their
  * own. */
 #include "data/shard/shard.h"
+#include "engine/search/search.h"
 
 #include "common/base/num.h"
 

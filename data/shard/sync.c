@@ -1,6 +1,5 @@
 /* Group commit: one sync of the translog for all that wait, and who waits for what is on disk or in searches. */
-#include "data/recovery/recovery.h"
-#include "data/replication/replication.h"
+#include "data/shard/shard.h"
 
 #include <stdlib.h>
 
@@ -16,21 +15,20 @@ static void sync_finished(void *arg)
     struct errmsg em;
     enum err e = engine_sync_finish(sh->engine, y->sync, &em);
     free(y);
-    sh->sync_out = false;
+    sh->upkeep.sync_out = false;
     if (e != ERR_OK) {
         shard_fail_waiters(sh, &em);
-    } else if (!sh->failing) {
-        replication_persisted(sh);
+    } else if (!sh->life.failing) {
+        sh->service->watch->persisted(sh);
         shard_serve_waiters(sh);
-        replication_room(sh);
-        if (sh->sync_waiters != NULL) {
+        if (sh->upkeep.sync_waiters != NULL) {
             shard_start_sync(sh);
         }
         shard_flush_step(sh);
     }
     shard_check(sh);
-    recovery_step(sh, false);
-    shard_release(sh);
+    sh->service->watch->synced(sh);
+    shard_unref(sh);
 }
 
 static void sync_run(void *arg)
@@ -43,7 +41,7 @@ static void sync_run(void *arg)
 void shard_start_sync(struct shard *sh)
 {
     struct errmsg em;
-    struct sync_run *y = sh->sync_out ? NULL : malloc(sizeof(*y));
+    struct sync_run *y = sh->upkeep.sync_out ? NULL : malloc(sizeof(*y));
     if (y == NULL) {
         return; /* one is out: its end looks again */
     }
@@ -59,8 +57,8 @@ void shard_start_sync(struct shard *sh)
         shard_serve_waiters(sh);
         return;
     }
-    sh->sync_out = true;
-    shard_use(sh);
+    sh->upkeep.sync_out = true;
+    shard_ref(sh);
     if (!executor_submit(sh->service->o.write_pool, sync_run, y)) {
         engine_sync_run(y->sync); /* a full pool: the strand does it itself */
         shard_post_back(sh, sync_finished, y);
@@ -69,15 +67,15 @@ void shard_start_sync(struct shard *sh)
 
 void shard_wait_durable(struct shard *sh, struct shard_waiter *w)
 {
-    w->next = sh->sync_waiters;
-    sh->sync_waiters = w;
+    w->next = sh->upkeep.sync_waiters;
+    sh->upkeep.sync_waiters = w;
     shard_start_sync(sh);
 }
 
 void shard_wait_refreshed(struct shard *sh, struct shard_waiter *w)
 {
-    w->next = sh->refresh_waiters;
-    sh->refresh_waiters = w;
+    w->next = sh->upkeep.refresh_waiters;
+    sh->upkeep.refresh_waiters = w;
 }
 
 static struct shard_waiter *take_served(struct shard_waiter **list, uint64_t up_to)
@@ -107,21 +105,21 @@ static void wake_all(struct shard_waiter *list, const struct errmsg *error)
 
 void shard_serve_waiters(struct shard *sh)
 {
-    wake_all(take_served(&sh->sync_waiters, engine_durable(sh->engine)), NULL);
-    wake_all(take_served(&sh->refresh_waiters, engine_refreshed(sh->engine)), NULL);
+    wake_all(take_served(&sh->upkeep.sync_waiters, engine_durable(sh->engine)), NULL);
+    wake_all(take_served(&sh->upkeep.refresh_waiters, engine_refreshed(sh->engine)), NULL);
 }
 
 void shard_wake_unrefreshed(struct shard *sh)
 {
-    struct shard_waiter *durable_ones = sh->refresh_waiters;
-    sh->refresh_waiters = NULL;
+    struct shard_waiter *durable_ones = sh->upkeep.refresh_waiters;
+    sh->upkeep.refresh_waiters = NULL;
     wake_all(durable_ones, NULL);
 }
 
 void shard_fail_waiters(struct shard *sh, const struct errmsg *em)
 {
-    struct shard_waiter *unknown = sh->sync_waiters, *durable_ones = sh->refresh_waiters;
-    sh->sync_waiters = sh->refresh_waiters = NULL;
+    struct shard_waiter *unknown = sh->upkeep.sync_waiters, *durable_ones = sh->upkeep.refresh_waiters;
+    sh->upkeep.sync_waiters = sh->upkeep.refresh_waiters = NULL;
     wake_all(unknown, em);
     wake_all(durable_ones, em);
 }

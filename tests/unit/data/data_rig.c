@@ -1,6 +1,6 @@
 #include "tests/unit/data/data_rig.h"
 
-#include "data/shard/shard.h"
+#include "data/data.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The master of the rig. */
 #include "tests/unit/data/data_rig.h"
 
-#include "data/shard/shard.h"
+#include "data/data.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The network of the rig: requests that take their time, get lost, or find nobody. */
 #include "tests/unit/data/data_rig.h"
 
-#include "data/shard/shard.h"
+#include "data/data.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* Requests to shards of the rig, and comparing copies. */
 #include "tests/unit/data/data_rig.h"
 
-#include "data/shard/shard.h"
+#include "data/data.h"
+#include "engine/index/engine.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -2,7 +2,8 @@
 #include "common/sys/clock_real.h"
 #include "common/sys/fs_mem.h"
 #include "common/sys/pool.h"
-#include "data/shard/shard.h"
+#include "data/data.h"
+#include "engine/index/engine.h"
 #include "proto/transport_nng.h"
 
 #include <check.h>

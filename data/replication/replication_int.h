@@ -1,7 +1,7 @@
-/* primary_int.h - what the files of a primary's side of replication share: requests that wait for copies (fanout.c), the
- * links to copies (links.c), leading (primary.c). All on the shard's strand. */
-#ifndef DATA_REPLICATION_PRIMARY_INT_H
-#define DATA_REPLICATION_PRIMARY_INT_H
+/* replication_int.h - what the files of replication share: a shard's part, requests that wait for copies (fanout.c), the links to
+ * copies (links.c), leading (primary.c), following (replica.c). All on the shard's strand. */
+#ifndef DATA_REPLICATION_REPLICATION_INT_H
+#define DATA_REPLICATION_REPLICATION_INT_H
 
 #include "data/replication/replication.h"
 #include "data/replication/replication_bytes.h"
@@ -9,6 +9,45 @@
 #define REPLICATE_MS  60000 /* a copy that takes longer has failed */
 #define TELL_AGAIN_MS 1000  /* an idle copy, of what it knows */
 #define CHECKPOINT_MS 10000 /* the same for one that is only told of the global checkpoint */
+
+/* A primary's account of the other copies, beside its tracker (primary.c). */
+struct copy_link;
+struct primary_side {
+    struct copy_link *links;
+    struct fanout *waiting;      /* of requests that wait for copies */
+    struct shard_waiter *parked; /* requests that may not begin yet */
+    bool active;                 /* all copies in sync have what this one has of earlier terms */
+    bool deposed;                /* the master knows another primary: the state that says so is on its way */
+    uint32_t requests;           /* under way */
+    int64_t lease_from,
+        lease_ms;      /* what copies that left may still ask for, and since when; SEQ_UNASSIGNED: nothing */
+    bool handing_over; /* its place is being taken by another copy: new writes wait for the next state */
+    void (*drained)(void *arg);
+    void *drained_arg;
+};
+
+/* What a copy knows of its primary (replica.c). */
+struct replica_run;
+struct replica_side {
+    struct replica_run *waiting; /* messages that wait for a mapping or for room */
+    uint64_t term;        /* of the newest primary that was heard of, once its history is this copy's */
+    uint64_t resync_term; /* of the one that is re-sending its history */
+    int64_t *own_terms;   /* of the operations from own_from on, when that began; 0: none */
+    int64_t own_from;
+    size_t n_own;
+    int64_t retain_from;
+    bool diverged;                           /* from that one's history */
+    char allocation_id[ALLOCATION_ID_BYTES]; /* of the copy that this is about */
+};
+
+/* A shard's part. */
+struct replication {
+    struct tracker tracker; /* of a primary, when it leads */
+    bool leads;
+    struct primary_side lead;
+    struct replica_side replica;
+    int64_t lease_renewed_ms;
+};
 
 /* Another copy that this primary sends to, or that has to be taken out of the in-sync set. Gone when the tracker knows it
  * no more; it is freed when nothing is out. */
@@ -27,8 +66,8 @@ struct copy_link {
     bool event_out; /* the master is being asked to take it out */
     bool resyncing;
     struct errmsg event_error;
-    struct engine_history *history; /* of what is re-sent */
-    int64_t told, safe;             /* the global checkpoint that it has heard of; that it has on disk */
+    struct engine_history *history;                 /* of what is re-sent */
+    int64_t known_checkpoint, persisted_checkpoint; /* the global one, as it has heard; as it has on disk */
     int64_t tell_after_ms;
 };
 
@@ -40,7 +79,7 @@ struct fanout {
     size_t n_ops;
     uint64_t mapping_version;
     uint32_t sends, pending, ok, failed;
-    bool asks;     /* who leads, of the copies */
+    bool confirms; /* asks the copies who leads */
     int64_t needs; /* the global checkpoint that it waits for */
     struct shard_waiter *waiter;
     struct errmsg error;
@@ -54,9 +93,8 @@ struct outgoing {
     struct fanout *fanout; /* OUT_WRITE, OUT_REFRESH */
     enum outgoing_kind kind;
     bool counts; /* the first message to that copy: it is what _shards tells of */
-    bool
-        away; /* the copy was not there to fail: told neither as a success nor as a failure, as in Elasticsearch */
-    bool last; /* OUT_RESYNC */
+    bool absent; /* the copy was not there to fail: neither a success nor a failure, as in Elasticsearch */
+    bool last;   /* OUT_RESYNC */
     int64_t global;
 };
 
@@ -95,6 +133,11 @@ void requests_unpark(struct shard *sh);
 void requests_look_drained(struct shard *sh);
 /* "Not led by this copy any more: unknown." */
 void primary_unknown(struct shard *sh, struct errmsg *em);
+
+/* ---- replica.c ---- */
+
+void replica_tick(struct shard *sh, int64_t now_ms);
+void replica_give_up(struct shard *sh); /* those that wait */
 
 /* ---- primary.c ---- */
 
