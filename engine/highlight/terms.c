@@ -42,7 +42,7 @@ static enum err add_pattern(void *self, const struct query *q, float boost, stru
     if (m->label.p == NULL) {
         return err_no_memory(em);
     }
-    enum err e = term_matcher_init(&m->matcher, q, t->arena, em);
+    enum err e = q->ops->matcher(&m->matcher, q, t->arena, em);
     t->n_multis += e == ERR_OK;
     return e;
 }

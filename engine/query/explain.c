@@ -2,7 +2,7 @@
 #include "common/base/num.h"
 #include "common/base/stop.h"
 #include "engine/query/bm25.h"
-#include "engine/query/print_terms.h"
+#include "engine/query/print.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -123,9 +123,7 @@ static enum err explain_constant(const struct weight *w, const struct explain_re
     if (e != ERR_OK) {
         return e;
     }
-    if (w->query->ops == &q_match_none) {
-        *out = explain_new(rq->arena, false, 0, "%.*s", STR_ARG(w->query->none.reason));
-    } else if (s == NULL) {
+    if (s == NULL) {
         *out = explain_new(rq->arena, false, 0, "%.*s doesn't match id %u", STR_ARG(text), rq->doc);
     } else if (w->boost == 1) {
         *out = explain_new(rq->arena, true, w->boost, "%.*s", STR_ARG(text));
@@ -145,11 +143,7 @@ static enum err explain_unscored(const struct weight *w, const struct explain_re
     struct scorer *s;
     struct buf b;
     buf_init(&b, NULL, MIB);
-    if (terms_as_clauses(w->query)) {
-        query_print_terms(w->query, true, &b);
-    } else {
-        query_print(w->query, &b);
-    }
+    query_print_bare(w->query, &b);
     struct str text = arena_str(rq->arena, buf_view(&b));
     buf_fini(&b);
     enum err e = explain_scorer(w, rq, &s);

@@ -9,7 +9,7 @@
 #include "common/base/num.h"
 #include "common/base/settings.h"
 #include "common/base/sort_items.h"
-#include "engine/query/print_terms.h"
+#include "engine/query/print.h"
 
 #include <math.h>
 #include <stdio.h>

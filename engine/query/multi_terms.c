@@ -5,43 +5,6 @@
 #include "common/base/stop.h"
 #include "common/base/utf8.h"
 
-enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct arena *arena,
-                           struct errmsg *em)
-{
-    *m = (struct term_matcher){.kind = MATCH_TERMS_DFA};
-    switch (q->ops->kind) {
-    case KIND_prefix:
-        if (q->multi.case_insensitive) {
-            return dfa_nocase(&m->dfa, q->multi.pattern, false, arena, em);
-        }
-        m->kind = MATCH_TERMS_PREFIX;
-        m->lo = q->multi.pattern;
-        return ERR_OK;
-    case KIND_wildcard:
-        if (q->multi.exact) {
-            return dfa_nocase(&m->dfa, q->multi.pattern, true, arena, em);
-        }
-        return dfa_wildcard(&m->dfa, q->multi.pattern, q->multi.case_insensitive, arena, em);
-    case KIND_regexp:
-        return dfa_regexp(&m->dfa, q->multi.pattern, q->multi.flags, q->multi.case_insensitive,
-                          q->multi.max_states, arena, em);
-    case KIND_term_range:
-        m->kind = MATCH_TERMS_RANGE;
-        m->lo = q->term_range.lo;
-        m->hi = q->term_range.hi;
-        m->lo_inclusive = q->term_range.lo_inclusive;
-        m->hi_inclusive = q->term_range.hi_inclusive;
-        return ERR_OK;
-    default:
-        m->kind = MATCH_TERMS_FUZZY;
-        if (!levenshtein_init(&m->lev, q->multi.pattern, q->multi.max_edits, q->multi.prefix_length,
-                              q->multi.transpositions, arena)) {
-            return err_no_memory(em);
-        }
-        return ERR_OK;
-    }
-}
-
 static bool walk_prefix(const struct term_matcher *m, struct term_iter *it, term_fn fn, void *self)
 {
     for (bool more = term_iter_seek(it, m->lo); more && str_starts(it->term, m->lo);

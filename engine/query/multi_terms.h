@@ -17,9 +17,6 @@ struct term_matcher {
     struct levenshtein lev;
 };
 
-/* For q_prefix, q_wildcard, q_regexp, q_term_range, q_fuzzy. */
-enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct arena *arena,
-                           struct errmsg *em);
 /* Calls fn for each matching term in byte order, with the edits it took (q_fuzzy); fn returning false stops.
  * false: no memory. */
 typedef bool (*term_fn)(void *self, const struct term_iter *it, unsigned edits);

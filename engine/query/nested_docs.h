@@ -10,4 +10,14 @@ bool query_may_match_nested(const struct mapping *m, const struct query *q);
 /* May it match other documents than the objects of this path (mightMatchNonNestedDocs)? */
 bool query_may_match_others(const struct mapping *m, const struct query *q, const struct field *path);
 
+/* ---- for the rows of kinds ---- */
+
+struct nested_question {
+    const struct mapping *mapping;
+    const struct field *path; /* NULL: nested objects; else: documents that are no objects of this path */
+};
+bool nested_may(const struct nested_question *n, const struct query *q);
+/* What the field of the query has to say. */
+bool nested_by_field(const struct nested_question *n, const struct query *q);
+
 #endif

@@ -1,5 +1,5 @@
 /* Scripts as Elasticsearch's Script prints itself, with its parameters as Java's maps and lists do. */
-#include "engine/query/print_terms.h"
+#include "engine/query/print.h"
 
 static void print_value(const struct json *v, struct buf *out)
 {

@@ -5,11 +5,8 @@
 #ifndef ENGINE_QUERY_QUERY_OPS_H
 #define ENGINE_QUERY_QUERY_OPS_H
 
-#include "engine/query/query.h"
-
-#define ENUM_ROW(name) KIND_##name,
-enum query_kind { QUERY_KINDS(ENUM_ROW) };
-#undef ENUM_ROW
+#include "engine/query/nested_docs.h"
+#include "engine/query/weight.h"
 
 /* What a child is to the query that it is part of. */
 enum child_role {
@@ -39,9 +36,10 @@ struct scored_terms {
     struct arena *arena;
 };
 
+struct term_matcher;
+
 struct query_ops {
     const char *name;
-    enum query_kind kind;
 
     /* Visits all children in their order. NULL: there are none. */
     enum err (*each_child)(const struct query *q, child_fn fn, void *arg);
@@ -51,6 +49,37 @@ struct query_ops {
     enum err (*words)(const struct query *q, float boost, const struct word_sink *s, struct errmsg *em);
     /* Adds the terms of its own that it scores by, once it is rewritten. NULL: there are none. */
     enum err (*scored_terms)(const struct query *q, struct scored_terms *t);
+
+    /* May it match documents of the kind in question (nested_docs.h)? NULL: it may. */
+    bool (*may)(const struct nested_question *n, const struct query *q);
+
+    /* Is it the same as another of its kind, boosts and names left out? NULL: it is not. */
+    bool (*same)(const struct query *a, const struct query *b);
+
+    /* Prints it, its boost left out. */
+    void (*print)(const struct query *q, struct buf *out);
+    /* The same where it looks at a column rather than at an index; as clauses that rewriting made of it. NULL: as `print` does;
+     * rewriting makes none. */
+    void (*print_column)(const struct query *q, struct buf *out);
+    void (*print_bare)(const struct query *q, struct buf *out);
+
+    /* How many documents it looks at, about, or QUERY_COST_UNKNOWN. NULL: it is unknown. */
+    uint64_t (*cost)(const struct view *v, const struct query *q);
+
+    /* What it is before it runs (rewrite.h); *out is the query itself on entry. NULL: it stays as it is. */
+    enum err (*rewrite)(struct weight_shared *sh, const struct query *q, const struct query **out,
+                        struct errmsg *em);
+    /* A boost of 0 leaves it as it is: its score was none before. */
+    bool keeps_zero;
+    /* Every document it matches scores its boost, and it is not rewritten: pages of a scroll go on by document. */
+    bool one_score;
+
+    /* Prepares it; `boost` is that of all around it and its own. NULL: rewriting always puts another in its place. */
+    enum err (*weight)(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
+                       const struct weight **out, struct errmsg *em);
+    /* Which terms of a dictionary it stands for (multi_terms.h). NULL: it is no pattern. */
+    enum err (*matcher)(struct term_matcher *m, const struct query *q, struct arena *arena,
+                        struct errmsg *em);
 
     /* What search.allow_expensive_queries: false calls it when it refuses it, and what it says besides. NULL: it does not refuse it;
      * it says nothing else. */
@@ -68,5 +97,21 @@ bool query_has_names(const struct query *q);
 enum err query_words(const struct query *q, float boost, const struct word_sink *s, struct errmsg *em);
 /* ERR_NO_MEMORY. */
 enum err scored_terms_add(struct scored_terms *t, struct str field, struct str term);
+
+#define QUERY_COST_UNKNOWN UINT64_MAX
+uint64_t query_cost(const struct view *v, const struct query *q);
+/* The documents of a term, or of several terms and looking for them. */
+uint64_t cost_of_term(const struct view *v, struct str field, struct str term);
+uint64_t cost_of_terms(const struct view *v, struct str field, const struct str *terms, uint32_t n);
+
+static inline uint64_t cost_add(uint64_t a, uint64_t b)
+{
+    return a > QUERY_COST_UNKNOWN - b ? QUERY_COST_UNKNOWN : a + b;
+}
+
+static inline uint64_t cost_times(uint64_t a, uint64_t n)
+{
+    return n > 0 && a > QUERY_COST_UNKNOWN / n ? QUERY_COST_UNKNOWN : a * n;
+}
 
 #endif

@@ -1,12 +1,13 @@
 #include "engine/query/rewrite_terms.h"
 #include "common/base/num.h"
+#include "engine/query/query_ops.h"
 
 #include "common/base/hash.h"
 #include "common/base/sort_items.h"
 #include "common/base/utf8.h"
 #include "engine/query/bm25.h"
 #include "engine/query/multi_terms.h"
-#include "engine/query/query_ops.h"
+#include "engine/query/rewrite.h"
 
 #include <stdlib.h>
 
@@ -103,7 +104,7 @@ static enum err gather(struct weight_shared *sh, const struct query *q, struct g
                        struct errmsg *em)
 {
     struct term_matcher m;
-    enum err e = term_matcher_init(&m, q, sh->cx.arena, em);
+    enum err e = q->ops->matcher(&m, q, sh->cx.arena, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -132,23 +133,11 @@ static enum err gather(struct weight_shared *sh, const struct query *q, struct g
     return ERR_OK;
 }
 
-static struct query *term_node(struct weight_shared *sh, const struct query *like, struct str term,
-                               float boost)
-{
-    struct query *t = ARENA_NEW(sh->cx.arena, struct query);
-    if (t != NULL) {
-        *t = (struct query){
-            .ops = &q_term, .boost = boost, .field = like->field, .field_name = like->field_name};
-        t->term.term = term;
-    }
-    return t;
-}
-
 /* The same where a term scores its boost alone. */
 static struct query *constant_node(struct weight_shared *sh, const struct query *like, struct str term,
                                    float boost)
 {
-    struct query *t = term_node(sh, like, term, 1), *q = ARENA_NEW(sh->cx.arena, struct query);
+    struct query *t = rewrite_to_term(sh, like, term, 1), *q = ARENA_NEW(sh->cx.arena, struct query);
     if (t == NULL || q == NULL) {
         return NULL;
     }
@@ -211,7 +200,7 @@ enum err expand_terms(struct weight_shared *sh, const struct query *q, const str
     for (size_t i = 0; i < g.n; i++) {
         bool constant = q->multi.rewrite == REWRITE_TOP_TERMS_BOOST;
         struct query *t =
-            (constant ? constant_node : term_node)(sh, q, g.v[i].term, MAX_OF(g.v[i].boost, 0.0F));
+            (constant ? constant_node : rewrite_to_term)(sh, q, g.v[i].term, MAX_OF(g.v[i].boost, 0.0F));
         if (t == NULL) {
             return err_no_memory(em);
         }
@@ -227,16 +216,7 @@ enum err expand_terms(struct weight_shared *sh, const struct query *q, const str
     return ERR_OK;
 }
 
-/* ---- phrase prefixes ---- */
-
-struct prefix_terms {
-    struct arena *arena;
-    struct str *v;
-    size_t n, cap;
-    uint32_t max;
-    bool full; /* there are enough for this beginning */
-    bool failed;
-};
+/* ---- beginnings of words ---- */
 
 static bool take_prefix(void *self, const struct term_iter *it, unsigned edits)
 {
@@ -260,9 +240,7 @@ static bool take_prefix(void *self, const struct term_iter *it, unsigned edits)
     return !p->full;
 }
 
-/* Those of the segments, one after the other, until there are enough: at least one of each beginning. */
-static void terms_with_prefix(struct weight_shared *sh, struct str field, struct str prefix,
-                              struct prefix_terms *p)
+void terms_with_prefix(struct weight_shared *sh, struct str field, struct str prefix, struct prefix_terms *p)
 {
     struct term_matcher m = {.kind = MATCH_TERMS_PREFIX, .lo = prefix};
     p->full = false;
@@ -273,202 +251,3 @@ static void terms_with_prefix(struct weight_shared *sh, struct str field, struct
         }
     }
 }
-
-/* The part with the terms that there are for its beginnings. false: no memory. */
-static bool expand_span(struct weight_shared *sh, const struct query *q, const struct span_part *part,
-                        struct span_part *out)
-{
-    struct prefix_terms p = {.arena = sh->cx.arena, .max = q->spans.max_expansions};
-    *out = *part;
-    if (part->kind == SPAN_TERM) {
-        return true;
-    }
-    if (part->kind == SPAN_PREFIX) {
-        terms_with_prefix(sh, q->field_name, part->term, &p);
-        *out = (struct span_part){.kind = SPAN_OR, .n = (uint32_t)p.n};
-    }
-    struct span_part *v = ARENA_ARRAY(sh->cx.arena, struct span_part, MAX_OF(out->n, 1U));
-    bool ok = v != NULL && !p.failed;
-    for (uint32_t i = 0; ok && i < out->n; i++) {
-        if (part->kind == SPAN_PREFIX) {
-            v[i] = (struct span_part){.kind = SPAN_TERM, .term = p.v[i]};
-        } else {
-            ok = expand_span(sh, q, &part->v[i], &v[i]);
-        }
-    }
-    out->v = v;
-    if (ok && part->kind == SPAN_PREFIX && out->n == 1) {
-        *out = v[0];
-    }
-    return ok;
-}
-
-enum err expand_spans(struct weight_shared *sh, const struct query *q, const struct query **out,
-                      struct errmsg *em)
-{
-    struct query *c = ARENA_NEW(sh->cx.arena, struct query);
-    struct span_part *root = ARENA_NEW(sh->cx.arena, struct span_part);
-    if (c == NULL || root == NULL || !expand_span(sh, q, q->spans.root, root)) {
-        return err_no_memory(em);
-    }
-    *c = *q;
-    c->name = STR_NULL;
-    c->spans.root = root;
-    c->spans.prefix = false;
-    *out = c;
-    return ERR_OK;
-}
-
-enum err expand_phrase_prefix(struct weight_shared *sh, const struct query *q, const struct query **out,
-                              struct errmsg *em)
-{
-    const struct phrase_term *last = &q->phrase.v[q->phrase.n - 1];
-    struct prefix_terms p = {.arena = sh->cx.arena, .max = q->phrase.max_expansions};
-    for (uint32_t t = 0; t < last->n && p.n <= p.max; t++) {
-        terms_with_prefix(sh, q->field_name, last->terms[t], &p);
-    }
-    struct query *c = ARENA_NEW(sh->cx.arena, struct query);
-    struct phrase_term *v = ARENA_ARRAY(sh->cx.arena, struct phrase_term, q->phrase.n);
-    if (p.failed || c == NULL || v == NULL) {
-        return err_no_memory(em);
-    }
-    *c = *q;
-    c->name = STR_NULL;
-    *out = c;
-    if (p.n == 0) {
-        c->ops = &q_match_none;
-        c->boost = 1;
-        c->none.reason =
-            STR("No terms supplied for org.elasticsearch.common.lucene.search.MultiPhrasePrefixQuery");
-        return ERR_OK;
-    }
-    memcpy(v, q->phrase.v, q->phrase.n * sizeof(*v));
-    v[q->phrase.n - 1].terms = p.v;
-    v[q->phrase.n - 1].n = (uint32_t)p.n;
-    c->phrase.v = v;
-    c->phrase.prefix_last = false;
-    return ERR_OK;
-}
-
-/* ---- cross_fields ---- */
-
-/* Elasticsearch's BlendedTermQuery: the commonest field's frequency is taken for all, with a small bias that
- * lets commoner fields win ties. */
-static void blend_fields(struct weight_shared *sh, const struct query *q, struct term_override *o)
-{
-    int64_t max_doc = sh->cx.view->doc_count, min_sum = INT64_MAX, max = 0, sum = 0;
-    uint32_t n = q->blended.n;
-    for (uint32_t i = 0; i < n; i++) {
-        struct field_stats fs;
-        struct term_stats ts;
-        struct weight_shared own;
-        memcpy(&own.cx, &sh->cx, sizeof(own.cx));
-        own.cx.stats = NULL;
-        stats_of_term(&own, q->blended.v[i].field->path, q->blended.v[i].term, &ts);
-        stats_of_field(&own, q->blended.v[i].field->path, &fs);
-        o[i] = (struct term_override){ts.doc_freq, ts.total_freq};
-        max = MAX_OF(max, ts.doc_freq);
-        if (ts.total_freq > 0) {
-            min_sum = MIN_OF(min_sum, fs.sum_ttf);
-        }
-    }
-    max_doc = MIN_OF(max_doc, min_sum);
-    if (max == 0 || n <= 1) {
-        return;
-    }
-    bool *used = ARENA_ARRAY(sh->cx.arena, bool, n);
-    int64_t actual = MIN_OF(max_doc, max), prev = max;
-    for (uint32_t round = 0; round < n && used != NULL; round++) {
-        uint32_t at = UINT32_MAX;
-        for (uint32_t i = 0; i < n; i++) { /* the commonest first, in order among equals */
-            if (!used[i] && (at == UINT32_MAX || o[i].doc_freq > o[at].doc_freq)) {
-                at = i;
-            }
-        }
-        used[at] = true;
-        int64_t current = o[at].doc_freq;
-        if (current == 0) {
-            break;
-        }
-        actual += prev > current ? 1 : 0;
-        o[at].doc_freq = MIN_OF(max_doc, actual);
-        prev = current;
-        sum += o[at].total_freq;
-    }
-    sum = MIN_OF(sum, min_sum);
-    for (uint32_t i = 0; i < n; i++) {
-        if (o[i].doc_freq > 0) {
-            o[i].total_freq = MAX_OF(sum, o[i].doc_freq);
-        }
-    }
-}
-
-/* A cutoff makes clauses of the words, which share no best one. */
-static enum err blended_clauses(struct weight_shared *sh, const struct query *q, const struct query **v,
-                                const struct query **out, struct errmsg *em)
-{
-    uint32_t n = q->blended.n;
-    struct bool_clause *c = ARENA_ARRAY(sh->cx.arena, struct bool_clause, n);
-    struct query *made = NULL;
-    if (c == NULL) {
-        return err_no_memory(em);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        c[i] = (struct bool_clause){.occur = OCCUR_SHOULD, .query = v[i]};
-    }
-    enum err e = split_common(sh, c, n, q->blended.common, &made, em);
-    if (e == ERR_OK) {
-        made->boost = q->boost;
-        *out = made;
-    }
-    return e;
-}
-
-enum err expand_blended(struct weight_shared *sh, const struct query *q, const struct query **out,
-                        struct errmsg *em)
-{
-    uint32_t n = q->blended.n;
-    struct term_override *o = ARENA_ARRAY(sh->cx.arena, struct term_override, n);
-    const struct query **v = ARENA_ARRAY(sh->cx.arena, const struct query *, n);
-    struct query *best = ARENA_NEW(sh->cx.arena, struct query);
-    if (o == NULL || v == NULL || best == NULL) {
-        return err_no_memory(em);
-    }
-    blend_fields(sh, q, o);
-    for (uint32_t i = 0; i < n; i++) {
-        struct query like = {.field = q->blended.v[i].field, .field_name = q->blended.v[i].field->path};
-        struct query *t = term_node(sh, &like, q->blended.v[i].term, q->blended.v[i].boost);
-        if (t == NULL) {
-            return err_no_memory(em);
-        }
-        t->term.override = &o[i];
-        v[i] = t;
-    }
-    if (q->blended.common != NULL) {
-        return blended_clauses(sh, q, v, out, em);
-    }
-    *best = (struct query){.ops = &q_dis_max, .boost = q->boost};
-    best->dis_max.v = v;
-    best->dis_max.n = n;
-    best->dis_max.tie_breaker = q->blended.tie_breaker;
-    *out = best;
-    if (n == 1) {
-        struct query *only = (struct query *)(uintptr_t)v[0];
-        only->boost *= q->boost;
-        *out = only;
-    }
-    return ERR_OK;
-}
-
-static enum err blended_words(const struct query *q, float boost, const struct word_sink *s,
-                              struct errmsg *em)
-{
-    enum err e = ERR_OK;
-    for (uint32_t i = 0; i < q->blended.n && e == ERR_OK; i++) {
-        const struct blended_term *t = &q->blended.v[i];
-        e = t->field != NULL ? s->term(s->self, t->field->path, t->term, boost * t->boost, em) : ERR_OK;
-    }
-    return e;
-}
-
-const struct query_ops q_blended = {.name = "blended", .kind = KIND_blended, .words = blended_words};

@@ -2,6 +2,8 @@
 
 #include "common/base/bits.h"
 #include "common/base/hash.h"
+#include "engine/query/query_ops.h"
+#include "engine/query/weight_set.h"
 
 #include <stdlib.h>
 
@@ -174,3 +176,47 @@ bool slice_bits(struct slice s, bool by_id, const struct seg_field *f, uint32_t 
     free(p);
     return true;
 }
+
+/* ---- the query ---- */
+
+static void slice_print(const struct query *q, struct buf *out)
+{
+    buf_printf(out, "SliceQuery[field=%.*s, id=%d, max=%d]", STR_ARG(q->field_name), (int)q->slice.id,
+               (int)q->slice.max);
+}
+
+static void slice_key(struct buf *b, const struct query *q)
+{
+    buf_printf(b, "%d %d %d", q->field != NULL, (int)q->slice.id, (int)q->slice.max);
+}
+
+static uint64_t slice_cost(const struct weight *w, const struct leaf *leaf)
+{
+    return leaf->doc_count / (uint64_t)w->query->slice.max + 1;
+}
+
+static enum err slice_fill(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f,
+                           uint64_t *bits)
+{
+    const struct query *q = w->query;
+    return slice_bits(q->slice, q->field == NULL, f, rq->leaf->doc_count, bits) ? ERR_OK
+                                                                                : err_no_memory(rq->em);
+}
+
+static enum err slice_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+{
+    struct set_known known;
+    enum err e = set_known_of(w, rq, &known);
+    return e == ERR_OK ? set_bits_scorer(w, rq, set_field(w, rq->leaf), &known, slice_fill, out) : e;
+}
+
+static const struct weight_ops slice_ops = {.cost = slice_cost, .scorer = slice_scorer};
+
+static enum err slice_weight(struct weight_shared *sh, const struct query *q, float boost,
+                             enum score_need need, const struct weight **out, struct errmsg *em)
+{
+    *out = set_weight_new(sh, sizeof(struct set_weight), &slice_ops, q, boost, need, slice_key);
+    return *out != NULL ? ERR_OK : err_no_memory(em);
+}
+
+const struct query_ops q_slice = {.name = "slice", .print = slice_print, .weight = slice_weight};

@@ -49,35 +49,7 @@ enum err weight_error(const struct weight *w, struct errmsg *em)
 enum err weight_make(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
                      const struct weight **out, struct errmsg *em)
 {
-    boost *= q->boost;
-    switch (q->ops->kind) {
-    case KIND_term:
-        return weight_term(sh, q, boost, need, out, em);
-    case KIND_synonym:
-        return weight_synonym(sh, q, boost, need, out, em);
-    case KIND_phrase:
-        return weight_phrase(sh, q, boost, need, out, em);
-    case KIND_spans:
-        return weight_spans(sh, q, boost, need, out, em);
-    case KIND_bool:
-        return weight_bool(sh, q, boost, need, out, em);
-    case KIND_dis_max:
-        return weight_dis_max(sh, q, boost, need, out, em);
-    case KIND_constant:
-        return weight_constant(sh, q, boost, need, out, em);
-    case KIND_boosting:
-        return weight_boosting(sh, q, boost, need, out, em);
-    case KIND_function_score:
-        return weight_function(sh, q, boost, need, out, em);
-    case KIND_script_score:
-        return weight_script_score(sh, q, boost, need, out, em);
-    case KIND_nested:
-        return weight_nested(sh, q, boost, need, out, em);
-    case KIND_distance_feature:
-        return weight_distance(sh, q, boost, need, out, em);
-    default:
-        return weight_set(sh, q, boost, need, out, em);
-    }
+    return q->ops->weight(sh, q, boost * q->boost, need, out, em);
 }
 
 /* ---- names ---- */
@@ -243,65 +215,8 @@ enum err weight_scorer(const struct weight *w, const struct leaf *leaf, struct a
 
 int64_t weight_count(const struct weight *w, const struct leaf *leaf)
 {
-    if (leaf->roots != NULL && w->query->ops != &q_match_all && w->query->ops != &q_match_none) {
+    if (leaf->roots != NULL && !w->ops->counts_roots) {
         return -1; /* some matches may be nested documents */
     }
     return w->ops->count != NULL ? w->ops->count(w, leaf) : -1;
 }
-
-/* ---- constant_score ---- */
-
-struct constant_weight {
-    struct weight base;
-    const struct weight *child;
-};
-
-static const struct constant_weight *constant(const struct weight *w)
-{
-    return (const struct constant_weight *)(const void *)w;
-}
-
-static uint64_t constant_cost(const struct weight *w, const struct leaf *leaf)
-{
-    return weight_cost(constant(w)->child, leaf);
-}
-
-static enum err constant_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
-{
-    struct scorer *s;
-    enum err e = weight_make_scorer(constant(w)->child, rq, &s);
-    return e != ERR_OK || s == NULL ? e : constant_scorer_new(rq->arena, s, w->boost, out, rq->em);
-}
-
-static int64_t constant_count(const struct weight *w, const struct leaf *leaf)
-{
-    const struct weight *child = constant(w)->child;
-    return child->ops->count != NULL ? child->ops->count(child, leaf) : -1;
-}
-
-static const struct weight_ops constant_ops = {constant_cost, constant_scorer, NULL, constant_count};
-
-enum err weight_constant(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                         const struct weight **out, struct errmsg *em)
-{
-    struct constant_weight *w = weight_alloc(sh, sizeof(*w), &constant_ops, q, boost, need);
-    if (w == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &w->base;
-    return weight_make(sh, q->one.child, 1, NEED_NO_SCORES, &w->child, em);
-}
-
-static enum err constant_each_child(const struct query *q, child_fn fn, void *arg)
-{
-    return fn(arg, q->one.child, CHILD_FILTERS);
-}
-
-static enum err boost_each_child(const struct query *q, child_fn fn, void *arg)
-{
-    return fn(arg, q->one.child, CHILD_SCORES);
-}
-
-const struct query_ops q_constant = {
-    .name = "constant", .kind = KIND_constant, .each_child = constant_each_child};
-const struct query_ops q_boost = {.name = "boost", .kind = KIND_boost, .each_child = boost_each_child};

@@ -1,4 +1,4 @@
-/* weight.h - inside a weight: what each kind of query implements. Internal to engine/query.
+/* weight.h - inside a weight: what the kinds of queries implement. Internal to engine/query.
  *
  * A query is rewritten first (rewrite.h), so that weights meet few kinds: terms, phrases, booleans, constant
  * sets and what wraps them. Weights are immutable once made; scorers are made from them, a segment at a
@@ -52,6 +52,7 @@ struct weight_ops {
     /* *out NULL: the generic one (a constant, by the scorer). */
     enum err (*explain)(const struct weight *w, const struct explain_request *rq, struct explanation **out);
     int64_t (*count)(const struct weight *w, const struct leaf *leaf); /* NULL: never known */
+    bool counts_roots; /* the count has no nested documents in it */
 };
 
 struct named_query {
@@ -91,36 +92,6 @@ static inline enum err weight_make_scorer(const struct weight *w, const struct s
     *out = NULL;
     return w->ops->scorer(w, rq, out);
 }
-
-/* Kinds, a maker each. */
-typedef enum err (*weight_maker)(struct weight_shared *sh, const struct query *q, float boost,
-                                 enum score_need need, const struct weight **out, struct errmsg *em);
-enum err weight_term(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                     const struct weight **out, struct errmsg *em);
-enum err weight_synonym(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                        const struct weight **out, struct errmsg *em);
-enum err weight_phrase(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                       const struct weight **out, struct errmsg *em);
-enum err weight_spans(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                      const struct weight **out, struct errmsg *em);
-enum err weight_bool(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                     const struct weight **out, struct errmsg *em);
-enum err weight_dis_max(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                        const struct weight **out, struct errmsg *em);
-enum err weight_constant(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                         const struct weight **out, struct errmsg *em);
-enum err weight_set(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                    const struct weight **out, struct errmsg *em);
-enum err weight_boosting(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                         const struct weight **out, struct errmsg *em);
-enum err weight_function(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                         const struct weight **out, struct errmsg *em);
-enum err weight_script_score(struct weight_shared *sh, const struct query *q, float boost,
-                             enum score_need need, const struct weight **out, struct errmsg *em);
-enum err weight_nested(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                       const struct weight **out, struct errmsg *em);
-enum err weight_distance(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                         const struct weight **out, struct errmsg *em);
 
 /* ---- explanations (explain.c) ---- */
 struct explanation *explain_new(struct arena *a, bool match, float value, const char *fmt, ...)

@@ -1,7 +1,9 @@
-/* Booleans and dis_max: which scorers a segment's clauses are put together from, as Lucene's
+/* Booleans: which scorers a segment's clauses are put together from, as Lucene's
  * Boolean2ScorerSupplier. */
 #include "common/base/num.h"
+#include "engine/query/print.h"
 #include "engine/query/query_ops.h"
+#include "engine/query/rewrite.h"
 #include "engine/query/scorers.h"
 
 #include <stdatomic.h>
@@ -349,10 +351,10 @@ static enum err bool_explain(const struct weight *w, const struct explain_reques
     return ERR_OK;
 }
 
-static const struct weight_ops bool_ops = {bool_cost, bool_scorer, bool_explain, NULL};
+static const struct weight_ops bool_ops = {.cost = bool_cost, .scorer = bool_scorer, .explain = bool_explain};
 
-enum err weight_bool(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                     const struct weight **out, struct errmsg *em)
+static enum err bool_weight(struct weight_shared *sh, const struct query *q, float boost,
+                            enum score_need need, const struct weight **out, struct errmsg *em)
 {
     struct bool_weight *w = weight_alloc(sh, sizeof(*w), &bool_ops, q, boost, need);
     if (w == NULL || (w->v = ARENA_ARRAY(sh->cx.arena, const struct weight *, q->boolean.n)) == NULL
@@ -364,99 +366,6 @@ enum err weight_bool(struct weight_shared *sh, const struct query *q, float boos
         bool scoring = q->boolean.v[i].occur == OCCUR_MUST || q->boolean.v[i].occur == OCCUR_SHOULD;
         enum err e =
             weight_make(sh, q->boolean.v[i].query, boost, scoring ? need : NEED_NO_SCORES, &w->v[i], em);
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return ERR_OK;
-}
-
-/* ---- dis_max ---- */
-
-static uint64_t dis_max_cost(const struct weight *w, const struct leaf *leaf)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < w->query->dis_max.n; i++) {
-        sum += weight_cost(self(w)->v[i], leaf);
-    }
-    return sum;
-}
-
-static enum err dis_max_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
-{
-    struct scorer **v = ARENA_ARRAY(rq->arena, struct scorer *, w->query->dis_max.n);
-    struct disjunction_opts o = {.scored = w->need != NEED_NO_SCORES,
-                                 .top = w->need == NEED_TOP_SCORES,
-                                 .n_docs = rq->leaf->doc_count,
-                                 .lead_cost = rq->lead_cost,
-                                 .dis_max = true,
-                                 .tie_breaker = w->query->dis_max.tie_breaker};
-    uint32_t n = 0;
-    if (v == NULL) {
-        return err_no_memory(rq->em);
-    }
-    for (uint32_t i = 0; i < w->query->dis_max.n; i++) {
-        enum err e = weight_make_scorer(self(w)->v[i], rq, &v[n]);
-        if (e != ERR_OK) {
-            return e;
-        }
-        n += v[n] != NULL ? 1 : 0;
-    }
-    return n == 0 ? ERR_OK : disjunction_new(rq->arena, v, n, &o, out, rq->em);
-}
-
-static enum err dis_max_explain(const struct weight *w, const struct explain_request *rq,
-                                struct explanation **out)
-{
-    struct arena *a = rq->arena;
-    float tie = w->query->dis_max.tie_breaker, best = 0;
-    double others = 0;
-    bool match = false;
-    struct buf number;
-    buf_init(&number, NULL, 64);
-    num_put_float(&number, tie);
-    struct explanation *sum =
-        tie == 0 ? explain_new(a, true, 0, "max of:")
-                 : explain_new(a, true, 0, "max plus %.*s times others of:", STR_ARG(buf_view(&number)));
-    buf_fini(&number);
-    for (uint32_t i = 0; i < w->query->dis_max.n; i++) {
-        struct explanation *e;
-        enum err err = explain_weight(self(w)->v[i], rq, &e);
-        if (err != ERR_OK) {
-            return err;
-        }
-        if (!e->match) {
-            continue;
-        }
-        match = true;
-        sum = explain_add(a, sum, e);
-        if (e->value >= best) {
-            others += best;
-            best = e->value;
-        } else {
-            others += e->value;
-        }
-    }
-    if (sum == NULL) {
-        return err_no_memory(rq->em);
-    }
-    sum->value = (float)((double)best + others * (double)tie);
-    *out = match ? sum : explain_new(a, false, 0, "No matching clause");
-    return ERR_OK;
-}
-
-static const struct weight_ops dis_max_ops = {dis_max_cost, dis_max_scorer, dis_max_explain, NULL};
-
-enum err weight_dis_max(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                        const struct weight **out, struct errmsg *em)
-{
-    struct bool_weight *w = weight_alloc(sh, sizeof(*w), &dis_max_ops, q, boost, need);
-    if (w == NULL || (w->v = ARENA_ARRAY(sh->cx.arena, const struct weight *, q->dis_max.n)) == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &w->base;
-    for (uint32_t i = 0; i < q->dis_max.n; i++) {
-        enum err e = weight_make(sh, q->dis_max.v[i], boost, need, &w->v[i], em);
         if (e != ERR_OK) {
             return e;
         }
@@ -477,15 +386,108 @@ static enum err bool_each_child(const struct query *q, child_fn fn, void *arg)
     return e;
 }
 
-static enum err dis_max_each_child(const struct query *q, child_fn fn, void *arg)
+/* All that must match may, or any of what may match does. */
+static bool bool_may(const struct nested_question *n, const struct query *q)
 {
-    enum err e = ERR_OK;
-    for (uint32_t i = 0; i < q->dis_max.n && e == ERR_OK; i++) {
-        e = fn(arg, q->dis_max.v[i], CHILD_SCORES);
+    bool required = false, any = false;
+    if (q->boolean.common != NULL) {
+        return true;
     }
-    return e;
+    for (uint32_t i = 0; i < q->boolean.n; i++) {
+        const struct bool_clause *c = &q->boolean.v[i];
+        if (c->occur == OCCUR_MUST || c->occur == OCCUR_FILTER) {
+            required = true;
+            if (!nested_may(n, c->query)) {
+                return false;
+            }
+        } else if (c->occur == OCCUR_SHOULD) {
+            any = any || nested_may(n, c->query);
+        }
+    }
+    return required || any;
 }
 
-const struct query_ops q_bool = {.name = "bool", .kind = KIND_bool, .each_child = bool_each_child};
-const struct query_ops q_dis_max = {
-    .name = "dis_max", .kind = KIND_dis_max, .each_child = dis_max_each_child};
+static bool bool_same(const struct query *a, const struct query *b)
+{
+    if (a->boolean.n != b->boolean.n || a->boolean.min_should != b->boolean.min_should
+        || a->boolean.common != b->boolean.common) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->boolean.n; i++) {
+        if (a->boolean.v[i].occur != b->boolean.v[i].occur
+            || !query_equal(a->boolean.v[i].query, b->boolean.v[i].query)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void print_common(const struct query *q, struct buf *out)
+{
+    for (uint32_t i = 0; i < q->boolean.n; i++) {
+        buf_z(out, i > 0 ? ", " : "");
+        query_print(q->boolean.v[i].query, out);
+    }
+}
+
+static void bool_print(const struct query *q, struct buf *out)
+{
+    static const char *const marks[] = {"+", "#", "", "-"};
+    if (q->boolean.common != NULL) {
+        print_common(q, out);
+        return;
+    }
+    if (q->boolean.min_should > 0) {
+        buf_char(out, '(');
+    }
+    for (uint32_t i = 0; i < q->boolean.n; i++) {
+        const struct query *c = q->boolean.v[i].query;
+        enum bool_occur occur = q->boolean.v[i].occur;
+        bool bare = terms_as_clauses(c) && (occur == OCCUR_FILTER || occur == OCCUR_MUST_NOT);
+        bool parens = bare || query_in_parens(c);
+        if (i > 0) {
+            buf_char(out, ' ');
+        }
+        buf_z(out, marks[occur]);
+        if (parens) {
+            buf_char(out, '(');
+        }
+        (bare ? query_print_bare : query_print)(c, out);
+        if (parens) {
+            buf_char(out, ')');
+        }
+    }
+    if (q->boolean.min_should > 0) {
+        buf_printf(out, ")~%d", q->boolean.min_should);
+    }
+}
+
+/* The rarest clause that must match leads, and the others are asked about its documents. */
+static uint64_t bool_docs(const struct view *v, const struct query *q)
+{
+    uint64_t lead = QUERY_COST_UNKNOWN, any = 0;
+    bool required = false;
+    for (uint32_t i = 0; i < q->boolean.n; i++) {
+        const struct bool_clause *c = &q->boolean.v[i];
+        uint64_t cost = query_cost(v, c->query);
+        if (cost == QUERY_COST_UNKNOWN) {
+            return cost;
+        }
+        if (c->occur == OCCUR_MUST || c->occur == OCCUR_FILTER) {
+            lead = MIN_OF(lead, cost);
+            required = true;
+        } else if (c->occur == OCCUR_SHOULD) {
+            any = cost_add(any, cost);
+        }
+    }
+    return required ? cost_times(lead, q->boolean.n) : any;
+}
+
+const struct query_ops q_bool = {.name = "bool",
+                                 .each_child = bool_each_child,
+                                 .may = bool_may,
+                                 .same = bool_same,
+                                 .print = bool_print,
+                                 .cost = bool_docs,
+                                 .rewrite = bool_rewrite,
+                                 .weight = bool_weight};

@@ -1,6 +1,8 @@
 /* function_score: a query's scores changed by functions of the document. */
 #include "common/base/num.h"
+#include "engine/query/print.h"
 #include "engine/query/query_ops.h"
+#include "engine/query/rewrite.h"
 #include "engine/query/score_functions.h"
 #include "engine/query/scorers.h"
 
@@ -470,10 +472,11 @@ static enum err function_explain_weight(const struct weight *w, const struct exp
     return ERR_OK;
 }
 
-static const struct weight_ops function_ops = {function_cost, function_scorer, function_explain_weight, NULL};
+static const struct weight_ops function_ops = {
+    .cost = function_cost, .scorer = function_scorer, .explain = function_explain_weight};
 
-enum err weight_function(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                         const struct weight **out, struct errmsg *em)
+static enum err function_weight(struct weight_shared *sh, const struct query *q, float boost,
+                                enum score_need need, const struct weight **out, struct errmsg *em)
 {
     struct function_weight *w = weight_alloc(sh, sizeof(*w), &function_ops, q, boost, need);
     uint32_t n = q->function_score.n;
@@ -513,5 +516,63 @@ static enum err function_each_child(const struct query *q, child_fn fn, void *ar
     return e == ERR_OK ? fn(arg, q->function_score.child, CHILD_SCORES) : e;
 }
 
-const struct query_ops q_function_score = {
-    .name = "function_score", .kind = KIND_function_score, .each_child = function_each_child};
+static void function_print(const struct query *q, struct buf *out)
+{
+    static const char *const names[] = {"WeightFactorFunction", "FieldValueFactorFunction",
+                                        "RandomScoreFunction", "script", "DecayFunction"};
+    buf_z(out, "function score (");
+    query_print(q->function_score.child, out);
+    buf_z(out, ", functions: [");
+    for (uint32_t i = 0; i < q->function_score.n; i++) {
+        const struct score_function *f = &q->function_score.v[i];
+        if (f->kind == FUNC_SCRIPT && f->filter == NULL && !f->has_weight) {
+            buf_z(out, "{script");
+            query_print_script(f->form, out);
+            buf_char(out, '}');
+            continue;
+        }
+        buf_printf(out, "{%s}",
+                   f->filter != NULL ? "FilterScoreFunction"
+                   : f->has_weight   ? "WeightFactorFunction"
+                                     : names[f->kind]);
+    }
+    buf_z(out, "])");
+}
+
+static uint64_t function_docs(const struct view *v, const struct query *q)
+{
+    for (uint32_t i = 0; i < q->function_score.n; i++) {
+        const struct score_function *f = &q->function_score.v[i];
+        if (f->kind != FUNC_WEIGHT || (f->filter != NULL && query_cost(v, f->filter) == QUERY_COST_UNKNOWN)) {
+            return QUERY_COST_UNKNOWN;
+        }
+    }
+    return cost_times(query_cost(v, q->function_score.child), 1 + (uint64_t)q->function_score.n);
+}
+
+static enum err function_rewrite(struct weight_shared *sh, const struct query *q, const struct query **out,
+                                 struct errmsg *em)
+{
+    struct query *c = rewrite_copy(sh, q);
+    struct score_function *v = ARENA_ARRAY(sh->cx.arena, struct score_function, q->function_score.n);
+    if (c == NULL || v == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = query_rewrite(sh, q->function_score.child, &c->function_score.child, em);
+    for (uint32_t i = 0; i < q->function_score.n && e == ERR_OK; i++) {
+        v[i] = q->function_score.v[i];
+        if (v[i].filter != NULL) {
+            e = query_rewrite(sh, v[i].filter, &v[i].filter, em);
+        }
+    }
+    c->function_score.v = v;
+    *out = c;
+    return e;
+}
+
+const struct query_ops q_function_score = {.name = "function_score",
+                                           .each_child = function_each_child,
+                                           .print = function_print,
+                                           .cost = function_docs,
+                                           .rewrite = function_rewrite,
+                                           .weight = function_weight};

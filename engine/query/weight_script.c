@@ -1,160 +1,12 @@
-/* boosting and script_score: a query's scores multiplied where another matches, or replaced by a script's. */
+/* script_score, a script in place of a query's scores, and script, which selects by one. */
 #include "common/base/num.h"
+#include "engine/query/print.h"
 #include "engine/query/query_ops.h"
+#include "engine/query/rewrite.h"
 #include "engine/query/scorers.h"
 #include "engine/query/script_use.h"
 
 #include <math.h>
-
-/* ---- boosting ---- */
-
-struct boosting_weight {
-    struct weight base;
-    const struct weight *positive, *negative;
-};
-
-struct boosting_scorer {
-    struct scorer base;
-    struct scorer *positive, *negative; /* negative NULL: matches nothing here */
-    float negative_boost, boost;
-};
-
-static struct boosting_scorer *boosting(struct scorer *s)
-{
-    return (struct boosting_scorer *)(void *)s;
-}
-
-static doc_id boosting_next(struct scorer *s)
-{
-    return s->doc = boosting(s)->positive->ops->next(boosting(s)->positive);
-}
-
-static doc_id boosting_seek(struct scorer *s, doc_id target)
-{
-    return s->doc = scorer_seek(boosting(s)->positive, target);
-}
-
-static bool boosting_matches(struct scorer *s)
-{
-    struct scorer *positive = boosting(s)->positive;
-    return positive->ops->matches(positive);
-}
-
-static bool is_negative(struct boosting_scorer *b, doc_id doc)
-{
-    if (b->negative == NULL) {
-        return false;
-    }
-    if (scorer_is_before(b->negative, doc)) {
-        scorer_seek(b->negative, doc);
-    }
-    return b->negative->doc == doc && scorer_accepts(b->negative);
-}
-
-static float boosting_score(struct scorer *s)
-{
-    struct boosting_scorer *b = boosting(s);
-    double score = (double)scorer_score(b->positive);
-    if (is_negative(b, s->doc)) {
-        score *= (double)b->negative_boost;
-    }
-    return score >= 0 ? (float)(score * (double)b->boost) : 0;
-}
-
-static const struct scorer_ops boosting_ops = {
-    .next = boosting_next, .seek = boosting_seek, .score = boosting_score};
-static const struct scorer_ops boosting_verifying_ops = {
-    .next = boosting_next, .seek = boosting_seek, .matches = boosting_matches, .score = boosting_score};
-
-static const struct boosting_weight *bw(const struct weight *w)
-{
-    return (const struct boosting_weight *)(const void *)w;
-}
-
-static uint64_t boosting_cost(const struct weight *w, const struct leaf *leaf)
-{
-    return weight_cost(bw(w)->positive, leaf);
-}
-
-static enum err boosting_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
-{
-    struct scorer *positive, *negative = NULL;
-    struct scorer_request sub = *rq;
-    enum err e = weight_make_scorer(bw(w)->positive, rq, &positive);
-    if (e != ERR_OK || positive == NULL) {
-        return e;
-    }
-    if (w->need == NEED_NO_SCORES) {
-        *out = positive;
-        return ERR_OK;
-    }
-    sub.lead_cost = MIN_OF(rq->lead_cost, positive->cost);
-    if (weight_cost(bw(w)->negative, rq->leaf) > 0) {
-        e = weight_make_scorer(bw(w)->negative, &sub, &negative);
-    }
-    struct boosting_scorer *b = ARENA_NEW(rq->arena, struct boosting_scorer);
-    if (e != ERR_OK || b == NULL) {
-        return e != ERR_OK ? e : err_no_memory(rq->em);
-    }
-    *b = (struct boosting_scorer){{positive->ops->matches != NULL ? &boosting_verifying_ops : &boosting_ops,
-                                   POSTINGS_UNPOSITIONED, positive->cost},
-                                  positive,
-                                  negative,
-                                  w->query->boosting.negative_boost,
-                                  w->boost};
-    *out = &b->base;
-    return ERR_OK;
-}
-
-static enum err boosting_explain(const struct weight *w, const struct explain_request *rq,
-                                 struct explanation **out)
-{
-    struct explanation *query;
-    struct scorer *s;
-    enum err e = explain_weight(bw(w)->positive, rq, &query);
-    if (e != ERR_OK || !query->match || w->need == NEED_NO_SCORES) {
-        *out = query;
-        return e;
-    }
-    e = explain_scorer(w, rq, &s);
-    if (e != ERR_OK || s == NULL) {
-        return e;
-    }
-    struct arena *a = rq->arena;
-    bool negative = is_negative(boosting(s), rq->doc);
-    float factor = negative ? w->query->boosting.negative_boost : 1;
-    struct str negative_text = query_text(w->query->boosting.negative, a);
-    struct buf number;
-    buf_init(&number, NULL, 64);
-    num_put_float(&number, w->query->boosting.negative_boost);
-    struct explanation *x = explain_new(a, true, s->ops->score(s),
-                                        "weight(%.*s), result of:", STR_ARG(query_text_plain(w->query, a)));
-    struct explanation *product =
-        explain_new(a, true, (float)((double)query->value * (double)factor), "product of:");
-    struct explanation *f =
-        negative
-            ? explain_new(a, true, factor, "Matched boosting query score(%.*s)", STR_ARG(negative_text))
-            : explain_new(a, true, 1, "Did not match boosting query score(%.*s)", STR_ARG(negative_text));
-    product = explain_add(a, explain_add(a, product, query), f);
-    buf_fini(&number);
-    *out = explain_add(a, x, product);
-    return ERR_OK;
-}
-
-static const struct weight_ops boosting_weight_ops = {boosting_cost, boosting_scorer, boosting_explain, NULL};
-
-enum err weight_boosting(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                         const struct weight **out, struct errmsg *em)
-{
-    struct boosting_weight *w = weight_alloc(sh, sizeof(*w), &boosting_weight_ops, q, boost, need);
-    if (w == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &w->base;
-    enum err e = weight_make(sh, q->boosting.positive, 1,
-                             need == NEED_NO_SCORES ? NEED_NO_SCORES : NEED_SCORES, &w->positive, em);
-    return e == ERR_OK ? weight_make(sh, q->boosting.negative, 1, NEED_NO_SCORES, &w->negative, em) : e;
-}
 
 /* ---- script_score ---- */
 
@@ -316,10 +168,11 @@ static enum err script_explain(const struct weight *w, const struct explain_requ
     return ERR_OK;
 }
 
-static const struct weight_ops script_weight_ops = {script_cost, script_scorer, script_explain, NULL};
+static const struct weight_ops script_weight_ops = {
+    .cost = script_cost, .scorer = script_scorer, .explain = script_explain};
 
-enum err weight_script_score(struct weight_shared *sh, const struct query *q, float boost,
-                             enum score_need need, const struct weight **out, struct errmsg *em)
+static enum err script_score_weight(struct weight_shared *sh, const struct query *q, float boost,
+                                    enum score_need need, const struct weight **out, struct errmsg *em)
 {
     struct script_weight *w = weight_alloc(sh, sizeof(*w), &script_weight_ops, q, boost, need);
     if (w == NULL) {
@@ -331,20 +184,103 @@ enum err weight_script_score(struct weight_shared *sh, const struct query *q, fl
     return weight_make(sh, q->script.child, 1, w->child_scores ? NEED_SCORES : NEED_NO_SCORES, &w->child, em);
 }
 
-static enum err boosting_each_child(const struct query *q, child_fn fn, void *arg)
-{
-    enum err e = fn(arg, q->boosting.positive, CHILD_SCORES);
-    return e == ERR_OK ? fn(arg, q->boosting.negative, CHILD_DEMOTES) : e;
-}
-
 static enum err script_score_each_child(const struct query *q, child_fn fn, void *arg)
 {
     return fn(arg, q->script.child, CHILD_SCORES);
 }
 
-const struct query_ops q_boosting = {
-    .name = "boosting", .kind = KIND_boosting, .each_child = boosting_each_child};
+static void script_score_print(const struct query *q, struct buf *out)
+{
+    buf_z(out, "script_score (");
+    query_print(q->script.child, out);
+    buf_z(out, ", script: {");
+    query_print_script(q->script.form, out);
+    buf_char(out, '}');
+}
+
+static enum err script_score_rewrite(struct weight_shared *sh, const struct query *q,
+                                     const struct query **out, struct errmsg *em)
+{
+    struct query *c = rewrite_copy(sh, q);
+    *out = c;
+    return c != NULL ? query_rewrite(sh, q->script.child, &c->script.child, em) : err_no_memory(em);
+}
+
 const struct query_ops q_script_score = {.name = "script_score",
-                                         .kind = KIND_script_score,
                                          .each_child = script_score_each_child,
-                                         .expensive = "[script score] queries"};
+                                         .expensive = "[script score] queries",
+                                         .print = script_score_print,
+                                         .rewrite = script_score_rewrite,
+                                         .weight = script_score_weight};
+
+/* ---- script ---- */
+
+static void script_print(const struct query *q, struct buf *out)
+{
+    buf_z(out, "ScriptQuery(");
+    query_print_script(q->script.form, out);
+    buf_char(out, ')');
+}
+
+static uint64_t filter_cost(const struct weight *w, const struct leaf *leaf)
+{
+    (void)w;
+    return leaf->doc_count;
+}
+
+struct script_test {
+    struct script_docs *docs;
+    struct weight_shared *shared;
+    bool failed;
+};
+
+static bool script_says(void *arg, doc_id doc)
+{
+    struct script_test *t = arg;
+    struct errmsg em;
+    bool yes = false;
+    if (t->failed) {
+        return false;
+    }
+    err_clear(&em);
+    if (script_docs_bool(t->docs, doc, &yes, &em) != ERR_OK) {
+        t->failed = true;
+        weight_fail(t->shared, &em);
+        return false;
+    }
+    return yes;
+}
+
+static enum err filter_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+{
+    struct script_test *t = ARENA_NEW(rq->arena, struct script_test);
+    struct script_docs_opts o = {.script = w->query->script.script,
+                                 .params = w->query->script.params,
+                                 .mapping = w->shared->cx.view->mapping,
+                                 .index_name = w->shared->cx.index_name,
+                                 .leaf = rq->leaf,
+                                 .arena = rq->arena,
+                                 .now_ms = w->shared->cx.now_ms};
+    if (t == NULL) {
+        return err_no_memory(rq->em);
+    }
+    t->shared = w->shared;
+    enum err e = script_docs_new(&t->docs, &o, rq->em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    return verify_scorer_new(rq->arena, NULL, rq->leaf->doc_count, rq->leaf->doc_count, script_says, t,
+                             w->boost, out, rq->em);
+}
+
+static const struct weight_ops filter_ops = {.cost = filter_cost, .scorer = filter_scorer};
+
+static enum err script_weight(struct weight_shared *sh, const struct query *q, float boost,
+                              enum score_need need, const struct weight **out, struct errmsg *em)
+{
+    *out = weight_alloc(sh, sizeof(**out), &filter_ops, q, boost, need);
+    return *out != NULL ? ERR_OK : err_no_memory(em);
+}
+
+const struct query_ops q_script = {
+    .name = "script", .print = script_print, .weight = script_weight, .expensive = "[script] queries"};

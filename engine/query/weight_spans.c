@@ -1,8 +1,9 @@
 /* Weights of spans: the statistics of all their terms, costs, explanations. */
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
-#include "engine/query/print_terms.h"
+#include "engine/query/print.h"
 #include "engine/query/query_ops.h"
+#include "engine/query/rewrite_terms.h"
 #include "engine/query/spans.h"
 
 struct span_weight {
@@ -99,10 +100,11 @@ bool span_terms(const struct span_part *root, struct arena *a, struct str **out,
     return true;
 }
 
-static const struct weight_ops span_weight_ops = {spans_cost, span_scorer, span_explain, NULL};
+static const struct weight_ops span_weight_ops = {
+    .cost = spans_cost, .scorer = span_scorer, .explain = span_explain};
 
-enum err weight_spans(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                      const struct weight **out, struct errmsg *em)
+static enum err spans_weight(struct weight_shared *sh, const struct query *q, float boost,
+                             enum score_need need, const struct weight **out, struct errmsg *em)
 {
     struct span_weight *w = weight_alloc(sh, sizeof(*w), &span_weight_ops, q, boost, need);
     struct str *terms;
@@ -129,7 +131,7 @@ enum err weight_spans(struct weight_shared *sh, const struct query *q, float boo
     return found == 0 ? ERR_OK : sim_init(&w->sim, sh, q->field, q->field_name, boost, stats, found, em);
 }
 
-void span_print(const struct span_part *p, struct str field, struct buf *out)
+static void span_print(const struct span_part *p, struct str field, struct buf *out)
 {
     if (p->kind <= SPAN_PREFIX) {
         bool prefix = p->kind == SPAN_PREFIX;
@@ -162,5 +164,63 @@ static enum err spans_scored_terms(const struct query *q, struct scored_terms *t
     return e;
 }
 
-const struct query_ops q_spans = {
-    .name = "spans", .kind = KIND_spans, .words = spans_words, .scored_terms = spans_scored_terms};
+static void spans_print(const struct query *q, struct buf *out)
+{
+    span_print(q->spans.root, q->field_name, out);
+}
+
+/* The part with the terms that there are for its beginnings. false: no memory. */
+static bool expand_span(struct weight_shared *sh, const struct query *q, const struct span_part *part,
+                        struct span_part *out)
+{
+    struct prefix_terms p = {.arena = sh->cx.arena, .max = q->spans.max_expansions};
+    *out = *part;
+    if (part->kind == SPAN_TERM) {
+        return true;
+    }
+    if (part->kind == SPAN_PREFIX) {
+        terms_with_prefix(sh, q->field_name, part->term, &p);
+        *out = (struct span_part){.kind = SPAN_OR, .n = (uint32_t)p.n};
+    }
+    struct span_part *v = ARENA_ARRAY(sh->cx.arena, struct span_part, MAX_OF(out->n, 1U));
+    bool ok = v != NULL && !p.failed;
+    for (uint32_t i = 0; ok && i < out->n; i++) {
+        if (part->kind == SPAN_PREFIX) {
+            v[i] = (struct span_part){.kind = SPAN_TERM, .term = p.v[i]};
+        } else {
+            ok = expand_span(sh, q, &part->v[i], &v[i]);
+        }
+    }
+    out->v = v;
+    if (ok && part->kind == SPAN_PREFIX && out->n == 1) {
+        *out = v[0];
+    }
+    return ok;
+}
+
+/* Beginnings become the terms that there are. */
+static enum err spans_rewrite(struct weight_shared *sh, const struct query *q, const struct query **out,
+                              struct errmsg *em)
+{
+    if (!q->spans.prefix) {
+        return ERR_OK;
+    }
+    struct query *c = ARENA_NEW(sh->cx.arena, struct query);
+    struct span_part *root = ARENA_NEW(sh->cx.arena, struct span_part);
+    if (c == NULL || root == NULL || !expand_span(sh, q, q->spans.root, root)) {
+        return err_no_memory(em);
+    }
+    *c = *q;
+    c->name = STR_NULL;
+    c->spans.root = root;
+    c->spans.prefix = false;
+    *out = c;
+    return ERR_OK;
+}
+
+const struct query_ops q_spans = {.name = "spans",
+                                  .words = spans_words,
+                                  .scored_terms = spans_scored_terms,
+                                  .print = spans_print,
+                                  .rewrite = spans_rewrite,
+                                  .weight = spans_weight};

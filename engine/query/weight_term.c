@@ -1,6 +1,8 @@
 /* Terms, and terms that count as one (synonyms). */
 #include "common/base/num.h"
+#include "engine/query/print.h"
 #include "engine/query/query_ops.h"
+#include "engine/query/rewrite.h"
 #include "engine/query/scorers.h"
 
 struct term_leaf {
@@ -91,10 +93,11 @@ static int64_t term_count(const struct weight *w, const struct leaf *leaf)
     return l->field != NULL ? l->info.doc_freq : 0;
 }
 
-static const struct weight_ops term_ops = {term_cost, term_scorer_of, term_explain, term_count};
+static const struct weight_ops term_ops = {
+    .cost = term_cost, .scorer = term_scorer_of, .explain = term_explain, .count = term_count};
 
-enum err weight_term(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                     const struct weight **out, struct errmsg *em)
+static enum err term_weight(struct weight_shared *sh, const struct query *q, float boost,
+                            enum score_need need, const struct weight **out, struct errmsg *em)
 {
     struct term_weight *w = weight_alloc(sh, sizeof(*w), &term_ops, q, boost, need);
     struct term_stats ts;
@@ -257,10 +260,11 @@ static enum err synonym_explain(const struct weight *w, const struct explain_req
     return ERR_OK;
 }
 
-static const struct weight_ops synonym_ops = {synonym_cost, synonym_scorer_of, synonym_explain, NULL};
+static const struct weight_ops synonym_ops = {
+    .cost = synonym_cost, .scorer = synonym_scorer_of, .explain = synonym_explain};
 
-enum err weight_synonym(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                        const struct weight **out, struct errmsg *em)
+static enum err synonym_weight(struct weight_shared *sh, const struct query *q, float boost,
+                               enum score_need need, const struct weight **out, struct errmsg *em)
 {
     struct synonym_weight *w = weight_alloc(sh, sizeof(*w), &synonym_ops, q, boost, need);
     struct term_stats all = {0};
@@ -313,7 +317,74 @@ static enum err synonym_scored_terms(const struct query *q, struct scored_terms 
     return e;
 }
 
-const struct query_ops q_term = {
-    .name = "term", .kind = KIND_term, .words = term_words, .scored_terms = term_scored_terms};
-const struct query_ops q_synonym = {
-    .name = "synonym", .kind = KIND_synonym, .words = synonym_words, .scored_terms = synonym_scored_terms};
+static bool term_same(const struct query *a, const struct query *b)
+{
+    return query_same_field(a, b)
+           && str_eq(a->term.term,
+                     b->term.term); /* whatever the statistics: as Lucene's TermQuery compares */
+}
+
+static void term_print(const struct query *q, struct buf *out)
+{
+    if (str_is(q->field_name, "_nested_path")) { /* as Elasticsearch 7 indexes it */
+        buf_z(out, "_type:__");
+    } else {
+        query_print_field(q, out);
+    }
+    buf_str(out, q->term.term);
+}
+
+static uint64_t term_docs(const struct view *v, const struct query *q)
+{
+    return cost_of_term(v, q->field_name, q->term.term);
+}
+
+const struct query_ops q_term = {.name = "term",
+                                 .words = term_words,
+                                 .scored_terms = term_scored_terms,
+                                 .may = nested_by_field,
+                                 .same = term_same,
+                                 .print = term_print,
+                                 .cost = term_docs,
+                                 .weight = term_weight};
+static bool synonym_same(const struct query *a, const struct query *b)
+{
+    return query_same_field(a, b) && a->terms.n == b->terms.n
+           && query_same_strs(a->terms.v, b->terms.v, a->terms.n);
+}
+
+static void synonym_print(const struct query *q, struct buf *out)
+{
+    buf_z(out, "Synonym(");
+    for (uint32_t i = 0; i < q->terms.n; i++) {
+        if (i > 0) {
+            buf_char(out, ' ');
+        }
+        query_print_field(q, out);
+        buf_str(out, q->terms.v[i]);
+    }
+    buf_char(out, ')');
+}
+
+static uint64_t synonym_docs(const struct view *v, const struct query *q)
+{
+    return cost_of_terms(v, q->field_name, q->terms.v, q->terms.n);
+}
+
+static enum err synonym_rewrite(struct weight_shared *sh, const struct query *q, const struct query **out,
+                                struct errmsg *em)
+{
+    if (q->terms.n == 1) {
+        *out = rewrite_to_term(sh, q, q->terms.v[0], q->boost);
+    }
+    return *out != NULL ? ERR_OK : err_no_memory(em);
+}
+
+const struct query_ops q_synonym = {.name = "synonym",
+                                    .words = synonym_words,
+                                    .scored_terms = synonym_scored_terms,
+                                    .same = synonym_same,
+                                    .print = synonym_print,
+                                    .cost = synonym_docs,
+                                    .rewrite = synonym_rewrite,
+                                    .weight = synonym_weight};

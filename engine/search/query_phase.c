@@ -5,6 +5,7 @@
 #include "engine/fetch/fetch.h"
 #include "engine/fetch/script_fields.h"
 #include "engine/highlight/highlight.h"
+#include "engine/query/query_ops.h"
 #include "engine/search/search.h"
 #include "engine/suggest/suggest.h"
 
@@ -506,8 +507,7 @@ static bool by_doc_order(const struct run *r)
 {
     const struct query *q = r->query;
     if (sorted_by_score_only(r->source)) {
-        return r->source->n_rescore == 0 && (q->ops == &q_match_all || q->ops == &q_constant)
-               && q->boost == 1;
+        return r->source->n_rescore == 0 && q->ops->one_score && q->boost == 1;
     }
     return r->source->n_sort == 1 && r->source->sort[0].kind == SORT_DOC && !r->source->sort[0].descending;
 }

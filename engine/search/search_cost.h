@@ -5,9 +5,10 @@
 #ifndef ENGINE_SEARCH_SEARCH_COST_H
 #define ENGINE_SEARCH_SEARCH_COST_H
 
+#include "engine/query/query_ops.h"
 #include "engine/search/search.h"
 
-#define SEARCH_COST_UNKNOWN UINT64_MAX
+#define SEARCH_COST_UNKNOWN QUERY_COST_UNKNOWN
 
 /* The query and fetch phases of `source`. The query it builds goes to *q (in cx's arena), NULL when it was not looked at or is
  * wrong, which the query phase then says. */

@@ -1,0 +1,140 @@
+/* constant_score, which scores the boost wherever its child matches, and boosts around other queries. */
+#include "engine/query/print.h"
+#include "engine/query/query_ops.h"
+#include "engine/query/rewrite.h"
+#include "engine/query/scorers.h"
+
+static bool child_may(const struct nested_question *n, const struct query *q)
+{
+    return nested_may(n, q->one.child);
+}
+
+static uint64_t child_docs(const struct view *v, const struct query *q)
+{
+    return query_cost(v, q->one.child);
+}
+
+/* ---- constant_score ---- */
+
+static enum err constant_each_child(const struct query *q, child_fn fn, void *arg)
+{
+    return fn(arg, q->one.child, CHILD_FILTERS);
+}
+
+static bool constant_same(const struct query *a, const struct query *b)
+{
+    return query_equal(a->one.child, b->one.child);
+}
+
+static void constant_print(const struct query *q, struct buf *out)
+{
+    buf_z(out, "ConstantScore(");
+    query_print_bare(q->one.child, out);
+    buf_char(out, ')');
+}
+
+static enum err constant_rewrite(struct weight_shared *sh, const struct query *q, const struct query **out,
+                                 struct errmsg *em)
+{
+    const struct query *child;
+    enum err e = query_rewrite(sh, q->one.child, &child, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (child->ops == &q_constant) {
+        child = child->one.child;
+    }
+    if (child->ops == &q_match_none) {
+        *out = child;
+        return ERR_OK;
+    }
+    if (child->boost != 1) {
+        struct query *plain = rewrite_copy(sh, child);
+        if (plain == NULL) {
+            return err_no_memory(em);
+        }
+        plain->boost = 1;
+        child = plain;
+    }
+    return rewrite_to_constant(sh, child, q->boost, out, em);
+}
+
+struct constant_weight {
+    struct weight base;
+    const struct weight *child;
+};
+
+static const struct constant_weight *constant(const struct weight *w)
+{
+    return (const struct constant_weight *)(const void *)w;
+}
+
+static uint64_t constant_cost(const struct weight *w, const struct leaf *leaf)
+{
+    return weight_cost(constant(w)->child, leaf);
+}
+
+static enum err constant_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+{
+    struct scorer *s;
+    enum err e = weight_make_scorer(constant(w)->child, rq, &s);
+    return e != ERR_OK || s == NULL ? e : constant_scorer_new(rq->arena, s, w->boost, out, rq->em);
+}
+
+static int64_t constant_count(const struct weight *w, const struct leaf *leaf)
+{
+    const struct weight *child = constant(w)->child;
+    return child->ops->count != NULL ? child->ops->count(child, leaf) : -1;
+}
+
+static const struct weight_ops constant_ops = {
+    .cost = constant_cost, .scorer = constant_scorer, .count = constant_count};
+
+static enum err constant_weight(struct weight_shared *sh, const struct query *q, float boost,
+                                enum score_need need, const struct weight **out, struct errmsg *em)
+{
+    struct constant_weight *w = weight_alloc(sh, sizeof(*w), &constant_ops, q, boost, need);
+    if (w == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &w->base;
+    return weight_make(sh, q->one.child, 1, NEED_NO_SCORES, &w->child, em);
+}
+
+const struct query_ops q_constant = {.name = "constant",
+                                     .each_child = constant_each_child,
+                                     .may = child_may,
+                                     .same = constant_same,
+                                     .print = constant_print,
+                                     .cost = child_docs,
+                                     .rewrite = constant_rewrite,
+                                     .weight = constant_weight,
+                                     .keeps_zero = true,
+                                     .one_score = true};
+
+/* ---- boosts ---- */
+
+static enum err boost_each_child(const struct query *q, child_fn fn, void *arg)
+{
+    return fn(arg, q->one.child, CHILD_SCORES);
+}
+
+/* Its boost is printed around it. */
+static void boost_print(const struct query *q, struct buf *out)
+{
+    query_print(q->one.child, out);
+}
+
+static enum err boost_rewrite(struct weight_shared *sh, const struct query *q, const struct query **out,
+                              struct errmsg *em)
+{
+    enum err e = query_rewrite(sh, q->one.child, out, em);
+    return e == ERR_OK ? rewrite_boosted(sh, *out, q->boost, out, em) : e;
+}
+
+const struct query_ops q_boost = {.name = "boost",
+                                  .each_child = boost_each_child,
+                                  .may = child_may,
+                                  .print = boost_print,
+                                  .cost = child_docs,
+                                  .rewrite = boost_rewrite};

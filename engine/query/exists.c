@@ -1,0 +1,93 @@
+/* exists: documents with a value of a field. */
+#include "engine/query/query_ops.h"
+#include "engine/query/rewrite.h"
+#include "engine/query/weight_set.h"
+
+static bool exists_same(const struct query *a, const struct query *b)
+{
+    return query_same_field(a, b);
+}
+
+static void exists_print(const struct query *q, struct buf *out)
+{
+    const struct field *f = q->field;
+    if (f != NULL && !f->doc_values && f->type == FT_TEXT && f->norms) {
+        buf_printf(out, "NormsFieldExistsQuery [field=%.*s]", STR_ARG(q->field_name));
+    } else if (f == NULL || f->doc_values) { /* without a field: a column of every document */
+        buf_printf(out, "DocValuesFieldExistsQuery [field=%.*s]", STR_ARG(q->field_name));
+    } else {
+        buf_printf(out, "_field_names:%.*s", STR_ARG(q->field_name));
+    }
+}
+
+/* ---- weights ---- */
+
+static uint64_t exists_cost(const struct weight *w, const struct leaf *leaf)
+{
+    (void)w;
+    return leaf->doc_count;
+}
+
+static bool has_range(void *arg, doc_id doc)
+{
+    struct str from, to;
+    return seg_range_value(arg, doc, 0, &from, &to);
+}
+
+static bool has_bytes(void *arg, doc_id doc)
+{
+    struct str bytes;
+    return seg_bytes_value(arg, doc, 0, &bytes);
+}
+
+static enum err exists_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+{
+    const struct seg_field *f = set_field(w, rq->leaf);
+    uint32_t n = rq->leaf->doc_count;
+    if (f != NULL && (f->has & (SEG_NUMS | SEG_ORDS)) != 0) {
+        struct num_column c;
+        struct ord_column o;
+        if (f->has & SEG_NUMS) {
+            num_column_open(&c, f);
+        } else {
+            ord_column_open(&o, f);
+            c = o.nums;
+        }
+        if (c.doc_count == 0) {
+            return ERR_OK;
+        }
+        const uint64_t *present = num_column_present(&c);
+        return present == NULL ? all_scorer_new(rq->arena, n, w->boost, out, rq->em)
+                               : bits_scorer_new(rq->arena, present, n, c.doc_count, w->boost, out, rq->em);
+    }
+    /* Completions without a term have no length, and yet they exist. */
+    if (f != NULL && (f->has & SEG_NORMS) && !(f->has & SEG_COMPLETION)) {
+        const uint64_t *present = seg_norms_present(f);
+        return present == NULL ? all_scorer_new(rq->arena, n, w->boost, out, rq->em)
+                               : bits_scorer_new(rq->arena, present, n, f->doc_count, w->boost, out, rq->em);
+    }
+    if (f != NULL && (f->has & (SEG_RANGES | SEG_BYTES))) {
+        return verify_scorer_new(rq->arena, NULL, n, n, f->has & SEG_RANGES ? has_range : has_bytes,
+                                 (void *)(uintptr_t)f, w->boost, out, rq->em);
+    }
+    const struct seg_field *names = segment_field(rq->leaf->segment, STR("_field_names"));
+    struct term_info t;
+    struct scorer *s;
+    if (names == NULL || !seg_term(names, w->query->field_name, &t)) {
+        return ERR_OK;
+    }
+    enum err e = term_scorer_new(rq->arena, names, &t, NULL, &s, rq->em);
+    return e == ERR_OK ? constant_scorer_new(rq->arena, s, w->boost, out, rq->em) : e;
+}
+
+static const struct weight_ops exists_ops = {.cost = exists_cost, .scorer = exists_scorer};
+
+static enum err exists_weight(struct weight_shared *sh, const struct query *q, float boost,
+                              enum score_need need, const struct weight **out, struct errmsg *em)
+{
+    *out = weight_alloc(sh, sizeof(**out), &exists_ops, q, boost, need);
+    return *out != NULL ? ERR_OK : err_no_memory(em);
+}
+
+const struct query_ops q_exists = {
+    .name = "exists", .same = exists_same, .print = exists_print, .weight = exists_weight};

@@ -1,0 +1,129 @@
+/* match_all and match_none. */
+#include "engine/query/query_ops.h"
+#include "engine/query/scorers.h"
+
+static bool always_same(const struct query *a, const struct query *b)
+{
+    (void)a;
+    (void)b;
+    return true; /* whatever the reason for nothing */
+}
+
+/* ---- all ---- */
+
+static void all_print(const struct query *q, struct buf *out)
+{
+    (void)q;
+    buf_z(out, "*:*");
+}
+
+static uint64_t all_docs(const struct view *v, const struct query *q)
+{
+    (void)q;
+    return v->doc_count;
+}
+
+static uint64_t all_cost(const struct weight *w, const struct leaf *leaf)
+{
+    (void)w;
+    return leaf->doc_count;
+}
+
+static enum err all_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+{
+    return all_scorer_new(rq->arena, rq->leaf->doc_count, w->boost, out, rq->em);
+}
+
+static int64_t all_count(const struct weight *w, const struct leaf *leaf)
+{
+    (void)w;
+    return (int64_t)leaf->live_count;
+}
+
+static const struct weight_ops all_ops = {
+    .cost = all_cost, .scorer = all_scorer, .count = all_count, .counts_roots = true};
+
+static enum err all_weight(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
+                           const struct weight **out, struct errmsg *em)
+{
+    *out = weight_alloc(sh, sizeof(**out), &all_ops, q, boost, need);
+    return *out != NULL ? ERR_OK : err_no_memory(em);
+}
+
+const struct query_ops q_match_all = {.name = "match_all",
+                                      .same = always_same,
+                                      .print = all_print,
+                                      .cost = all_docs,
+                                      .weight = all_weight,
+                                      .one_score = true};
+
+/* ---- none ---- */
+
+static bool none_may(const struct nested_question *n, const struct query *q)
+{
+    (void)n;
+    (void)q;
+    return false;
+}
+
+static void none_print(const struct query *q, struct buf *out)
+{
+    buf_printf(out, "MatchNoDocsQuery(\"%.*s\")", STR_ARG(q->none.reason));
+}
+
+static uint64_t none_docs(const struct view *v, const struct query *q)
+{
+    (void)v;
+    (void)q;
+    return 0;
+}
+
+static uint64_t none_cost(const struct weight *w, const struct leaf *leaf)
+{
+    (void)w;
+    (void)leaf;
+    return 0;
+}
+
+static enum err none_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+{
+    (void)w;
+    (void)rq;
+    (void)out;
+    return ERR_OK;
+}
+
+static enum err none_explain(const struct weight *w, const struct explain_request *rq,
+                             struct explanation **out)
+{
+    *out = explain_new(rq->arena, false, 0, "%.*s", STR_ARG(w->query->none.reason));
+    return ERR_OK;
+}
+
+static int64_t none_count(const struct weight *w, const struct leaf *leaf)
+{
+    (void)w;
+    (void)leaf;
+    return 0;
+}
+
+static const struct weight_ops none_ops = {.cost = none_cost,
+                                           .scorer = none_scorer,
+                                           .explain = none_explain,
+                                           .count = none_count,
+                                           .counts_roots = true};
+
+static enum err none_weight(struct weight_shared *sh, const struct query *q, float boost,
+                            enum score_need need, const struct weight **out, struct errmsg *em)
+{
+    *out = weight_alloc(sh, sizeof(**out), &none_ops, q, boost, need);
+    return *out != NULL ? ERR_OK : err_no_memory(em);
+}
+
+const struct query_ops q_match_none = {.name = "match_none",
+                                       .may = none_may,
+                                       .same = always_same,
+                                       .print = none_print,
+                                       .cost = none_docs,
+                                       .weight = none_weight,
+                                       .keeps_zero = true};
