@@ -3,7 +3,7 @@
 #include "engine/query/query.h"
 
 void search_context_init(struct search_context *cx, const struct search_shard *shard,
-                             const struct search_source *source, struct arena *arena)
+                         const struct search_source *source, struct arena *arena)
 {
     *cx = (struct search_context){.shard = shard, .source = source, .arena = arena};
     cx->query = (struct query_context){.mapping = shard->view->mapping,

@@ -22,8 +22,8 @@ struct search_shard {
     const struct query *query;             /* whole_query()'s, when it has been built already; else NULL */
     bool dfs;                              /* statistics are gathered first: nothing is asked beforehand */
     const struct top_doc *after_doc;       /* scroll: only documents behind this one; NULL: from the start */
-    int64_t max_buckets;       /* search.max_buckets; 0: the default */
-    const struct clock *clock; /* for time-outs; NULL: they do not apply */
+    int64_t max_buckets;                   /* search.max_buckets; 0: the default */
+    const struct clock *clock;             /* for time-outs; NULL: they do not apply */
     bool (*cancelled)(void *self);
     void *self;
 };

@@ -192,7 +192,8 @@ static enum err field_list(const struct source_parse *p, const struct json *v, s
     return ERR_OK;
 }
 
-static enum err one_script_field(const struct source_parse *p, const struct json_member *m, struct script_field *out)
+static enum err one_script_field(const struct source_parse *p, const struct json_member *m,
+                                 struct script_field *out)
 {
     out->name = m->key;
     if (m->value.type != JSON_OBJECT) {
