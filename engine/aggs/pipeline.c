@@ -1,9 +1,7 @@
 /* Pipeline aggregations: from the results of others, after everything was reduced. */
 #include "engine/aggs/pipeline.h"
-#include "common/base/sort_items.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- values by path ------------------------------------------------------------------------------------ */
 
@@ -172,6 +170,11 @@ enum err pipe_add(struct reduce *r, const struct agg *a, struct agg_bucket *b, c
     return pipe_shape(r, p, &to->shape);
 }
 
+double pipe_number(const struct agg_result *r)
+{
+    return value_result(r)->value;
+}
+
 /* ---- over the buckets of a sibling --------------------------------------------------------------------- */
 
 static enum err gather(struct reduce *r, const struct agg *p, const struct agg_result *of, struct gathered *g)
@@ -236,195 +239,9 @@ static enum err sibling(struct reduce *r, const struct agg *p, const struct agg 
 
 /* ---- over the buckets that they are in ----------------------------------------------------------------- */
 
-static enum err key_number(struct reduce *r, const struct agg_result *of, uint32_t i, double *out)
+enum err pipe_key_number(struct reduce *r, const struct agg_result *of, uint32_t i, double *out)
 {
     return key_value(r, of->agg, &of->buckets[i], out);
-}
-
-static enum err unit_of(struct reduce *r, const struct agg *p, int64_t *out)
-{
-    const struct pipe_params *given = pipe_params(p);
-    static const int64_t ms[] = {
-        [UNIT_SECOND] = 1000,        [UNIT_MINUTE] = 60000,    [UNIT_HOUR] = 3600000,
-        [UNIT_DAY] = 86400000,       [UNIT_WEEK] = 604800000,  [UNIT_MONTH] = 2629746000,
-        [UNIT_QUARTER] = 7889238000, [UNIT_YEAR] = 31556952000};
-    enum date_unit unit;
-    *out = 0;
-    if (given->unit.p == NULL) {
-        return ERR_OK;
-    }
-    if (date_unit_of(given->unit, &unit)) {
-        *out = ms[unit];
-        return ERR_OK;
-    }
-    return fixed_interval_parse(given->unit, "DerivativePipelineAggregationBuilder.unit", out, r->em);
-}
-
-enum err pipe_derivative(struct reduce *r, const struct agg *p, struct agg_result *of)
-{
-    const struct pipe_params *given = pipe_params(p);
-    struct bucket_value last = {.found = false};
-    int64_t unit;
-    enum err e = unit_of(r, p, &unit);
-    for (uint32_t i = 0; e == ERR_OK && i < of->n; i++) {
-        struct bucket_value x;
-        double key = 0, last_key = 0;
-        e = pipe_bucket_value(r, of->agg, &of->buckets[i], &given->v[0].path, 0, given->gap, &x);
-        if (e == ERR_OK && x.found && last.found) {
-            e = pipe_add(r, of->agg, &of->buckets[i], p, x.v - last.v);
-            e = e == ERR_OK ? key_number(r, of, i, &key) : e;
-            e = e == ERR_OK ? key_number(r, of, i - 1, &last_key) : e;
-            if (e != ERR_OK) {
-                return e;
-            }
-            struct derivative_result *own = derivative_result(&of->buckets[i].subs[p->place]);
-            double units = unit > 0 ? (key - last_key) / (double)unit : -1;
-            own->has_normal = units > 0;
-            own->normal = units > 0 ? (x.v - last.v) / units : x.v - last.v;
-        }
-        last = x;
-    }
-    return e;
-}
-
-enum err pipe_cumulative(struct reduce *r, const struct agg *p, struct agg_result *of)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < of->n; i++) {
-        struct bucket_value x;
-        enum err e =
-            pipe_bucket_value(r, of->agg, &of->buckets[i], &pipe_params(p)->v[0].path, 0, GAP_ZEROS, &x);
-        sum += e == ERR_OK && x.found && isfinite(x.v) ? x.v : 0;
-        e = e == ERR_OK ? pipe_add(r, of->agg, &of->buckets[i], p, sum) : e;
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return ERR_OK;
-}
-
-enum err pipe_difference(struct reduce *r, const struct agg *p, struct agg_result *of)
-{
-    const struct pipe_params *given = pipe_params(p);
-    uint32_t lag = (uint32_t)given->lag;
-    double *seen = ARENA_ARRAY(r->arena, double, of->n);
-    if (seen == NULL) {
-        return err_no_memory(r->em);
-    }
-    for (uint32_t i = 0; i < of->n; i++) {
-        struct bucket_value x;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &given->v[0].path, 0, given->gap, &x);
-        seen[i] = e == ERR_OK && x.found ? x.v : NAN;
-        if (e == ERR_OK && i >= lag && !isnan(seen[i]) && !isnan(seen[i - lag])) {
-            e = pipe_add(r, of->agg, &of->buckets[i], p, seen[i] - seen[i - lag]);
-        }
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return ERR_OK;
-}
-
-/* ---- bucket_sort --------------------------------------------------------------------------------------- */
-
-struct sorted {
-    const struct pipe_params *orders;
-    struct agg_bucket *b;
-    struct agg_key key;     /* as it is shown: addresses sort as texts here */
-    struct bucket_value *v; /* one an order; _key's found is false: the bucket's own key counts */
-    uint32_t at;
-};
-
-static bool is_key(const struct pipe_sort *o)
-{
-    return o->path.n == 1 && str_is(o->path.v[0].name, "_key");
-}
-
-static int by_orders(const void *x, const void *y)
-{
-    const struct sorted *a = x, *b = y;
-    for (uint32_t i = 0; i < a->orders->n_sort; i++) {
-        const struct pipe_sort *o = &a->orders->sort[i];
-        int c;
-        if (is_key(o)) {
-            c = agg_key_cmp(&a->key, &b->key);
-        } else if (!a->v[i].found || !b->v[i].found) {
-            c = (a->v[i].found ? 0 : 1) - (b->v[i].found ? 0 : 1);
-            if (c != 0) {
-                return c; /* those without a value come last, either way */
-            }
-        } else {
-            c = a->v[i].v < b->v[i].v ? -1 : a->v[i].v > b->v[i].v;
-        }
-        if (c != 0) {
-            return o->asc ? c : -c;
-        }
-    }
-    return a->at < b->at ? -1 : a->at > b->at;
-}
-
-static bool shown_key(struct reduce *r, const struct agg_result *of, struct sorted *s)
-{
-    struct buf b;
-    if (of->shape == NULL || of->shape->kind != FORMAT_IP) {
-        return true;
-    }
-    buf_init(&b, NULL, KIB);
-    bucket_key_text(of, s->b, &b);
-    s->key = (struct agg_key){.kind = KEY_STR, .s = arena_str(r->arena, buf_view(&b))};
-    buf_fini(&b);
-    return s->key.s.p != NULL;
-}
-
-static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_result *of, uint32_t *n)
-{
-    const struct pipe_params *given = pipe_params(p);
-    const struct pipe_params *orders = given;
-    struct sorted *all = ARENA_ARRAY(r->arena, struct sorted, of->n);
-    struct agg_bucket *moved = ARENA_ARRAY(r->arena, struct agg_bucket, of->n);
-    if (all == NULL || moved == NULL) {
-        return err_no_memory(r->em);
-    }
-    for (uint32_t i = 0; i < of->n; i++) {
-        struct sorted s = {orders, &of->buckets[i], of->buckets[i].key,
-                           ARENA_ARRAY(r->arena, struct bucket_value, orders->n_sort), i};
-        bool any = false;
-        if (s.v == NULL || !shown_key(r, of, &s)) {
-            return err_no_memory(r->em);
-        }
-        for (uint32_t k = 0; k < orders->n_sort; k++) {
-            bool key = is_key(&orders->sort[k]);
-            enum err e =
-                key ? ERR_OK
-                    : pipe_bucket_value(r, of->agg, s.b, &orders->sort[k].path, 0, given->gap, &s.v[k]);
-            if (e != ERR_OK) {
-                return e;
-            }
-            s.v[k].found = s.v[k].found && !isnan(s.v[k].v);
-            any |= key || s.v[k].found;
-        }
-        if (any) {
-            all[(*n)++] = s;
-        }
-    }
-    sort_items(all, *n, sizeof(*all), by_orders);
-    for (uint32_t i = 0; i < *n; i++) {
-        moved[i] = *all[i].b;
-    }
-    of->buckets = moved;
-    return ERR_OK;
-}
-
-enum err pipe_bucket_sort(struct reduce *r, const struct agg *p, struct agg_result *of)
-{
-    const struct pipe_params *given = pipe_params(p);
-    uint32_t n = given->n_sort > 0 ? 0 : of->n;
-    enum err e = given->n_sort > 0 ? sort_buckets(r, p, of, &n) : ERR_OK;
-    uint32_t from = (uint32_t)MIN_OF(given->from, (int64_t)n);
-    int64_t size = given->size < 0 ? (int64_t)n : given->size;
-    of->buckets += from;
-    of->n = (uint32_t)MIN_OF((int64_t)(n - from), size);
-    return e;
 }
 
 static enum err pipe_parent(struct reduce *r, const struct agg *p, struct agg_result *of)

@@ -12,53 +12,43 @@ struct pipe_path {
     struct agg_path path;
 };
 
-struct pipe_sort {
-    bool asc;
-    struct agg_path path;
-};
-
+/* Parameters of every pipeline; those that have more begin with it. */
 struct pipe_params {
     struct pipe_path *v; /* before agg_validate(): with their texts alone */
     uint32_t n;
     enum gap_policy gap;
     struct str format;
-    const double *percents;
-    uint32_t n_percents;
-    bool keyed;
-    double sigma;
-    const struct json *script;
-    int32_t window, shift, lag;
-    struct str unit;        /* derivative; p == NULL: none */
-    struct pipe_sort *sort; /* bucket_sort; NULL: none */
-    uint32_t n_sort;
-    int64_t from, size; /* bucket_sort; size -1: all */
-    bool refused;       /* bucket_sort: from or size was read, and refused when it was set */
-    /* moving_avg */
-    const struct json *settings; /* NULL: none */
-    struct str model_name;
-    enum { MODEL_SIMPLE, MODEL_LINEAR, MODEL_EWMA, MODEL_HOLT, MODEL_HOLT_WINTERS } model;
-    double alpha, beta, gamma;
-    int32_t period, predict;
-    bool multiplicative, pad;
 };
 AGG_PARAMS(pipe_params)
 
-enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body);
-/* The model of moving_avg and its settings, read when the rest is. ERR_PARSING. */
-enum err moving_model_parse(struct agg_parse *p, struct agg *a, const struct json *body);
+/* Setters of shared parameters. `buckets_path`: "a>b", ["a>b", ...] or {"var":"a>b", ...}; of any values, as Java shows
+ * them. */
+enum err pipe_set_paths(struct agg_parse *p, struct agg *a, const struct json *v);
+enum err pipe_set_any_paths(struct agg_parse *p, struct agg *a, const struct json *v);
+enum err pipe_set_gap(struct agg_parse *p, struct agg *a, const struct json *v);
+enum err pipe_set_format(struct agg_parse *p, struct agg *a, const struct json *v);
+/* ERR_ARRAY_BOUNDS where the list of paths is empty: that is looked at late in Elasticsearch. */
+enum err pipe_need_path(struct agg_parse *p, const struct agg *a);
+/* What a declared parser must have been given: names, NULL for those that were. */
+enum err pipe_need(struct agg_parse *p, const char *const *missing, size_t n);
+
+/* A definition that is read token by token. */
+struct pipe_form {
+    const char *called; /* where its path is missing */
+    unsigned tokens;    /* of some parameter's value: others are not even looked at. 0: all are */
+    bool no_format;
+    /* Reads a parameter of its own; false: it is none. NULL: there are none. */
+    bool (*member)(struct agg_parse *p, struct agg *a, const struct json_member *m, enum err *e);
+};
+enum err pipe_parse_older(struct agg_parse *p, struct agg *a, const struct json *body,
+                          const struct pipe_form *form);
 
 /* The result of most pipelines; those that have more begin with it. */
 struct value_result {
     double value;
 };
 AGG_RESULT(value_result)
-
-struct derivative_result {
-    struct value_result single;
-    double normal; /* per unit */
-    bool has_normal;
-};
-AGG_RESULT(derivative_result)
+double pipe_number(const struct agg_result *r); /* rows' number */
 
 /* A value that a path finds in a bucket. */
 struct bucket_value {
@@ -85,19 +75,15 @@ struct gathered {
     struct stats_result stats; /* of v */
 };
 
-/* Over the buckets of `of`, which pipeline p is declared in. */
-enum err pipe_derivative(struct reduce *r, const struct agg *p, struct agg_result *of);
-enum err pipe_cumulative(struct reduce *r, const struct agg *p, struct agg_result *of);
-enum err pipe_difference(struct reduce *r, const struct agg *p, struct agg_result *of);
-enum err pipe_bucket_sort(struct reduce *r, const struct agg *p, struct agg_result *of);
-/* Moving averages (moving.c). */
-enum err pipe_moving(struct reduce *r, const struct agg *p, struct agg_result *of);
-/* Scripts (pipe_script.c): bucket_script, bucket_selector, moving_fn. */
-enum err pipe_script(struct reduce *r, const struct agg *p, struct agg_result *of);
-/* What they are checked against (validate.c). */
+/* The key of a bucket as a number. */
+enum err pipe_key_number(struct reduce *r, const struct agg_result *of, uint32_t i, double *out);
+
+/* ---- checks (validate.c) ---- */
+
+/* What is wrong with the pipelines is listed, and said when the whole body has been read. */
+enum err pipe_failed(struct agg_parse *p, struct str why);
 enum err check_sibling(struct agg_parse *p, const struct agg *level, const struct agg *a);
 enum err check_sequential(struct agg_parse *p, const struct agg *level, const struct agg *a);
 enum err check_scripted(struct agg_parse *p, const struct agg *level, const struct agg *a);
-enum err check_bucket_sort(struct agg_parse *p, const struct agg *level, const struct agg *a);
 
 #endif

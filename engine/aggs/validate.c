@@ -18,8 +18,7 @@ static bool is_special(struct str s)
     return str_is(s, "_count") || str_is(s, "_key") || str_is(s, "_bucket_count");
 }
 
-/* What is wrong with the pipelines is listed, and said when the whole body has been read. */
-static enum err failed(struct agg_parse *p, struct str why)
+enum err pipe_failed(struct agg_parse *p, struct str why)
 {
     struct agg_spec *spec = p->spec;
     spec->failures = why.p == NULL ? why
@@ -30,8 +29,8 @@ static enum err failed(struct agg_parse *p, struct str why)
 
 static enum err invalid(struct agg_parse *p, const struct agg *a, const char *before, const char *after)
 {
-    return failed(p, arena_printf(p->arena, "%s%s aggregation [%.*s] %s", before, a->type->name,
-                                  STR_ARG(a->name), after));
+    return pipe_failed(p, arena_printf(p->arena, "%s%s aggregation [%.*s] %s", before, a->type->name,
+                                       STR_ARG(a->name), after));
 }
 
 /* The rest of a path, below the first aggregation that it names. */
@@ -122,9 +121,6 @@ static void visit(struct ordering *o, uint32_t i)
     for (uint32_t k = 0; o->wrong.p == NULL && k < pipe_params(a)->n; k++) {
         visit_path(o, &pipe_params(a)->v[k].path);
     }
-    for (uint32_t k = 0; o->wrong.p == NULL && k < pipe_params(a)->n_sort; k++) {
-        visit_path(o, &pipe_params(a)->sort[k].path);
-    }
     o->marks[i] = MARK_DONE;
     o->out[o->n++] = a;
 }
@@ -143,7 +139,7 @@ static enum err order_pipes(struct agg_parse *p, struct agg *level, bool *ordere
     }
     *ordered = o.wrong.p == NULL;
     if (!*ordered) {
-        return failed(p, o.wrong);
+        return pipe_failed(p, o.wrong);
     }
     level->pipes = o.out;
     return ERR_OK;
@@ -164,12 +160,12 @@ enum err check_sibling(struct agg_parse *p, const struct agg *level, const struc
     struct str first = str_slice(text, 0, end);
     const struct agg *sub = find_agg(level->subs, level->n_subs, first);
     if (sub == NULL) {
-        return failed(p, arena_printf(p->arena,
-                                      "buckets_path aggregation does not exist for aggregation [%.*s]: %.*s",
-                                      STR_ARG(a->name), STR_ARG(text)));
+        return pipe_failed(
+            p, arena_printf(p->arena, "buckets_path aggregation does not exist for aggregation [%.*s]: %.*s",
+                            STR_ARG(a->name), STR_ARG(text)));
     }
     if (sub->type->builder != NULL) {
-        return failed(
+        return pipe_failed(
             p, arena_printf(p->arena,
                             "The first aggregation in buckets_path must be a multi-bucket aggregation for "
                             "aggregation [%.*s] found :org.elasticsearch.search.aggregations.%s for "
@@ -197,19 +193,6 @@ enum err check_scripted(struct agg_parse *p, const struct agg *level, const stru
 {
     return level->type == &agg_type_root ? invalid(p, a, "", "must be declared inside of another aggregation")
                                          : ERR_OK;
-}
-
-enum err check_bucket_sort(struct agg_parse *p, const struct agg *level, const struct agg *a)
-{
-    const struct pipe_params *given = pipe_params(a);
-    enum err e = check_scripted(p, level, a);
-    if (level->type != &agg_type_root && given->n_sort == 0 && given->from == 0 && given->size < 0) {
-        return failed(p, arena_printf(p->arena,
-                                      "[%.*s] is configured to perform nothing. Please set either of [sort, "
-                                      "size, from] to use bucket_sort",
-                                      STR_ARG(a->name)));
-    }
-    return e;
 }
 
 enum err agg_validate(struct agg_parse *p, struct agg *level)

@@ -1,23 +1,117 @@
-/* The rows of pipelines, and what becomes of the values of a sibling's buckets. */
-#include "engine/aggs/agg_row.h"
+/* Pipelines over the buckets of an aggregation beside them: avg_bucket, sum_bucket, min_bucket, max_bucket, stats_bucket,
+ * extended_stats_bucket, percentiles_bucket. */
 #include "engine/aggs/pipeline.h"
 
+#include "common/base/jsonr.h"
 #include "common/base/sort_items.h"
 
 #include <math.h>
+
+struct extended_bucket_params {
+    struct pipe_params pipe;
+    double sigma;
+};
+AGG_PARAMS(extended_bucket_params)
+
+struct percentiles_bucket_params {
+    struct pipe_params pipe;
+    const double *percents;
+    uint32_t n_percents;
+    bool keyed;
+};
+AGG_PARAMS(percentiles_bucket_params)
 
 struct extreme_result { /* min_bucket, max_bucket */
     struct value_result single;
     struct str *keys;
     uint32_t n_keys;
 };
+
 AGG_RESULT(extreme_result)
 
 struct list_result { /* percentiles_bucket */
     double *list;
     uint32_t n_list;
 };
+
 AGG_RESULT(list_result)
+
+/* ---- definitions ----------------------------------------------------------------------------------------- */
+
+static enum err parse_sibling(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    static const struct pipe_form form = {.called = ""};
+    enum err e = pipe_parse_older(p, a, body, &form);
+    return e == ERR_OK ? pipe_need_path(p, a) : e;
+}
+
+static bool extended_member(struct agg_parse *p, struct agg *a, const struct json_member *m, enum err *e)
+{
+    if (!str_is(m->key, "sigma") || m->value.type != JSON_NUMBER) {
+        return false;
+    }
+    double sigma = json_double(&m->value);
+    extended_bucket_params(a)->sigma = sigma;
+    *e = sigma >= 0 ? ERR_OK : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "sigma must be a non-negative double");
+    return true;
+}
+
+static enum err parse_extended(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    static const struct pipe_form form = {.called = "", .member = extended_member};
+    extended_bucket_params(a)->sigma = 2;
+    enum err e = pipe_parse_older(p, a, body, &form);
+    return e == ERR_OK ? pipe_need_path(p, a) : e;
+}
+
+static enum err bucket_percents(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    struct percentiles_bucket_params *given = percentiles_bucket_params(a);
+    double *list = ARENA_ARRAY(p->arena, double, v->n);
+    if (list == NULL) {
+        return err_no_memory(p->em);
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        enum err e = jr_double(&v->items[i], &list[i], p->em);
+        if (e == ERR_OK && !(list[i] >= 0 && list[i] <= 100)) {
+            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                        "percents must only contain non-null doubles from 0.0-100.0 inclusive");
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    given->percents = list;
+    given->n_percents = v->n;
+    return ERR_OK;
+}
+
+static bool percentiles_member(struct agg_parse *p, struct agg *a, const struct json_member *m, enum err *e)
+{
+    if (str_is(m->key, "percents") && m->value.type == JSON_ARRAY) {
+        *e = bucket_percents(p, a, &m->value);
+        return true;
+    }
+    if (str_is(m->key, "keyed") && m->value.type == JSON_BOOL) {
+        percentiles_bucket_params(a)->keyed = m->value.b;
+        return true;
+    }
+    return false;
+}
+
+static enum err parse_percentiles(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    static const double defaults[] = {1, 5, 25, 50, 75, 95, 99};
+    static const struct pipe_form form = {.called = "", .member = percentiles_member};
+    struct percentiles_bucket_params *given = percentiles_bucket_params(a);
+    given->keyed = true;
+    given->percents = defaults;
+    given->n_percents = ARRAY_LEN(defaults);
+    enum err e = pipe_parse_older(p, a, body, &form);
+    return e == ERR_OK ? pipe_need_path(p, a) : e;
+}
+
+/* ---- results --------------------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -29,7 +123,7 @@ static enum err bucket_percentiles(struct reduce *r, const struct agg *p, const 
                                    struct gathered *g, struct agg_result *out)
 {
     struct list_result *own = list_result(out);
-    const struct pipe_params *given = pipe_params(p);
+    const struct percentiles_bucket_params *given = percentiles_bucket_params(p);
     (void)of;
     own->n_list = given->n_percents;
     own->list = ARENA_ARRAY(r->arena, double, own->n_list);
@@ -70,11 +164,6 @@ static enum err extreme_keys(struct reduce *r, const struct agg_result *of, cons
         own->keys[own->n_keys++] = s;
     }
     return ERR_OK;
-}
-
-static double pipe_number(const struct agg_result *r)
-{
-    return value_result(r)->value;
 }
 
 static enum err avg_finish(struct reduce *r, const struct agg *p, const struct agg_result *of,
@@ -135,28 +224,6 @@ static void extreme_print(const struct agg_result *r, struct jsonw *w)
     jw_arr_end(w);
 }
 
-static void derivative_print(const struct agg_result *r, struct jsonw *w)
-{
-    const struct derivative_result *own = derivative_result(r);
-    print_single(r, w);
-    if (!own->has_normal) {
-        return;
-    }
-    print_number(w, "normalized_value", own->normal, isfinite(own->normal));
-    if (isfinite(own->normal) && result_shaped(r->shape)) {
-        print_as_string(w, r->shape, "normalized_value", own->normal);
-    }
-}
-
-static enum err derivative_by_name(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
-{
-    if (!str_is(key, "normalized_value")) {
-        return value_unknown(r, key, out, em);
-    }
-    *out = derivative_result(r)->normal;
-    return ERR_OK;
-}
-
 static enum err bucket_stats_by_name(const struct agg_result *r, struct str key, double *out,
                                      struct errmsg *em)
 {
@@ -166,13 +233,14 @@ static enum err bucket_stats_by_name(const struct agg_result *r, struct str key,
 static enum err bucket_extended_by_name(const struct agg_result *r, struct str key, double *out,
                                         struct errmsg *em)
 {
-    bool known = key.p != NULL && extended_value(stats_result(r), pipe_params(r->agg)->sigma, key, out);
+    bool known =
+        key.p != NULL && extended_value(stats_result(r), extended_bucket_params(r->agg)->sigma, key, out);
     return known ? ERR_OK : value_unknown(r, key, out, em);
 }
 
 static void bucket_extended_print(const struct agg_result *r, struct jsonw *w)
 {
-    print_extended(r, pipe_params(r->agg)->sigma, w);
+    print_extended(r, extended_bucket_params(r->agg)->sigma, w);
 }
 
 static double bucket_percentile(const struct agg_result *r, uint32_t i)
@@ -182,7 +250,7 @@ static double bucket_percentile(const struct agg_result *r, uint32_t i)
 
 static void bucket_percentiles_print(const struct agg_result *r, struct jsonw *w)
 {
-    const struct pipe_params *p = pipe_params(r->agg);
+    const struct percentiles_bucket_params *p = percentiles_bucket_params(r->agg);
     print_percents(r, p->keyed, p->percents, p->n_percents, bucket_percentile, w);
 }
 
@@ -191,7 +259,7 @@ const struct agg_type agg_avg_bucket = {
     .class = CLASS_SIBLING,
     .params_size = sizeof(struct pipe_params),
     .result_size = sizeof(struct value_result),
-    .parse = parse_pipe,
+    .parse = parse_sibling,
     .typed = {"simple_value"},
     .print = print_single,
     .number = pipe_number,
@@ -204,7 +272,7 @@ const struct agg_type agg_sum_bucket = {
     .class = CLASS_SIBLING,
     .params_size = sizeof(struct pipe_params),
     .result_size = sizeof(struct value_result),
-    .parse = parse_pipe,
+    .parse = parse_sibling,
     .typed = {"simple_value"},
     .print = print_single,
     .number = pipe_number,
@@ -217,7 +285,7 @@ const struct agg_type agg_min_bucket = {
     .class = CLASS_SIBLING,
     .params_size = sizeof(struct pipe_params),
     .result_size = sizeof(struct extreme_result),
-    .parse = parse_pipe,
+    .parse = parse_sibling,
     .typed = {"bucket_metric_value"},
     .print = extreme_print,
     .number = pipe_number,
@@ -230,7 +298,7 @@ const struct agg_type agg_max_bucket = {
     .class = CLASS_SIBLING,
     .params_size = sizeof(struct pipe_params),
     .result_size = sizeof(struct extreme_result),
-    .parse = parse_pipe,
+    .parse = parse_sibling,
     .typed = {"bucket_metric_value"},
     .print = extreme_print,
     .number = pipe_number,
@@ -243,7 +311,7 @@ const struct agg_type agg_stats_bucket = {
     .class = CLASS_SIBLING,
     .params_size = sizeof(struct pipe_params),
     .result_size = sizeof(struct stats_result),
-    .parse = parse_pipe,
+    .parse = parse_sibling,
     .print = print_stats,
     .value = bucket_stats_by_name,
     .validate = check_sibling,
@@ -253,9 +321,9 @@ const struct agg_type agg_stats_bucket = {
 const struct agg_type agg_extended_stats_bucket = {
     .name = "extended_stats_bucket",
     .class = CLASS_SIBLING,
-    .params_size = sizeof(struct pipe_params),
+    .params_size = sizeof(struct extended_bucket_params),
     .result_size = sizeof(struct stats_result),
-    .parse = parse_pipe,
+    .parse = parse_extended,
     .print = bucket_extended_print,
     .value = bucket_extended_by_name,
     .validate = check_sibling,
@@ -265,112 +333,10 @@ const struct agg_type agg_extended_stats_bucket = {
 const struct agg_type agg_percentiles_bucket = {
     .name = "percentiles_bucket",
     .class = CLASS_SIBLING,
-    .params_size = sizeof(struct pipe_params),
+    .params_size = sizeof(struct percentiles_bucket_params),
     .result_size = sizeof(struct list_result),
-    .parse = parse_pipe,
+    .parse = parse_percentiles,
     .print = bucket_percentiles_print,
     .validate = check_sibling,
     .finish = bucket_percentiles,
-};
-
-const struct agg_type agg_derivative = {
-    .name = "derivative",
-    .class = CLASS_PARENT,
-    .params_size = sizeof(struct pipe_params),
-    .result_size = sizeof(struct derivative_result),
-    .parse = parse_pipe,
-    .print = derivative_print,
-    .number = pipe_number,
-    .value = derivative_by_name,
-    .validate = check_sequential,
-    .run = pipe_derivative,
-};
-
-const struct agg_type agg_cumulative_sum = {
-    .name = "cumulative_sum",
-    .class = CLASS_PARENT,
-    .params_size = sizeof(struct pipe_params),
-    .result_size = sizeof(struct value_result),
-    .parse = parse_pipe,
-    .typed = {"simple_value"},
-    .print = print_single,
-    .number = pipe_number,
-    .validate = check_sequential,
-    .run = pipe_cumulative,
-};
-
-const struct agg_type agg_moving_fn = {
-    .name = "moving_fn",
-    .class = CLASS_PARENT,
-    .params_size = sizeof(struct pipe_params),
-    .result_size = sizeof(struct value_result),
-    .parse = parse_pipe,
-    .typed = {"simple_value"},
-    .print = print_single,
-    .number = pipe_number,
-    .validate = check_sequential,
-    .run = pipe_script,
-};
-
-const struct agg_type agg_moving_avg = {
-    .name = "moving_avg",
-    .class = CLASS_PARENT,
-    .params_size = sizeof(struct pipe_params),
-    .result_size = sizeof(struct value_result),
-    .parse = parse_pipe,
-    .typed = {"simple_value"},
-    .print = print_single,
-    .number = pipe_number,
-    .validate = check_sequential,
-    .run = pipe_moving,
-};
-
-const struct agg_type agg_serial_diff = {
-    .name = "serial_diff",
-    .class = CLASS_PARENT,
-    .params_size = sizeof(struct pipe_params),
-    .result_size = sizeof(struct value_result),
-    .parse = parse_pipe,
-    .typed = {"simple_value"},
-    .print = print_single,
-    .number = pipe_number,
-    .validate = check_sequential,
-    .run = pipe_difference,
-};
-
-const struct agg_type agg_bucket_script = {
-    .name = "bucket_script",
-    .class = CLASS_PARENT,
-    .params_size = sizeof(struct pipe_params),
-    .result_size = sizeof(struct value_result),
-    .parse = parse_pipe,
-    .typed = {"simple_value"},
-    .print = print_single,
-    .number = pipe_number,
-    .validate = check_scripted,
-    .run = pipe_script,
-};
-
-const struct agg_type agg_bucket_selector = {
-    .name = "bucket_selector",
-    .class = CLASS_PARENT,
-    .params_size = sizeof(struct pipe_params),
-    .result_size = sizeof(struct value_result),
-    .parse = parse_pipe,
-    .print = print_single,
-    .number = pipe_number,
-    .validate = check_scripted,
-    .run = pipe_script,
-};
-
-const struct agg_type agg_bucket_sort = {
-    .name = "bucket_sort",
-    .class = CLASS_PARENT,
-    .params_size = sizeof(struct pipe_params),
-    .result_size = sizeof(struct value_result),
-    .parse = parse_pipe,
-    .print = print_single,
-    .number = pipe_number,
-    .validate = check_bucket_sort,
-    .run = pipe_bucket_sort,
 };
