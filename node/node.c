@@ -8,6 +8,7 @@
 #include "common/sys/loop.h"
 #include "common/sys/pool.h"
 #include "common/sys/process.h"
+#include "coordinator/rest/service.h"
 #include "engine/analysis/ik.h"
 #include "engine/analysis/pinyin.h"
 #include "node/data_folder.h"
@@ -53,6 +54,7 @@ struct node {
     struct pool *write_pool, *search_pool, *background_pool, *master_pool, *state_pool, *request_pool,
         *listing_pool;
     struct transport_nng *transport;
+    struct rest_service *rest;
     struct member *member;
     struct http_server *http;
     struct self me;
@@ -260,8 +262,8 @@ static enum err open_http(struct node *n, unsigned cores, struct errmsg *em)
                                  .unpacking = pool_executor(n->write_pool),
                                  .log = n->o.log,
                                  .clock = n->clock,
-                                 .exempt = coordinator_exempt,
-                                 .handle = coordinator_handle};
+                                 .exempt = rest_service_exempt,
+                                 .handle = rest_service_handle};
     enum err e = http_server_opts_from(&h, n->o.settings, &n->arena, em);
     for (unsigned i = 0; e == ERR_OK && i < MIN_OF(cores, (unsigned)HTTP_LOOPS_MAX); i++) {
         char name[16];
@@ -274,8 +276,9 @@ static enum err open_http(struct node *n, unsigned cores, struct errmsg *em)
     }
     h.loops = n->http_loops;
     h.loops_n = n->n_http_loops;
-    h.self = member_coordinator(n->member);
-    e = http_server_new(&n->http, &h, em);
+    e = rest_service_new(&n->rest, member_coordinator(n->member), em);
+    h.self = n->rest;
+    e = e == ERR_OK ? http_server_new(&n->http, &h, em) : e;
     return e == ERR_OK ? self_listening(&n->me, n->o.settings, http_server_port(n->http), &n->arena, em) : e;
 }
 
@@ -639,6 +642,7 @@ void node_close(struct node *n)
     pool_free(n->search_pool);
     pool_free(n->write_pool);
     pool_free(n->background_pool);
+    rest_service_free(n->rest);
     member_free(n->member); /* what the pools had left to do is done */
     transport_nng_free(n->transport);
     for (unsigned i = 0; i < n->n_http_loops; i++) {

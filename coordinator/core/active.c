@@ -5,19 +5,17 @@
 
 #define LOOK_AGAIN_MS 20
 
-enum err rest_active_shards(struct rest *r, int32_t *out)
+enum err active_parse(struct str v, int32_t *out, struct errmsg *em)
 {
-    struct str v = rest_param(r, "wait_for_active_shards");
     *out = v.p == NULL ? ACTIVE_DEFAULT : ACTIVE_ALL;
     if (v.p == NULL || str_is(v, "all")) {
         return ERR_OK;
     }
     if (!num_parse_i32(v, out)) {
-        err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
-        return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "cannot parse ActiveShardCount[%.*s]", STR_ARG(v));
+        err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "cannot parse ActiveShardCount[%.*s]", STR_ARG(v));
     }
-    return *out >= 0 ? ERR_OK
-                     : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "shard count cannot be a negative value");
+    return *out >= 0 ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "shard count cannot be a negative value");
 }
 
 int32_t active_wanted(const struct index_meta *m, int32_t wanted)

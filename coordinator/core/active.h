@@ -5,16 +5,16 @@
 #define COORDINATOR_CORE_ACTIVE_H
 
 #include "coordinator/core/delays.h"
-#include "coordinator/rest/rest.h"
+#include "coordinator/core/op_env.h"
 
 enum { ACTIVE_DEFAULT = -2, ACTIVE_ALL = -1 };
-/* Reads wait_for_active_shards: a number of copies, or one of the above. */
-enum err rest_active_shards(struct rest *r, int32_t *out);
+/* A value of wait_for_active_shards (p == NULL: none): a number of copies, or one of the above. */
+enum err active_parse(struct str v, int32_t *out, struct errmsg *em);
 /* The copies that `wanted` means for an index: ACTIVE_DEFAULT is its own setting, ACTIVE_ALL each of them. */
 int32_t active_wanted(const struct index_meta *m, int32_t wanted);
 
 struct active_wait {
-    struct rest *r;
+    struct op_env *r;
     const struct str *names; /* concrete indices; the caller's, for as long as it takes */
     uint32_t n_names;
     bool one_shard; /* only this one of the index's */

@@ -2,7 +2,6 @@
 
 #include "coordinator/core/retry.h"
 #include "coordinator/core/shard_tasks.h"
-#include "coordinator/rest/rest.h"
 #include "proto/remote_shards.h"
 #include "proto/shard_ops.h"
 

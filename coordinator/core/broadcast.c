@@ -2,6 +2,7 @@
 
 #include "common/cluster/health.h"
 #include "coordinator/core/ask.h"
+#include "coordinator/core/error_json.h"
 #include "coordinator/core/retry.h"
 
 /* There is no copy, or none any more: it counts in the total alone. */
@@ -129,7 +130,7 @@ static void add(struct broadcast *bc, const struct index_meta *m, uint32_t shard
 
 static bool start(struct broadcast *bc)
 {
-    struct rest *r = bc->r;
+    struct op_env *r = bc->r;
     walk(bc, count);
     uint32_t n = bc->n;
     bc->acts = ARENA_ARRAY(r->arena, struct shard_act, n);
@@ -152,7 +153,7 @@ static bool start(struct broadcast *bc)
     return true;
 }
 
-bool broadcast_start(struct rest *r, const struct index_target *targets, uint32_t n_targets,
+bool broadcast_start(struct op_env *r, const struct index_target *targets, uint32_t n_targets,
                      const struct shard_act *model, void (*done)(struct broadcast *bc), void *user)
 {
     struct broadcast *bc = ARENA_NEW(r->arena, struct broadcast);
@@ -164,7 +165,7 @@ bool broadcast_start(struct rest *r, const struct index_target *targets, uint32_
     return start(bc);
 }
 
-bool broadcast_start_on(struct rest *r, struct str node, const struct index_target *targets,
+bool broadcast_start_on(struct op_env *r, struct str node, const struct index_target *targets,
                         uint32_t n_targets, const struct shard_act *model, void (*done)(struct broadcast *bc),
                         void *user)
 {
@@ -180,44 +181,4 @@ bool broadcast_start_on(struct rest *r, struct str node, const struct index_targ
                              .done = done,
                              .user = user};
     return start(bc);
-}
-
-void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t n_targets,
-                   const struct shard_act *model, void (*done)(struct broadcast *bc), void *user)
-{
-    if (!broadcast_start(r, targets, n_targets, model, done, user)) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
-    }
-}
-
-void broadcast_path(struct rest *r, const struct expand_options *o, const struct shard_act *model,
-                    void (*done)(struct broadcast *bc), void *user)
-{
-    struct expand_options with = *o;
-    if (rest_index_options(r, &with) != ERR_OK) {
-        rest_fail(r, NULL);
-    } else {
-        broadcast_named(r, &with, model, done, user);
-    }
-}
-
-void broadcast_named(struct rest *r, const struct expand_options *o, const struct shard_act *model,
-                     void (*done)(struct broadcast *bc), void *user)
-{
-    const struct index_target *t;
-    uint32_t n;
-    struct str expression = rest_param(r, "index");
-    enum err e = ERR_OK;
-    if (e == ERR_OK && !rest_ready(r)) {
-        return;
-    }
-    e = e == ERR_OK ? resolve_indices(r->state, expression, o, clock_wall_ms(r->co->o.clock), r->arena, &t,
-                                      &n, &r->em)
-                    : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-    } else {
-        broadcast_run(r, t, n, model, done, user);
-    }
 }

@@ -5,10 +5,11 @@
 #ifndef COORDINATOR_CORE_BROADCAST_H
 #define COORDINATOR_CORE_BROADCAST_H
 
-#include "coordinator/rest/rest.h"
+#include "coordinator/core/op_env.h"
+#include "coordinator/core/resolve.h"
 
 struct broadcast {
-    struct rest *r;
+    struct op_env *r;
     const struct index_target *targets;
     struct shard_act *acts;   /* by index in the order of the targets, then by shard, the primary first */
     struct shard_copy *asked; /* of each act: the copy, as the request's state has it */
@@ -23,23 +24,13 @@ struct broadcast {
 };
 
 /* Asks the active copies of the targets, closed indices left out. done() may run inside the call when there are no
- * shards, and must answer the request after broadcast_release(). A lack of memory is answered here. */
-void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t n_targets,
-                   const struct shard_act *model, void (*done)(struct broadcast *bc), void *user);
-/* The same; false: no memory, nothing was asked, and nothing is answered. */
-bool broadcast_start(struct rest *r, const struct index_target *targets, uint32_t n_targets,
+ * shards, and must end the operation after broadcast_release(). false: no memory, and nothing was asked. */
+bool broadcast_start(struct op_env *r, const struct index_target *targets, uint32_t n_targets,
                      const struct shard_act *model, void (*done)(struct broadcast *bc), void *user) NODISCARD;
 /* The same, of the copies on one node. */
-bool broadcast_start_on(struct rest *r, struct str node, const struct index_target *targets,
+bool broadcast_start_on(struct op_env *r, struct str node, const struct index_target *targets,
                         uint32_t n_targets, const struct shard_act *model, void (*done)(struct broadcast *bc),
                         void *user) NODISCARD;
-/* The same for what the path's {index} names: reads the options of indices over *o, refuses unknown
- * parameters. */
-void broadcast_path(struct rest *r, const struct expand_options *o, const struct shard_act *model,
-                    void (*done)(struct broadcast *bc), void *user);
-/* The same for requests without such options. */
-void broadcast_named(struct rest *r, const struct expand_options *o, const struct shard_act *model,
-                     void (*done)(struct broadcast *bc), void *user);
 /* Frees the answers. */
 void broadcast_release(struct broadcast *bc);
 /* The member "_shards" with total, successful, failed and the failures. */

@@ -1,4 +1,4 @@
-/* coordinator.h - the coordinating role: REST in, shards and the master asked, one answer out.
+/* coordinator.h - the coordinating role: shards, nodes and the master are asked, and one answer comes out of it.
  *
  * Every request lives on the HTTP loop that accepted it. It reads one snapshot of the applied cluster state,
  * asks shards through shard_api.h and the master through a function, and answers from whichever thread
@@ -13,13 +13,19 @@
 #include "common/cluster/state.h"
 #include "common/sys/http_server.h"
 #include "coordinator/core/node_report.h"
+#include "coordinator/core/op_names.h"
+#include "coordinator/core/state_counts.h"
+#include "coordinator/core/state_waits.h"
 #include "engine/analysis/analysis.h"
 #include "master/metadata.h"
 #include "proto/shard_ops.h"
+#include "proto/transport.h"
 
 struct coordinator;
+struct event_log;
+struct node_question;
 struct remote_shards;
-struct transport;
+struct tasks;
 struct pending_rq;
 
 struct coordinator_opts { /* all borrowed: they outlive the coordinator */
@@ -55,6 +61,26 @@ struct coordinator_opts { /* all borrowed: they outlive the coordinator */
     int64_t started_ms;
 };
 
+#define NODE_SERVICES (MESSAGE_NODE_EVENTS - MESSAGE_NODE_INFO + 1)
+
+struct coordinator {
+    struct coordinator_opts o;
+    struct tasks *tasks;
+    struct delays *delays;
+    void (*services[NODE_SERVICES])(struct node_question *q); /* by message kind, from MESSAGE_NODE_INFO */
+    _Atomic uint64_t next_auto_id;
+    uint64_t id_seed;
+    _Atomic uint64_t turn; /* ask.c */
+    _Atomic bool looking;
+    struct delay look;
+    struct state_waits state_waits;
+    struct event_log *events;    /* the console's */
+    pthread_mutex_t counts_lock; /* of counts and counted */
+    struct state_counts counts;
+    struct cluster_state *counted; /* the state that was applied last; NULL: none yet */
+    struct op_names op_names;
+};
+
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em);
 void coordinator_free(struct coordinator *c); /* NULL ok; no request may be under way */
 /* The node stops: what waits waits no more, long operations end where they can. Then requests may be waited
@@ -67,9 +93,7 @@ void coordinator_drain(struct coordinator *c);
 void coordinator_applied(struct coordinator *c, int64_t took_us);
 /* Asserts what always holds between two events: of names of operations, tasks, and what waits. */
 void coordinator_invariant(struct coordinator *c);
-/* The HTTP server's handler. */
-void coordinator_handle(void *coordinator, struct http_request *req);
-/* For http_server_opts.exempt. */
-bool coordinator_exempt(struct str path);
+/* What has happened to the cluster since this node started. */
+void coordinator_counts(struct coordinator *c, struct state_counts *out);
 
 #endif

@@ -5,7 +5,7 @@
 #define COORDINATOR_CORE_FREEING_H
 
 #include "coordinator/core/context_id.h"
-#include "coordinator/rest/rest.h"
+#include "coordinator/core/op_env.h"
 
 struct freeing_node {
     struct shard_free rq; /* first: its done() gets it */
@@ -14,7 +14,7 @@ struct freeing_node {
 };
 
 struct freeing {
-    struct rest *r;
+    struct op_env *r;
     void (*done)(struct freeing *f);
     uint32_t freed; /* answer */
     /* own */

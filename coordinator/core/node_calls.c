@@ -1,7 +1,7 @@
 #include "coordinator/core/node_calls.h"
 
 #include "common/cluster/nodes.h"
-#include "coordinator/rest/rest.h"
+#include "coordinator/core/error_json.h"
 
 #include <stdlib.h>
 
@@ -69,7 +69,7 @@ static void ask_there(struct node_calls *c, struct node_answer *a, int64_t timeo
     tr->send(tr->self, &to, &a->rq);
 }
 
-bool node_calls_start(struct rest *r, enum message_kind kind, const bool *chosen, struct buf *question,
+bool node_calls_start(struct op_env *r, enum message_kind kind, const bool *chosen, struct buf *question,
                       int64_t timeout_ms, void (*done)(struct node_calls *c), void *user)
 {
     const struct nodes_part *nodes = r->state->nodes;
@@ -105,7 +105,7 @@ bool node_calls_start(struct rest *r, enum message_kind kind, const bool *chosen
     return true;
 }
 
-bool *node_calls_choose(struct rest *r, struct str list)
+bool *node_calls_choose(struct op_env *r, struct str list)
 {
     bool *chosen =
         ARENA_ARRAY(r->arena, bool, (size_t)(r->state->nodes != NULL ? r->state->nodes->n : 0) + 1);
@@ -211,12 +211,12 @@ static void receive(void *arg, struct transport_call *call)
     co->services[i](q);
 }
 
-void node_calls_serve(struct coordinator *co)
+void node_calls_serve(struct coordinator *co, enum message_kind kind,
+                      void (*service)(struct node_question *q))
 {
     const struct transport *tr = co->o.transport;
-    for (uint32_t i = 0; tr != NULL && i < NODE_SERVICES; i++) {
-        if (co->services[i] != NULL) {
-            tr->serve(tr->self, (uint16_t)(MESSAGE_NODE_INFO + i), co->o.workers, receive, co);
-        }
+    co->services[kind - MESSAGE_NODE_INFO] = service;
+    if (tr != NULL) {
+        tr->serve(tr->self, (uint16_t)kind, co->o.workers, receive, co);
     }
 }

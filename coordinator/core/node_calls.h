@@ -6,11 +6,9 @@
 #ifndef COORDINATOR_CORE_NODE_CALLS_H
 #define COORDINATOR_CORE_NODE_CALLS_H
 
-#include "coordinator/core/coordinator.h"
+#include "coordinator/core/op_env.h"
 #include "coordinator/core/tasks.h"
-#include "proto/transport.h"
 
-struct rest;
 struct node_calls;
 
 #define NODE_CALLS_TIMEOUT_MS 30000
@@ -26,7 +24,7 @@ struct node_answer {
 };
 
 struct node_calls {
-    struct rest *r;
+    struct op_env *r;
     struct node_answer *v; /* in the order of the state's nodes */
     uint32_t n;
     void (*done)(struct node_calls *c);
@@ -38,18 +36,16 @@ struct node_calls {
 
 /* Asks the nodes of r's state that are chosen (node_calls_choose(), nodes_choose()). `question` is taken.
  * timeout_ms <= 0: NODE_CALLS_TIMEOUT_MS. false: no memory, and nothing was asked. */
-bool node_calls_start(struct rest *r, enum message_kind kind, const bool *chosen, struct buf *question,
+bool node_calls_start(struct op_env *r, enum message_kind kind, const bool *chosen, struct buf *question,
                       int64_t timeout_ms, void (*done)(struct node_calls *c), void *user) NODISCARD;
 /* The nodes that the list names; NULL: no memory. */
-bool *node_calls_choose(struct rest *r, struct str list);
+bool *node_calls_choose(struct op_env *r, struct str list);
 /* Frees the answers. */
 void node_calls_release(struct node_calls *c);
 /* The member "_nodes": how many were asked, answered, failed, and how. */
 void node_calls_write_head(const struct node_calls *c, struct jsonw *w);
 
 /* ---- at a node that is asked ---- */
-
-#define NODE_SERVICES (MESSAGE_NODE_EVENTS - MESSAGE_NODE_INFO + 1)
 
 struct node_question {
     struct coordinator *co;
@@ -63,7 +59,8 @@ struct node_question {
 
 /* Answers, once, from any thread; the question is gone then. error == NULL: `answer` is taken. */
 void node_reply(struct node_question *q, struct buf *answer, const struct errmsg *error);
-/* Serves what other nodes ask; before the transport starts. */
-void node_calls_serve(struct coordinator *co);
+/* `service` answers the questions of a kind, those of other nodes too; before the transport starts. */
+void node_calls_serve(struct coordinator *co, enum message_kind kind,
+                      void (*service)(struct node_question *q));
 
 #endif

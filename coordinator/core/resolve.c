@@ -1,7 +1,7 @@
 /* What the index part of a path names: lists, wildcards, exclusions, aliases, date math. */
+#include "coordinator/core/resolve.h"
 #include "common/base/date.h"
 #include "common/base/date_math.h"
-#include "coordinator/rest/rest.h"
 
 struct resolve {
     const struct cluster_state *s;
@@ -40,14 +40,7 @@ static enum err bad_underscore(struct str name, struct errmsg *em)
     return ERR_INVALID_INDEX_NAME;
 }
 
-static enum err flag(struct rest *r, const char *name, bool *to)
-{
-    enum err e = rest_bool(r, name, *to, to);
-    return e == ERR_OK ? e
-                       : err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Could not convert [%s] to boolean", name);
-}
-
-enum err rest_expand_parse(struct str text, unsigned *expand, struct errmsg *em)
+enum err expand_parse(struct str text, unsigned *expand, struct errmsg *em)
 {
     struct str rest = text;
     while (rest.p != NULL) {
@@ -67,20 +60,6 @@ enum err rest_expand_parse(struct str text, unsigned *expand, struct errmsg *em)
         }
     }
     return ERR_OK;
-}
-
-enum err rest_index_options(struct rest *r, struct expand_options *o)
-{
-    bool none_is = true;
-    enum err e = ERR_OK;
-    struct str text = rest_param(r, "expand_wildcards");
-    if (text.p != NULL) {
-        o->expand = 0;
-        e = text.n > 0 ? rest_expand_parse(text, &o->expand, &r->em) : ERR_OK;
-    }
-    e = e == ERR_OK ? flag(r, "ignore_unavailable", &o->ignore_unavailable) : e;
-    e = e == ERR_OK ? flag(r, "allow_no_indices", &o->allow_no_indices) : e;
-    return e == ERR_OK ? flag(r, "ignore_throttled", &none_is) : e; /* no index is */
 }
 
 /* Date math evaluated at now, printed by `format` in `zone_name`. */

@@ -1,7 +1,5 @@
 #include "coordinator/core/shard_tasks.h"
 
-#include "coordinator/ops/writes.h"
-#include "coordinator/rest/rest.h"
 #include "proto/remote_shards.h"
 #include "proto/shard_ops.h"
 
@@ -88,21 +86,3 @@ void shard_tasks_serve(struct coordinator *co)
         remote_shards_listen(co->o.remote, begin, co);
     }
 }
-
-/* ---- a shard's part of a bulk, where it is coordinated ---- */
-
-static void bulk_describe(const struct task *t, struct buf *out)
-{
-    const struct write_try *w = CONST_CONTAINER_OF(t, struct write_try, task);
-    shard_op_write.describe(&w->rq->rq, out);
-}
-
-static void bulk_status(const struct task *t, struct jsonw *w)
-{
-    jw_obj(w);
-    (void)t;
-    jw_kz(w, "phase", "waiting_on_primary");
-    jw_obj_end(w);
-}
-
-const struct task_ops bulk_shard_ops = {.describe = bulk_describe, .status = bulk_status};

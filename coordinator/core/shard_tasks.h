@@ -14,7 +14,4 @@ void shard_task_begin(struct coordinator *co, struct shard_rq *rq, const char *t
 /* Requests of other nodes are to be tasks, too; before the transport starts. */
 void shard_tasks_serve(struct coordinator *co);
 
-/* What a bulk asks of one shard: a task of the coordinating node, as often as it is sent. */
-extern const struct task_ops bulk_shard_ops;
-
 #endif

@@ -2,8 +2,8 @@
 #ifndef COORDINATOR_CORE_TASK_PRINT_H
 #define COORDINATOR_CORE_TASK_PRINT_H
 
+#include "coordinator/core/coordinator.h"
 #include "coordinator/core/tasks.h"
-#include "coordinator/rest/rest.h"
 
 /* The task as an object. detailed: with its status and description. From inside tasks_each(), tasks_one(), or
  * by the owner. */

@@ -1,7 +1,9 @@
 /* The rounds of a worker: page, writes, wait, next page. */
 #include "common/base/memory_account.h"
 #include "common/base/stop.h"
+#include "common/base/uri.h"
 #include "coordinator/core/broadcast.h"
+#include "coordinator/core/error_json.h"
 #include "coordinator/ops/by_query_int.h"
 
 #include "engine/query/source.h"
@@ -196,8 +198,8 @@ static void free_page(struct by_query_worker *w)
     }
     writes_fini(&w->set);
     arena_reset(&w->page);
-    cluster_state_unref(w->rest.state);
-    w->rest.state = w->op->co->o.state(w->op->co->o.self);
+    cluster_state_unref(w->env.state);
+    w->env.state = w->op->co->o.state(w->op->co->o.self);
 }
 
 /* Some shards failed: what they say, as failures of the search. */
@@ -281,7 +283,7 @@ static struct search_call *new_page(struct by_query_worker *w)
 {
     struct errmsg em;
     free_page(w);
-    w->search = search_new(&w->rest);
+    w->search = search_new(&w->env);
     if (w->search == NULL) {
         err_no_memory(&em);
         fail(w, &em);
@@ -423,7 +425,7 @@ static void keep_rejected(struct by_query_worker *w)
     w->set.n = all.n;
     batch_count(w);
     writes_fini(&w->set);
-    w->set = (struct write_set){.r = &w->rest,
+    w->set = (struct write_set){.r = &w->env,
                                 .v = again,
                                 .n = kept,
                                 .timeout_ms = w->op->spec.timeout_ms,
@@ -520,10 +522,10 @@ static void refresh_and_end(struct by_query_worker *w)
     struct index_target *t = ARENA_ARRAY(&w->page, struct index_target, w->n_touched);
     uint32_t n = 0;
     for (size_t i = 0; t != NULL && i < w->n_touched; i++) {
-        t[n].meta = cluster_index(w->rest.state, w->touched[i]);
+        t[n].meta = cluster_index(w->env.state, w->touched[i]);
         n += t[n].meta != NULL;
     }
-    if (t == NULL || !broadcast_start(&w->rest, t, n, &model, refreshed, w)) {
+    if (t == NULL || !broadcast_start(&w->env, t, n, &model, refreshed, w)) {
         end(w); /* what was written shows when its own refresh comes */
     }
 }
@@ -537,13 +539,13 @@ static void end(struct by_query_worker *w)
     }
     writes_fini(&w->set);
     if (w->scroll.n > 0) {
-        scroll_forget(&w->rest, buf_view(&w->scroll));
+        scroll_forget(&w->env, buf_view(&w->scroll));
     }
     script_run_free(w->run);
     w->run = NULL;
     arena_fini(&w->page);
-    cluster_state_unref(w->rest.state);
-    w->rest.state = NULL;
+    cluster_state_unref(w->env.state);
+    w->env.state = NULL;
     w->n.done = true;
     tasks_end(op->co->tasks, &w->task);
     if (--op->pending == 0) {
@@ -553,15 +555,16 @@ static void end(struct by_query_worker *w)
 
 /* ---- making and starting ------------------------------------------------------------------------------- */
 
-struct by_query *by_query_new(struct rest *r, struct by_query_spec **spec, struct arena **arena)
+struct by_query *by_query_new(struct op_env *env, struct by_query_spec **spec, struct arena **arena)
 {
     struct by_query *op = calloc(1, sizeof(*op));
     if (op == NULL) {
         return NULL;
     }
-    op->co = r->co;
-    op->r = r;
+    op->co = env->co;
+    struct str opaque = op_opaque_id(env);
     memory_request_arena(&op->arena);
+    op->task.opaque_id = opaque.p != NULL ? arena_str(&op->arena, uri_text(opaque, &op->arena)) : STR_NULL;
     op->spec = (struct by_query_spec){.max_docs = MAX_DOCS_ALL, .slices = 1, .per_second = INFINITY};
     op->spec.search.indices = EXPAND_OPTIONS_SEARCH;
     op->spec.search.scroll_ms = BY_QUERY_SCROLL_MS;
@@ -616,7 +619,7 @@ static void init_worker(struct by_query *op, uint32_t i)
     w->delay.off = alone ? &op->task.cancelled : &w->task.cancelled;
     w->max_docs = s->max_docs == MAX_DOCS_ALL || alone ? s->max_docs : s->max_docs / (int32_t)op->n_workers;
     w->n.per_second = s->per_second / (float)op->n_workers;
-    w->rest = (struct rest){.co = op->co, .arena = &w->page};
+    w->env = (struct op_env){.co = op->co, .arena = &w->page};
     memory_request_arena(&w->own);
     memory_request_arena(&w->page);
     buf_init(&w->scroll, NULL, 16 * MIB);
@@ -636,17 +639,16 @@ static const char *action_of(enum by_query_kind kind)
 
 static void answer_task(struct by_query *op)
 {
-    struct rest *r = op->r;
     struct buf b;
     struct jsonw j;
-    op->r = NULL;
+    op->answered = true;
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&j, &b, false);
     jw_obj(&j);
     jw_k(&j, "task");
     jw_strf(&j, "%.*s:%llu", STR_ARG(op->co->o.node_id), (unsigned long long)op->task.id);
     jw_obj_end(&j);
-    rest_send(r, 200, &b);
+    op->spec.answer(op->spec.arg, 200, &b, false);
 }
 
 /* The script. What is wrong with it is said with the first document that it should run over. */
@@ -669,9 +671,8 @@ static enum err compile(struct by_query *op, struct errmsg *em)
     return ERR_OK;
 }
 
-void by_query_run(struct by_query *op, bool wait)
+enum err by_query_run(struct by_query *op, bool wait, struct errmsg *why)
 {
-    struct rest *r = op->r;
     struct errmsg em;
     enum err e = by_query_check_target(op, &em); /* before anything is cut into slices */
     uint32_t n = e != ERR_OK ? 1 : op->spec.slices == 0 ? auto_slices(op) : (uint32_t)op->spec.slices;
@@ -683,16 +684,15 @@ void by_query_run(struct by_query *op, bool wait)
     op->workers = calloc(n, sizeof(*op->workers));
     if (op->workers == NULL) {
         by_query_free(op);
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
-        return;
+        return err_no_memory(why);
     }
     op->n_workers = n;
     op->pending = n;
     op->per_second = op->spec.per_second;
-    const struct str *opaque = http_header_find(r->http->headers, r->http->headers_n, "x-opaque-id");
-    op->task = (struct task){.ops = &op_ops, .action = action_of(op->spec.kind), .type = "transport"};
-    op->task.opaque_id = opaque != NULL ? arena_str(&op->arena, uri_text(*opaque, &op->arena)) : STR_NULL;
+    op->task = (struct task){.ops = &op_ops,
+                             .action = action_of(op->spec.kind),
+                             .type = "transport",
+                             .opaque_id = op->task.opaque_id};
     for (uint32_t i = 0; i < n; i++) {
         init_worker(op, i);
     }
@@ -713,4 +713,5 @@ void by_query_run(struct by_query *op, bool wait)
             start(&w[i]);
         }
     }
+    return ERR_OK;
 }

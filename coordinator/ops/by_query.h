@@ -9,7 +9,7 @@
  * before its next page.
  *
  * The operation is made by the handler that reads the request, in the operation's own memory, and belongs to
- * itself once it runs: it answers the request, or, when nobody waits, stores its result for _tasks. */
+ * itself once it runs: it answers who made it, or, when nobody waits, stores its result for _tasks. */
 #ifndef COORDINATOR_OPS_BY_QUERY_H
 #define COORDINATOR_OPS_BY_QUERY_H
 
@@ -47,19 +47,23 @@ struct by_query_spec {
     bool is_remote; /* the documents are another cluster's: refused */
     int dest_version_type;
     enum by_query_routing routing;
+    bool human; /* times as words, too */
+    /* Once, on any thread; takes `body`. failed: it is an error's. */
+    void (*answer)(void *arg, int status, struct buf *body, bool failed);
+    void *arg;
 };
 
 struct by_query;
 
-/* An operation for `r`, empty but for defaults: fill *spec with what lives in *arena. NULL: no memory. */
-struct by_query *by_query_new(struct rest *r, struct by_query_spec **spec, struct arena **arena);
+/* An operation for whom `env` is of, empty but for defaults: fill *spec with what lives in *arena. NULL: no memory. */
+struct by_query *by_query_new(struct op_env *env, struct by_query_spec **spec, struct arena **arena);
 /* One that does not run. */
 void by_query_free(struct by_query *op);
 /* What the parts of the request forbid each other: ERR_ACTION_VALIDATION. `source` is the search as
  * parsed. */
 enum err by_query_validate(const struct by_query_spec *s, const struct search_source *source,
                            struct errmsg *em);
-/* Runs it. wait: the request is answered at the end; otherwise at once, with the task's id. */
-void by_query_run(struct by_query *op, bool wait);
+/* Runs it. wait: spec.answer() comes at the end; otherwise at once, with the task's id. ERR_NO_MEMORY: it is gone, without an answer. */
+enum err by_query_run(struct by_query *op, bool wait, struct errmsg *why);
 
 #endif

@@ -1,5 +1,6 @@
 /* A page of hits made into a bulk, and what came of it. */
 #include "common/base/stop.h"
+#include "coordinator/core/error_json.h"
 #include "coordinator/ops/by_query_int.h"
 
 #include "engine/index/engine.h"
@@ -18,7 +19,7 @@ static enum err read_hit(struct by_query_worker *w, struct str text, struct by_q
 {
     const struct by_query_spec *s = &w->op->spec;
     struct json hit;
-    enum err e = json_parse(&hit, text, w->rest.arena, &json_limits_default, em);
+    enum err e = json_parse(&hit, text, w->env.arena, &json_limits_default, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -33,7 +34,7 @@ static enum err read_hit(struct by_query_worker *w, struct str text, struct by_q
         d->version = number_of(&hit, "_version", VERSION_ANY);
     }
     if (source != NULL) {
-        struct json *kept = ARENA_NEW(w->rest.arena, struct json);
+        struct json *kept = ARENA_NEW(w->env.arena, struct json);
         if (kept == NULL) {
             return err_no_memory(em);
         }
@@ -83,7 +84,7 @@ static void write_of(const struct by_query_spec *s, const struct by_query_doc *d
 static enum err refuse(struct by_query_worker *w, struct write_entry *e, enum err code, struct str why,
                        struct errmsg *em)
 {
-    e->error = ARENA_NEW(w->rest.arena, struct errmsg);
+    e->error = ARENA_NEW(w->env.arena, struct errmsg);
     if (e->error == NULL) {
         return err_no_memory(em);
     }
@@ -97,7 +98,7 @@ static enum err finish_write(struct by_query_worker *w, struct write_entry *e, s
 {
     struct write_item *it = &e->item;
     if (e->auto_id && it->kind == WRITE_INDEX) {
-        it->id = writes_auto_id(&w->rest);
+        it->id = writes_auto_id(&w->env);
         it->auto_id_ms = clock_wall_ms(w->op->co->o.clock);
         it->create = true;
         return it->id.p != NULL ? ERR_OK : err_no_memory(em);
@@ -109,7 +110,7 @@ static enum err finish_write(struct by_query_worker *w, struct write_entry *e, s
         return refuse(w, e, ERR_STRING_BOUNDS, STR("String index out of range: 0"), em);
     }
     if (w->op->spec.pipeline.p != NULL && it->kind == WRITE_INDEX) {
-        struct str why = arena_printf(w->rest.arena, "pipeline with id [%.*s] does not exist",
+        struct str why = arena_printf(w->env.arena, "pipeline with id [%.*s] does not exist",
                                       STR_ARG(w->op->spec.pipeline));
         return why.p == NULL ? err_no_memory(em) : refuse(w, e, ERR_ILLEGAL_ARGUMENT, why, em);
     }
@@ -150,8 +151,8 @@ enum err batch_build(struct by_query_worker *w, uint32_t most, struct errmsg *em
     const struct search_call *c = w->search;
     const struct by_query_spec *s = &w->op->spec;
     uint32_t n = MIN_OF(c->reduced.n, most);
-    w->set = (struct write_set){.r = &w->rest, .timeout_ms = s->timeout_ms, .active = s->active};
-    w->set.v = ARENA_ARRAY(w->rest.arena, struct write_entry, n);
+    w->set = (struct write_set){.r = &w->env, .timeout_ms = s->timeout_ms, .active = s->active};
+    w->set.v = ARENA_ARRAY(w->env.arena, struct write_entry, n);
     if (w->set.v == NULL) {
         return err_no_memory(em);
     }

@@ -65,28 +65,24 @@ static void failed_answer(const struct by_query *op, const struct by_query_worke
 
 static void answer(struct by_query *op)
 {
-    struct rest *r = op->r;
     const struct by_query_worker *failed = failed_worker(op);
+    const struct by_query_spec spec = op->spec;
     struct buf b;
     struct jsonw j;
     int status;
-    bool human = false;
     buf_init(&b, NULL, BUF_UNLIMITED);
     if (failed != NULL) {
         failed_answer(op, failed, &b);
         status = failed->error_status;
-        r->unfiltered = true;
     } else {
-        struct str v = rest_param(r, "human");
-        human = v.p != NULL && !str_is(v, "false");
         jsonw_init(&j, &b, false);
         jw_obj(&j);
-        response_members(op, human ? PRINT_HUMAN : 0, &j, &status);
+        response_members(op, spec.human ? PRINT_HUMAN : 0, &j, &status);
         jw_obj_end(&j);
     }
     tasks_end(op->co->tasks, &op->task);
     by_query_free(op);
-    rest_send(r, status, &b);
+    spec.answer(spec.arg, status, &b, failed != NULL);
 }
 
 /* ---- results for later --------------------------------------------------------------------------------- */
@@ -139,7 +135,7 @@ static void store(struct by_query *op)
         return;
     }
     s->op = op;
-    s->t = (struct task_result){.rest = {.co = op->co, .arena = &op->arena}, .done = stored, .user = s};
+    s->t = (struct task_result){.env = {.co = op->co, .arena = &op->arena}, .done = stored, .user = s};
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&j, &b, false);
     write_result(op, &j);
@@ -154,7 +150,7 @@ void by_query_ended(struct by_query *op)
 {
     const struct clock *c = op->co->o.clock;
     op->took_ms = (c->mono_ns(c->self) - op->task.start_ns) / 1000000;
-    if (op->r != NULL) {
+    if (!op->answered) {
         answer(op);
     } else {
         store(op);

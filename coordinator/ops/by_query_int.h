@@ -20,7 +20,7 @@ struct by_query_worker {
     struct task task;                  /* of a slice; the only worker has the operation's */
     int32_t slice, n_slices, max_docs; /* slice -1: the whole */
     struct by_query_counts n;
-    struct rest rest;       /* what searches and writes run in: clock, state, memory of one page */
+    struct op_env env;      /* what searches and writes run in: clock, state, memory of one page */
     struct arena own, page; /* until the end; for one page */
     struct search_call *search;
     struct buf scroll; /* id */
@@ -48,7 +48,7 @@ struct by_query {
     struct arena arena;
     struct by_query_spec spec;
     struct task task;
-    struct rest *r; /* waits for the answer; NULL: nobody does */
+    bool answered; /* nobody waits any more: the result is stored */
     struct by_query_worker *workers;
     uint32_t n_workers;
     _Atomic uint32_t pending;
@@ -56,11 +56,6 @@ struct by_query {
     struct script *script;
     struct errmsg *script_error; /* it does not compile; NULL: it does, or there is none */
     int64_t took_ms;
-    /* the result, while it is stored */
-    struct arena result_arena;
-    struct rest result_rest;
-    struct write_set result_set;
-    struct write_entry result_entry;
 };
 
 /* ---- by_query_batch.c: hits to writes ---- */

@@ -27,7 +27,7 @@ static int64_t shown_version(const struct by_query_doc *d)
 static enum err make_ctx(struct json *ctx, const struct by_query_worker *w, const struct by_query_doc *d,
                          struct errmsg *em)
 {
-    struct arena *a = w->rest.arena;
+    struct arena *a = w->env.arena;
     *ctx = json_mk_object();
     struct json version = {.type = JSON_NUMBER, .s = arena_printf(a, "%lld", (long long)shown_version(d))};
     bool ok = version.s.p != NULL && put(ctx, a, "_routing", text_or_null(d->routing))
@@ -208,7 +208,7 @@ enum err by_query_script(struct by_query_worker *w, const struct by_query_doc *d
                          enum script_outcome *out, struct errmsg *em)
 {
     struct script_env env = {.now_ms = clock_wall_ms(w->op->co->o.clock)};
-    struct arena *a = w->rest.arena;
+    struct arena *a = w->env.arena;
     struct json ctx, after;
     struct str op = STR_NULL;
     *out = SCRIPT_WRITES;

@@ -7,12 +7,12 @@
 #ifndef COORDINATOR_OPS_LOOKUPS_H
 #define COORDINATOR_OPS_LOOKUPS_H
 
-#include "coordinator/rest/get.h"
+#include "coordinator/ops/get.h"
 
 struct lookup;
 
 struct lookups {
-    struct rest *r;
+    struct op_env *r;
     struct arena *arena;     /* of the results; used by one thread at a time */
     const struct json *tree; /* the request; NULL: none. Afterwards the new one, its places those of `text` */
     struct str text;         /* afterwards the new tree's text */

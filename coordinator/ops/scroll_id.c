@@ -45,7 +45,7 @@ enum err scroll_free(struct freeing *f, struct str id, struct errmsg *em)
     return e;
 }
 
-void scroll_forget(struct rest *r, struct str id)
+void scroll_forget(struct op_env *r, struct str id)
 {
     struct context_ref *refs;
     uint32_t n;

@@ -3,6 +3,7 @@
 #include "common/base/memory_account.h"
 #include "common/base/num.h"
 #include "common/base/time_text.h"
+#include "common/base/uri.h"
 #include "common/cluster/search_limits.h"
 #include "coordinator/core/ask.h"
 
@@ -18,7 +19,7 @@ static bool partial_by_default(const struct cluster_state *s)
     return allow;
 }
 
-struct search_call *search_new(struct rest *r)
+struct search_call *search_new(struct op_env *r)
 {
     struct search_call *c = calloc(1, sizeof(*c));
     if (c == NULL) {
@@ -91,21 +92,19 @@ static const struct task_ops task_ops = {.describe = describe, .cancel = cancel,
 
 void search_begin(struct search_call *c)
 {
-    const struct http_request *http = c->r->http;
-    const struct str *opaque =
-        http != NULL ? http_header_find(http->headers, http->headers_n, "x-opaque-id") : NULL;
+    struct str opaque = op_opaque_id(c->r);
     c->task = (struct task){.ops = &task_ops,
                             .action = c->next_page ? "indices:data/read/scroll" : "indices:data/read/search",
                             .type = "transport",
                             .parent = c->parent_task};
-    c->task.opaque_id = opaque != NULL ? uri_text(*opaque, c->r->arena) : STR_NULL;
+    c->task.opaque_id = opaque.p != NULL ? uri_text(opaque, c->r->arena) : STR_NULL;
     tasks_begin(c->r->co->tasks, &c->task);
 }
 
 bool search_cancelled(void *call)
 {
     const struct search_call *c = call;
-    return c->task.cancelled || (c->r->http != NULL && http_aborted(c->r->http));
+    return c->task.cancelled || op_client_gone(c->r->http);
 }
 
 void search_part(struct search_call *c, struct shard_rq *rq)
@@ -284,7 +283,7 @@ static enum err search_read_source(struct search_call *c)
 
 static enum err prepare(struct search_call *c)
 {
-    struct rest *r = c->r;
+    struct op_env *r = c->r;
     enum err e = ERR_OK;
     if (c->o.tree != NULL) {
         e = search_read_source(c);
@@ -323,7 +322,7 @@ static void send_all(void *arg)
 static void send_where_there_is_time(struct search_call *c)
 {
     const struct executor *requests = c->r->co->o.requests;
-    if (c->n_shards <= SHARDS_HERE || requests == NULL || !rest_on_loop(c->r)
+    if (c->n_shards <= SHARDS_HERE || requests == NULL || !op_on_loop(c->r)
         || !executor_submit_force(requests, send_all, c)) {
         send_all(c);
     }

@@ -6,6 +6,7 @@
 #ifndef COORDINATOR_OPS_SEARCH_H
 #define COORDINATOR_OPS_SEARCH_H
 
+#include "coordinator/core/resolve.h"
 #include "coordinator/core/tasks.h"
 #include "coordinator/ops/lookups.h"
 #include "engine/search/reduce.h"
@@ -36,7 +37,7 @@ struct search_opts {
 /* Runs a search; `done` gets it on any thread: the answer is in *c until search_free(). Parse and index
  * errors end it at once, with c->error. */
 struct search_call {
-    struct rest *r; /* clock, state and shards come from here; nothing is answered through it */
+    struct op_env *r; /* clock, state and shards come from here; nothing is answered through it */
     struct search_opts o;
     struct search_source source;
     void (*done)(struct search_call *c);
@@ -94,7 +95,7 @@ static inline int64_t search_keep_ms(const struct search_call *c)
 /* Is the time to keep contexts above search.max_keep_alive? Then every shard's query has failed with it. */
 bool search_kept_too_long(struct search_call *c);
 
-struct search_call *search_new(struct rest *r); /* NULL: no memory */
+struct search_call *search_new(struct op_env *r); /* NULL: no memory */
 /* Did so many shards fail that the search as a whole did? All, or one where no partial results are wanted. */
 static inline bool search_all_failed(const struct search_call *c)
 {
@@ -105,7 +106,7 @@ void search_run_scroll(struct search_call *c, struct str id);
 /* The contexts of a scroll id are to be freed. ERR_ILLEGAL_ARGUMENT: it is none. */
 enum err scroll_free(struct freeing *f, struct str id, struct errmsg *em);
 /* They are freed, and nobody hears of it. */
-void scroll_forget(struct rest *r, struct str id);
+void scroll_forget(struct op_env *r, struct str id);
 void search_run(struct search_call *c);
 /* What rest_total_hits_as_int makes of a request: hits are counted to the last one, or it is refused for what it says itself. */
 enum err search_total_as_int(struct search_source *s, struct errmsg *em);
@@ -120,23 +121,6 @@ bool search_index_matches(const struct search_call *c, struct str index);
 const struct errmsg *search_failed_with(const struct search_call *c);
 /* The response as an object (or {"error":...,"status":...}), with its HTTP status in *status. */
 void search_write(struct search_call *c, struct jsonw *w, int *status);
-
-/* What a URL says of a search: put over `body` (an object in r's arena; *changed: something was), and into
- * *o. by_query: the parameters of _update_by_query and its kin, which give `size` another meaning. The error
- * is in r->em. */
-/* ERR_ILLEGAL_ARGUMENT of a search type that is none. */
-enum err rest_no_search_type(struct str type, struct errmsg *em);
-/* Do the types of a list name only such as no document has? */
-bool rest_types_foreign(struct str types);
-/* The tree of a changed body as the search's, with its text. */
-enum err rest_search_body(struct rest *r, const struct json *tree, struct search_opts *o);
-enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *body, bool by_query,
-                            bool *changed);
-
-/* The query of requests that consist of nothing else (_explain, _validate ...): the body's only member, or
- * `q` and its companions in the URL. Its syntax is checked. *query == NULL: neither is there. The error is in
- * r->em. */
-enum err rest_query(struct rest *r, const struct json **query);
 
 /* Is the shard of this target asked, by the routing of the aliases that named it and by the request's (n == 0: it has
  * none)? */

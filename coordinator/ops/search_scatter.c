@@ -31,7 +31,7 @@ void search_scatter(struct search_call *c)
         q[i].scope.n_shards = n;
         q[i].fetch = n == 1;
         q[i].dfs = c->dfs;
-        q[i].here = n == 1 && c->o.here && rest_on_loop(c->r);
+        q[i].here = n == 1 && c->o.here && op_on_loop(c->r);
         if (c->probes != NULL && q[i].rq.context == 0) {
             q[i].rq.node = c->probes[i].rq.node; /* the copy whose statistics were summed */
         }

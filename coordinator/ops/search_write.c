@@ -1,4 +1,5 @@
 /* The answer of a search as JSON: hits, aggregations and suggestions, or why there are none. */
+#include "coordinator/core/error_json.h"
 #include "coordinator/ops/search_int.h"
 
 #include "common/cluster/search_limits.h"

@@ -1,7 +1,7 @@
 #include "coordinator/ops/task_results.h"
 
 #include "coordinator/core/active.h"
-#include "coordinator/rest/meta.h"
+#include "coordinator/core/meta.h"
 #include "engine/index/engine.h"
 
 static const char index_body[] =
@@ -22,8 +22,8 @@ static const char index_body[] =
 static void finish(struct task_result *t, const struct errmsg *error)
 {
     t->error = error;
-    cluster_state_unref(t->rest.state);
-    t->rest.state = NULL;
+    cluster_state_unref(t->env.state);
+    t->env.state = NULL;
     t->done(t);
 }
 
@@ -49,7 +49,7 @@ static void write_it(struct task_result *t)
                                         .auto_id_ms = -1,
                                         .version = VERSION_ANY,
                                         .if_seq_no = SEQ_UNASSIGNED};
-    t->set = (struct write_set){.r = &t->rest,
+    t->set = (struct write_set){.r = &t->env,
                                 .v = &t->entry,
                                 .n = 1,
                                 .timeout_ms = 60000,
@@ -59,12 +59,12 @@ static void write_it(struct task_result *t)
     writes_run(&t->set);
 }
 
-static void created(struct rest *r, struct meta_request *rq)
+static void created(struct meta_call *call)
 {
-    struct task_result *t = r->user;
-    enum err e = rq->error.n > 0 ? err_code(&rq->error) : ERR_OK;
-    t->em = rq->error;
-    rest_meta_free(rq);
+    struct task_result *t = call->arg;
+    enum err e = call->rq.error.n > 0 ? err_code(&call->rq.error) : ERR_OK;
+    t->em = call->rq.error;
+    meta_call_free(call);
     if (e != ERR_OK && e != ERR_INDEX_EXISTS) { /* another may have been quicker */
         finish(t, &t->em);
         return;
@@ -75,23 +75,23 @@ static void created(struct rest *r, struct meta_request *rq)
 void task_result_store(struct task_result *t)
 {
     static const struct str name = {TASKS_INDEX, sizeof(TASKS_INDEX) - 1};
-    struct coordinator *co = t->rest.co;
-    t->rest.state = co->o.state(co->o.self);
-    t->rest.user = t;
-    if (cluster_index(t->rest.state, name) != NULL) {
+    struct coordinator *co = t->env.co;
+    t->env.state = co->o.state(co->o.self);
+    if (cluster_index(t->env.state, name) != NULL) {
         write_it(t);
         return;
     }
-    struct meta_request *rq = rest_meta_new(&t->rest, META_CREATE_INDEX, &name, 1);
-    if (rq == NULL
-        || json_parse(&rq->body, STR(index_body), &rq->arena, &json_limits_default, &t->em) != ERR_OK) {
-        if (rq != NULL) {
-            rest_meta_free(rq);
+    struct meta_call *call = meta_call_new(&t->env, META_CREATE_INDEX, &name, 1);
+    if (call == NULL
+        || json_parse(&call->rq.body, STR(index_body), &call->rq.arena, &json_limits_default, &t->em)
+               != ERR_OK) {
+        if (call != NULL) {
+            meta_call_free(call);
         }
         err_no_memory(&t->em);
         finish(t, &t->em);
         return;
     }
-    rq->text = STR(index_body);
-    rest_meta_then(&t->rest, rq, created);
+    call->rq.text = STR(index_body);
+    meta_call_send(call, created, t);
 }

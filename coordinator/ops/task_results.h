@@ -10,7 +10,7 @@
 #define TASKS_INDEX ".tasks"
 
 struct task_result {
-    struct rest rest; /* what the write runs in; the caller has set co and arena */
+    struct op_env env; /* what the write runs in; the caller has set co and arena */
     struct str id, source;
     void (*done)(
         struct task_result *t); /* on any thread, also when it could not be stored: *error says why */

@@ -5,15 +5,16 @@
 #include "common/base/num.h"
 #include "common/cluster/blocks.h"
 #include "coordinator/core/active.h"
+#include "coordinator/core/meta.h"
+#include "coordinator/core/resolve.h"
 #include "coordinator/core/routing_required.h"
-#include "coordinator/rest/meta.h"
 #include "engine/index/engine.h"
 
 #define ID_BYTES_MAX 512
 
 /* ---- ids ----------------------------------------------------------------------------------------------- */
 
-struct str writes_auto_id(struct rest *r)
+struct str writes_auto_id(struct op_env *r)
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     struct coordinator *c = r->co;
@@ -163,22 +164,6 @@ enum err writes_validate(const struct write_entry *e, struct errmsg *em)
     return writes_complained(&c, em);
 }
 
-enum err writes_params(struct rest *r, struct write_set *w)
-{
-    struct str refresh = rest_param(r, "refresh");
-    enum err e = rest_active_shards(r, &w->active);
-    e = e == ERR_OK ? rest_time(r, "timeout", 60000, &w->timeout_ms) : e;
-    w->refresh = REFRESH_NONE;
-    if (refresh.p != NULL && (refresh.n == 0 || str_is(refresh, "true"))) {
-        w->refresh = REFRESH_NOW;
-    } else if (str_is(refresh, "wait_for")) {
-        w->refresh = REFRESH_WAIT;
-    } else if (e == ERR_OK && refresh.p != NULL && !str_is(refresh, "false")) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Unknown value for refresh: [%.*s].", STR_ARG(refresh));
-    }
-    return e;
-}
-
 /* ---- resolving ----------------------------------------------------------------------------------------- */
 
 void writes_fail(struct write_set *w, struct write_entry *e, const struct errmsg *em)
@@ -272,7 +257,7 @@ static enum err check_type(const struct write_entry *e, struct errmsg *em)
         STR_ARG(e->index), STR_ARG(type));
 }
 
-static enum err make_id(struct rest *r, struct write_entry *e, struct errmsg *em)
+static enum err make_id(struct op_env *r, struct write_entry *e, struct errmsg *em)
 {
     e->item.id = writes_auto_id(r);
     e->item.auto_id_ms = clock_wall_ms(r->co->o.clock);
@@ -285,7 +270,7 @@ static enum err make_id(struct rest *r, struct write_entry *e, struct errmsg *em
 static enum err resolve(struct write_set *w, struct write_entry *e, struct errmsg *em)
 {
     const struct alias_meta *alias;
-    struct rest *r = w->r;
+    struct op_env *r = w->r;
     enum err err = resolve_write(r->state, e->target, clock_wall_ms(r->co->o.clock), r->arena, &e->meta,
                                  &alias, &e->index, em);
     if (err != ERR_OK || e->meta == NULL) {
@@ -341,13 +326,13 @@ static void fail_same(struct write_set *w, const struct write_entry *e, const st
     }
 }
 
-static void created(struct rest *r, struct meta_request *rq)
+static void created(struct meta_call *call)
 {
-    struct write_set *w = r->user;
-    if (rq->error.n > 0) {
-        fail_same(w, &w->v[w->creating], &rq->error);
+    struct write_set *w = call->arg;
+    if (call->rq.error.n > 0) {
+        fail_same(w, &w->v[w->creating], &call->rq.error);
     }
-    rest_meta_free(rq);
+    meta_call_free(call);
     next_missing(w);
 }
 
@@ -360,7 +345,7 @@ static bool creates(const struct write_entry *e)
 /* Makes the index that the entry lacks, and goes on after that: true. Else *em says why not. */
 static bool create_for(struct write_set *w, struct write_entry *e, struct errmsg *em)
 {
-    struct rest *r = w->r;
+    struct op_env *r = w->r;
     if (index_name_check(e->index, em) != ERR_OK) {
         fail_same(w, e, em);
         return false;
@@ -370,20 +355,19 @@ static bool create_for(struct write_set *w, struct write_entry *e, struct errmsg
         fail_same(w, e, em);
         return false;
     }
-    struct meta_request *rq = NULL;
+    struct meta_call *call = NULL;
     if (check_type(e, em) == ERR_OK) {
-        rq = rest_meta_new(r, META_CREATE_INDEX, &e->index, 1);
-        if (rq == NULL) {
+        call = meta_call_new(r, META_CREATE_INDEX, &e->index, 1);
+        if (call == NULL) {
             err_no_memory(em);
         }
     }
-    if (rq == NULL) {
+    if (call == NULL) {
         writes_fail(w, e, em);
         return false;
     }
-    rq->auto_create = true;
-    r->user = w;
-    rest_meta_then(r, rq, created);
+    call->rq.auto_create = true;
+    meta_call_send(call, created, w);
     return true;
 }
 
@@ -467,7 +451,7 @@ static void next_missing(struct write_set *w)
 
 #define MASTER_AGAIN_MS 1000 /* when no state comes */
 
-static bool has_master(const struct rest *r)
+static bool has_master(const struct op_env *r)
 {
     return r->co->o.remote == NULL || r->state->nodes == NULL || r->state->nodes->master.p != NULL;
 }
@@ -491,7 +475,7 @@ static void with_master(void *arg)
     struct coordinator *co = w->r->co;
     uint64_t seen = state_waits_seen(&co->state_waits);
     if (!has_master(w->r)) {
-        rest_renew_state(w->r);
+        op_env_renew(w->r);
     }
     int64_t left = writes_time_left(w);
     if (has_master(w->r)) {
@@ -527,12 +511,9 @@ static const struct task_ops task_ops = {.describe = describe};
 
 void writes_run(struct write_set *w)
 {
-    const struct http_request *http = w->r->http;
-    const struct str *opaque =
-        http != NULL ? http_header_find(http->headers, http->headers_n, "x-opaque-id") : NULL;
     w->task = (struct task){
         .ops = &task_ops, .action = "indices:data/write/bulk", .type = "transport", .parent = w->parent_task};
-    w->task.opaque_id = opaque != NULL ? *opaque : STR_NULL;
+    w->task.opaque_id = op_opaque_id(w->r);
     tasks_begin(w->r->co->tasks, &w->task);
     w->creating = 0;
     w->since_ms = clock_mono_ms(w->r->co->o.clock);

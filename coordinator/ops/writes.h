@@ -5,9 +5,10 @@
 #ifndef COORDINATOR_OPS_WRITES_H
 #define COORDINATOR_OPS_WRITES_H
 
+#include "coordinator/core/active.h"
 #include "coordinator/core/delays.h"
+#include "coordinator/core/op_env.h"
 #include "coordinator/core/tasks.h"
-#include "coordinator/rest/rest.h"
 
 /* What an update's body has. */
 struct update_parts {
@@ -42,7 +43,7 @@ struct write_try {    /* of one shard's items */
 };
 
 struct write_set {
-    struct rest *r;
+    struct op_env *r;
     struct write_entry *v;
     uint32_t n;
     enum refresh_policy refresh;
@@ -72,7 +73,7 @@ void writes_run(struct write_set *w);
 /* Frees what the shards answered with: to be called once the answer is written. */
 void writes_fini(struct write_set *w);
 /* A new document id, 20 characters, in the arena. */
-struct str writes_auto_id(struct rest *r);
+struct str writes_auto_id(struct op_env *r);
 /* What is wrong with the entries of one request. */
 struct write_complaints {
     struct buf text;
@@ -85,8 +86,6 @@ void writes_complain(struct write_complaints *c, const struct write_entry *e);
 enum err writes_complained(struct write_complaints *c, struct errmsg *em);
 /* The same for one entry. */
 enum err writes_validate(const struct write_entry *e, struct errmsg *em);
-/* Reads refresh, timeout, wait_for_active_shards of a request. */
-enum err writes_params(struct rest *r, struct write_set *w);
 /* The members of one result: _index ... _primary_term (an error is the caller's). */
 void writes_result(struct jsonw *w, const struct write_entry *e, bool forced_refresh, bool in_bulk);
 int writes_status(const struct write_entry *e);

@@ -6,8 +6,27 @@
 #include "coordinator/core/active.h"
 #include "coordinator/core/ask.h"
 #include "coordinator/core/retry.h"
-#include "coordinator/core/shard_tasks.h"
 #include "coordinator/ops/writes_int.h"
+
+/* ---- a shard's part, as a task of the coordinating node ---- */
+
+static void shard_describe(const struct task *t, struct buf *out)
+{
+    const struct write_try *w = CONST_CONTAINER_OF(t, struct write_try, task);
+    shard_op_write.describe(&w->rq->rq, out);
+}
+
+static void shard_status(const struct task *t, struct jsonw *w)
+{
+    jw_obj(w);
+    (void)t;
+    jw_kz(w, "phase", "waiting_on_primary");
+    jw_obj_end(w);
+}
+
+static const struct task_ops part_ops = {.describe = shard_describe, .status = shard_status};
+
+/* ---- what comes back ---- */
 
 static void copy_answer(struct write_entry *e, const struct write_item *it)
 {
@@ -289,7 +308,7 @@ static void begin_shard_write(struct write_set *w, uint32_t at, const struct wri
     sw->set = w;
     struct write_try *t = &w->tries[at];
     t->rq = sw;
-    t->task = (struct task){.ops = &bulk_shard_ops,
+    t->task = (struct task){.ops = &part_ops,
                             .action = "indices:data/write/bulk[s]",
                             .type = "transport",
                             .opaque_id = w->task.opaque_id,
@@ -361,7 +380,7 @@ static void fail_all(struct write_set *w)
 
 void writes_send(struct write_set *w)
 {
-    struct rest *r = w->r;
+    struct op_env *r = w->r;
     struct groups g;
     if (r->co->o.remote != NULL) { /* a node that is alone never sends anything twice */
         op_names_begin(&r->co->op_names, &w->names, w->n);

@@ -1,7 +1,8 @@
 /* _bulk: many writes in one body of lines. The loop only takes the lines apart; documents are parsed on the
  * write pool. */
+#include "coordinator/ops/get.h"
 #include "coordinator/rest/document.h"
-#include "coordinator/rest/get.h"
+#include "coordinator/rest/source_param.h"
 #include "engine/index/engine.h"
 
 #include <string.h>
@@ -328,7 +329,7 @@ static void write_item(struct jsonw *w, const struct write_set *s, const struct 
 
 static void answer(struct write_set *s)
 {
-    struct rest *r = s->r;
+    struct rest *r = rest_of(s->r);
     struct buf b;
     struct jsonw w;
     bool errors = false, piped = false;
@@ -401,13 +402,13 @@ static void bulk(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    *b = (struct bulk){.r = r, .set = {.r = r, .done = answer}};
+    *b = (struct bulk){.r = r, .set = {.r = &r->env, .done = answer}};
     b->index = rest_param(r, "index");
     b->routing = rest_param(r, "routing");
     b->pipeline = rest_param(r, "pipeline");
     b->type = rest_param(r, "type");
     b->source_filter = rest_source_filter(r);
-    enum err e = writes_params(r, &b->set);
+    enum err e = rest_write_params(r, &b->set);
     e = e == ERR_OK ? rest_bool(r, "require_alias", false, &b->require_alias) : e;
     e = e == ERR_OK ? read_all(b) : e;
     if (e != ERR_OK) {

@@ -1,5 +1,6 @@
 /* _update_by_query and _delete_by_query: requests into operations. */
 #include "coordinator/rest/by_query_params.h"
+#include "coordinator/rest/search.h"
 
 #include "engine/mapping/java.h"
 
@@ -161,7 +162,7 @@ static void run(struct rest *r, enum by_query_kind kind)
     struct by_query_rq q = {.r = r, .wait = true};
     struct json tree = json_mk_object();
     bool changed;
-    q.op = by_query_new(r, &q.s, &q.arena);
+    q.op = by_query_new(&r->env, &q.s, &q.arena);
     if (q.op == NULL) {
         err_no_memory(&r->em);
         rest_fail(r, NULL);

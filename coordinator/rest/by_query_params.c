@@ -232,6 +232,13 @@ static bool keep(struct arena *a, struct str *s)
     return true;
 }
 
+static void answer(void *arg, int status, struct buf *body, bool failed)
+{
+    struct rest *r = arg;
+    r->unfiltered = failed;
+    rest_send(r, status, body);
+}
+
 void by_query_go(struct by_query_rq *q, enum err e)
 {
     struct rest *r = q->r;
@@ -258,5 +265,11 @@ void by_query_go(struct by_query_rq *q, enum err e)
         rest_fail(r, NULL);
         return;
     }
-    by_query_run(q->op, q->wait);
+    struct str human = rest_param(r, "human");
+    q->s->human = human.p != NULL && !str_is(human, "false");
+    q->s->answer = answer;
+    q->s->arg = r;
+    if (by_query_run(q->op, q->wait, &r->em) != ERR_OK) {
+        rest_fail(r, NULL);
+    }
 }

@@ -3,6 +3,7 @@
 #define COORDINATOR_REST_BY_QUERY_PARAMS_H
 
 #include "coordinator/ops/by_query.h"
+#include "coordinator/rest/rest.h"
 
 /* A request being read: everything that the operation keeps is in `arena`. Errors are in r->em. */
 struct by_query_rq {

@@ -1,8 +1,9 @@
 /* The _cat endpoints about indices. */
 #include "common/cluster/health.h"
-#include "coordinator/core/broadcast.h"
+#include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/cat_counters.h"
 #include "coordinator/rest/master_view.h"
+#include "coordinator/rest/search.h"
 #include "coordinator/rest/stats.h"
 #include "coordinator/rest/table.h"
 
@@ -241,7 +242,7 @@ static void indices_done(struct broadcast *bc)
 {
     const struct indices_rq *q = bc->user;
     struct table t;
-    table_init(&t, bc->r, indices_columns, ARRAY_LEN(indices_columns));
+    table_init(&t, rest_of(bc->r), indices_columns, ARRAY_LEN(indices_columns));
     for (uint32_t i = 0; i < q->n; i++) {
         const struct index_meta *m = q->t[i].meta;
         struct shards_health h = index_health(bc->r->state, m);
@@ -279,7 +280,7 @@ static void ask_indices(struct rest *r)
     }
     q->has_health = health.p != NULL;
     if (rest_ready(r)) {
-        broadcast_run(r, q->t, q->n, &a, indices_done, q);
+        rest_broadcast(r, q->t, q->n, &a, indices_done, q);
     }
 }
 

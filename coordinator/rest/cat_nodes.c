@@ -260,10 +260,10 @@ static void nodes_done(struct node_calls *c)
 {
     struct table t;
     bool full;
-    if (rest_bool(c->r, "full_id", false, &full) != ERR_OK) {
+    if (rest_bool(rest_of(c->r), "full_id", false, &full) != ERR_OK) {
         full = false;
     }
-    table_init(&t, c->r, nodes_columns, ARRAY_LEN(nodes_columns));
+    table_init(&t, rest_of(c->r), nodes_columns, ARRAY_LEN(nodes_columns));
     for (uint32_t i = 0; i < c->n; i++) {
         node_row(&t, c->v[i].node, node_figures_of(c, i), full);
     }
@@ -343,11 +343,11 @@ static void allocation_done(struct node_calls *c)
     if (copies == NULL) {
         node_calls_release(c);
         err_no_memory(&c->r->em);
-        rest_fail(c->r, NULL);
+        rest_fail(rest_of(c->r), NULL);
         return;
     }
     uint32_t unassigned = copies[nodes->n];
-    table_init(&t, c->r, allocation_columns, ARRAY_LEN(allocation_columns));
+    table_init(&t, rest_of(c->r), allocation_columns, ARRAY_LEN(allocation_columns));
     for (uint32_t i = 0; i < c->n; i++) {
         if ((node_roles(c->v[i].node) & NODE_DATA_ROLES) != 0) {
             allocation_row(&t, c->v[i].node, copies[c->v[i].node - nodes->v], node_figures_of(c, i));
@@ -395,7 +395,7 @@ static void cat_fielddata(struct rest *r)
 static void nodeattrs_done(struct node_calls *c)
 {
     struct table t;
-    table_init(&t, c->r, nodeattrs_columns, ARRAY_LEN(nodeattrs_columns));
+    table_init(&t, rest_of(c->r), nodeattrs_columns, ARRAY_LEN(nodeattrs_columns));
     for (uint32_t i = 0; i < c->n; i++) {
         const struct node_meta *n = c->v[i].node;
         const struct node_figures *f = node_figures_of(c, i);

@@ -1,5 +1,5 @@
 /* The _cat endpoints about shards and their segments. */
-#include "coordinator/core/broadcast.h"
+#include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/cat_counters.h"
 #include "coordinator/rest/master_view.h"
 #include "coordinator/rest/nodes.h"
@@ -234,7 +234,7 @@ static void shard_rows(struct table *t, struct broadcast *bc, const struct index
 static void shards_done(struct broadcast *bc)
 {
     static const uint32_t mapped[] = {6, 3, 2, 4, 1, 5, 0};
-    struct rest *r = bc->r;
+    struct rest *r = rest_of(bc->r);
     struct table t;
     table_init(&t, r, shards_columns, ARRAY_LEN(shards_columns));
     for (uint32_t i = 0; i < bc->n_targets; i++) {
@@ -259,7 +259,7 @@ static void ask_shards(struct rest *r)
         all.expand |= EXPAND_CLOSED | EXPAND_HIDDEN;
         all.forbid_closed = false;
     }
-    broadcast_named(r, &all, &a, shards_done, NULL);
+    rest_broadcast_named(r, &all, &a, shards_done, NULL);
 }
 
 static void cat_shards(struct rest *r)
@@ -309,7 +309,7 @@ static void segment_row(struct table *t, const struct shard_act *a, const struct
 static void segments_done(struct broadcast *bc)
 {
     struct table t;
-    table_init(&t, bc->r, segments_columns, ARRAY_LEN(segments_columns));
+    table_init(&t, rest_of(bc->r), segments_columns, ARRAY_LEN(segments_columns));
     for (uint32_t i = 0; i < bc->n; i++) {
         struct json *tree = ARENA_NEW(bc->r->arena, struct json);
         struct str text = arena_str(bc->r->arena, bc->acts[i].segments);
@@ -328,7 +328,7 @@ static void segments_done(struct broadcast *bc)
 static void ask_segments(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_SEGMENTS};
-    broadcast_named(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
+    rest_broadcast_named(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
 }
 
 static void cat_segments(struct rest *r)

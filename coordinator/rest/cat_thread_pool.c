@@ -65,7 +65,7 @@ static void pool_cells(struct table *t, const struct pool_row *p)
 
 static void thread_pool_done(struct node_calls *c)
 {
-    struct rest *r = c->r;
+    struct rest *r = rest_of(c->r);
     struct table t;
     struct str wanted = rest_param(r, "thread_pool_patterns");
     table_init(&t, r, thread_pool_columns, ARRAY_LEN(thread_pool_columns));

@@ -1,6 +1,6 @@
 /* GET _cluster/stats: sums over indices and nodes. */
 #include "common/cluster/health.h"
-#include "coordinator/core/broadcast.h"
+#include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/node_figures.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/stats.h"
@@ -226,7 +226,7 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
 {
     static const char *const wanted[] = {"docs",        "store",      "fielddata",
                                          "query_cache", "completion", "segments"};
-    struct rest *r = bc->r;
+    struct rest *r = rest_of(bc->r);
     struct jsonw *w = o->w;
     struct shard_stats sum = {0};
     uint64_t primary_bytes = 0, primary_docs = 0, primary_deleted = 0;
@@ -453,7 +453,7 @@ static void write_nodes(const struct stats_out *o, const struct rest *r, const s
 static void stats_done(struct broadcast *bc)
 {
     struct cluster_rq *q = bc->user;
-    struct rest *r = bc->r;
+    struct rest *r = rest_of(bc->r);
     struct buf b;
     struct jsonw w;
     struct stats_out o = stats_out_for(r, &w);
@@ -477,7 +477,7 @@ static void stats_done(struct broadcast *bc)
 
 static void figures_done(struct node_calls *c)
 {
-    struct rest *r = c->r;
+    struct rest *r = rest_of(c->r);
     struct shard_act a = {.action = SHARD_STATS};
     struct cluster_rq *q = c->user;
     const struct index_target *t;
@@ -500,7 +500,7 @@ static void figures_done(struct node_calls *c)
             q->nodes[q->n++] = f;
         }
     }
-    broadcast_run(r, t, q->asked > 0 ? n : 0, &a, stats_done, q);
+    rest_broadcast(r, t, q->asked > 0 ? n : 0, &a, stats_done, q);
 }
 
 static void cluster_stats(struct rest *r)

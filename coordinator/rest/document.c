@@ -1,6 +1,6 @@
 /* One document at a time: index, create, delete. */
 #include "coordinator/rest/document.h"
-#include "coordinator/rest/get.h"
+#include "coordinator/ops/get.h"
 #include "engine/index/engine.h"
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
@@ -13,15 +13,31 @@ struct write_set *document_write_new(struct rest *r)
         err_no_memory(&r->em);
         return NULL;
     }
-    *w = (struct write_set){.r = r, .v = e, .n = 1};
+    *w = (struct write_set){.r = &r->env, .v = e, .n = 1};
     e->item = (struct write_item){.auto_id_ms = -1, .version = VERSION_ANY, .if_seq_no = SEQ_UNASSIGNED};
     return w;
+}
+
+enum err rest_write_params(struct rest *r, struct write_set *w)
+{
+    struct str refresh = rest_param(r, "refresh");
+    enum err e = rest_active_shards(r, &w->active);
+    e = e == ERR_OK ? rest_time(r, "timeout", 60000, &w->timeout_ms) : e;
+    w->refresh = REFRESH_NONE;
+    if (refresh.p != NULL && (refresh.n == 0 || str_is(refresh, "true"))) {
+        w->refresh = REFRESH_NOW;
+    } else if (str_is(refresh, "wait_for")) {
+        w->refresh = REFRESH_WAIT;
+    } else if (e == ERR_OK && refresh.p != NULL && !str_is(refresh, "false")) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Unknown value for refresh: [%.*s].", STR_ARG(refresh));
+    }
+    return e;
 }
 
 enum err document_write_params(struct rest *r, struct write_set *w)
 {
     struct write_item *it = &w->v[0].item;
-    enum err e = writes_params(r, w);
+    enum err e = rest_write_params(r, w);
     w->v[0].target = rest_param(r, "index");
     w->v[0].type = rest_param(r, "type");
     it->id = rest_param(r, "id");
@@ -49,7 +65,7 @@ enum err document_write_params(struct rest *r, struct write_set *w)
 
 static void answer(struct write_set *set)
 {
-    struct rest *r = set->r;
+    struct rest *r = rest_of(set->r);
     struct write_entry *e = &set->v[0];
     const struct errmsg *em = e->error != NULL ? e->error : e->item.error;
     if (em != NULL) {

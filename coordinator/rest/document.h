@@ -6,9 +6,12 @@
 #define COORDINATOR_REST_DOCUMENT_H
 
 #include "coordinator/ops/writes.h"
+#include "coordinator/rest/rest.h"
 
 /* A set of one entry, in r->arena; NULL: no memory (r->em says so). */
 struct write_set *document_write_new(struct rest *r);
+/* Reads refresh, timeout, wait_for_active_shards of a request. */
+enum err rest_write_params(struct rest *r, struct write_set *w);
 /* The parameters that every write has, and where the path says it goes. */
 enum err document_write_params(struct rest *r, struct write_set *w);
 /* Goes on with what has been read, or refuses the request for `e` (the error in r->em). */

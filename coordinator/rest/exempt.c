@@ -1,6 +1,6 @@
 /* Which requests no limit of memory refuses, as in Elasticsearch: those that say how the cluster is, and those that take back what makes it
  * refuse. */
-#include "coordinator/rest/rest.h"
+#include "coordinator/rest/service.h"
 
 /* What follows the name, without the slash between; p == NULL: it is another one. */
 static struct str behind(struct str path, const char *name)
@@ -32,7 +32,7 @@ static bool of_tasks(struct str path)
                || (slash != SIZE_MAX && str_is(str_slice(what, slash + 1, what.n), "_cancel")));
 }
 
-bool coordinator_exempt(struct str path)
+bool rest_service_exempt(struct str path)
 {
     static const char *const any[] = {"_cluster/settings", "_cluster/health", "_cluster/state",
                                       "_cluster/stats",    "_nodes",          "_console",

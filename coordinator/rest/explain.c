@@ -1,7 +1,8 @@
 /* _explain and _validate/query: a query looked into. */
 #include "coordinator/core/ask.h"
 #include "coordinator/ops/lookups.h"
-#include "coordinator/ops/search.h"
+#include "coordinator/rest/search.h"
+#include "coordinator/rest/source_param.h"
 #include "engine/index/engine.h"
 
 #include <ctype.h>
@@ -124,13 +125,13 @@ static void explain(struct rest *r)
     if (e == ERR_OK && query == NULL) {
         e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: query is missing;");
     }
-    e = e == ERR_OK ? get_locate(r, &c->place, index, routing, r->arena, &r->em) : e;
+    e = e == ERR_OK ? get_locate(&r->env, &c->place, index, routing, r->arena, &r->em) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
     shard_rq_init(&c->rq.rq, &shard_op_explain, explained, NULL);
-    c->rq.rq.cancelled = rest_gone;
+    c->rq.rq.cancelled = op_client_gone;
     c->rq.rq.cancel_self = r->http;
     c->rq.rq.shard = c->place.rq.rq.shard;
     c->rq.query = query;
@@ -417,7 +418,7 @@ static void ask(struct validate_call *c)
             }
             struct shard_explain *x = &c->shards[c->n++];
             shard_rq_init(&x->rq, &shard_op_explain, validated, c);
-            x->rq.cancelled = rest_gone;
+            x->rq.cancelled = op_client_gone;
             x->rq.cancel_self = c->r->http;
             x->rq.shard = (struct shard_ref){t[i].meta->name, t[i].meta->uuid, s};
             x->query = c->query;
@@ -455,8 +456,8 @@ static void look_up(struct validate_call *c)
         ask(c);
         return;
     }
-    c->lookups =
-        (struct lookups){.r = c->r, .arena = c->r->arena, .tree = c->query, .done = looked_up, .user = c};
+    c->lookups = (struct lookups){
+        .r = &c->r->env, .arena = c->r->arena, .tree = c->query, .done = looked_up, .user = c};
     lookups_run(&c->lookups);
 }
 

@@ -2,8 +2,8 @@
 #include "common/base/jsonr.h"
 #include "common/base/path_join.h"
 #include "common/base/sort_items.h"
-#include "coordinator/ops/search.h"
 #include "coordinator/rest/rest.h"
+#include "coordinator/rest/search.h"
 #include "engine/query/query.h"
 
 #include <stdlib.h>
@@ -472,7 +472,7 @@ static void ask_shards(struct caps *c, const struct expand_options *o)
 {
     struct rest *r = c->r;
     struct json body = json_mk_object();
-    struct search_call *s = search_new(r);
+    struct search_call *s = search_new(&r->env);
     enum err e =
         s != NULL && json_put(&body, r->arena, STR("query"), *c->filter) ? ERR_OK : err_no_memory(&r->em);
     e = e == ERR_OK ? rest_search_body(r, &body, &s->o) : e;

@@ -123,7 +123,7 @@ void hot_threads_serve(struct node_question *q, struct bytes_in *in)
 
 static void done(struct node_calls *c)
 {
-    struct rest *r = c->r;
+    struct rest *r = rest_of(c->r);
     struct buf b;
     char text[NODE_TEXT_BYTES];
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -168,10 +168,10 @@ static void hot_threads(struct rest *r)
     put_zigzag(&question, what.interval_ms);
     put_varint(&question, (uint64_t)what.threads);
     put_bool(&question, what.ignore_idle);
-    bool *chosen = node_calls_choose(r, node);
+    bool *chosen = node_calls_choose(&r->env, node);
     timeout_ms = (timeout_ms > 0 ? timeout_ms : NODE_CALLS_TIMEOUT_MS) + what.interval_ms;
     if (chosen == NULL
-        || !node_calls_start(r, MESSAGE_NODE_STATS, chosen, &question, timeout_ms, done, NULL)) {
+        || !node_calls_start(&r->env, MESSAGE_NODE_STATS, chosen, &question, timeout_ms, done, NULL)) {
         buf_fini(&question);
         err_no_memory(&r->em);
         rest_fail(r, NULL);

@@ -10,7 +10,7 @@
 
 static void created_active(struct active_wait *wait, bool active)
 {
-    struct rest *r = wait->r;
+    struct rest *r = rest_of(wait->r);
     struct buf b;
     struct jsonw w;
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -558,7 +558,7 @@ static void analyze(struct rest *r)
         e = settings_i64(&m->settings, "index.analyze.max_token_count", 10000, &cx.max_token_count, &r->em);
     }
     if (e == ERR_OK) {
-        struct stop st = {.asked = rest_gone, .self = r->http};
+        struct stop st = {.asked = op_client_gone, .self = r->http};
         stop_enter(&st);
         e = a != NULL ? analyze_request(&cx, body, r->arena, &w, &r->em)
                       : err_set(&r->em, ERR_NO_SHARD, "no analysis registry is at hand");

@@ -1,5 +1,5 @@
 /* What the shards of indices hold: _stats, _segments. */
-#include "coordinator/core/broadcast.h"
+#include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/stats.h"
 
 #include <stdio.h>
@@ -133,7 +133,7 @@ static enum err check_level(struct rest *r, struct str level)
 static void stats_done(struct broadcast *bc)
 {
     const struct stats_rq *q = bc->user;
-    struct rest *r = bc->r;
+    struct rest *r = rest_of(bc->r);
     if (check_level(r, q->level) != ERR_OK) {
         broadcast_release(bc);
         rest_fail(r, NULL);
@@ -198,7 +198,7 @@ static void stats(struct rest *r)
     q->named = rest_given(r, "groups") || rest_given(r, "completion_fields") || rest_given(r, "fields");
     q->by_shard = str_is(level, "shards");
     q->by_index = q->by_shard || str_is(level, "indices");
-    broadcast_path(r, &o, &a, stats_done, q);
+    rest_broadcast_path(r, &o, &a, stats_done, q);
 }
 
 /* ---- _segments --------------------------------------------------------------------------------------- */
@@ -241,7 +241,7 @@ static uint32_t write_shard_segments(struct jsonw *w, const struct broadcast *bc
             jw_arr(w);
             open = true;
         }
-        write_copy_segments(w, bc->r, &bc->asked[end], bc->acts[end].segments);
+        write_copy_segments(w, rest_of(bc->r), &bc->asked[end], bc->acts[end].segments);
     }
     if (open) {
         jw_arr_end(w);
@@ -251,7 +251,7 @@ static uint32_t write_shard_segments(struct jsonw *w, const struct broadcast *bc
 
 static void segments_done(struct broadcast *bc)
 {
-    struct rest *r = bc->r;
+    struct rest *r = rest_of(bc->r);
     struct buf b;
     struct jsonw w;
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -289,7 +289,7 @@ static void segments(struct rest *r)
     if (verbose) {
         rest_idle(r, "verbose"); /* of Lucene's memory, which is none here */
     }
-    broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
+    rest_broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
 }
 
 const struct route routes_index_stats[] = {

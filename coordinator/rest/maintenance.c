@@ -1,9 +1,9 @@
 /* Refresh, flush, force-merge, clearing of caches: one action to every shard of the indices named. */
-#include "coordinator/core/broadcast.h"
+#include "coordinator/rest/broadcast.h"
 
 static void answer(struct broadcast *bc)
 {
-    struct rest *r = bc->r;
+    struct rest *r = rest_of(bc->r);
     struct buf b;
     struct jsonw w;
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -19,7 +19,7 @@ static void broadcast(struct rest *r, const struct shard_act *model, unsigned un
 {
     struct expand_options o = EXPAND_OPTIONS_SEARCH;
     o.unblocked = unblocked;
-    broadcast_path(r, &o, model, answer, NULL);
+    rest_broadcast_path(r, &o, model, answer, NULL);
 }
 
 static void refresh(struct rest *r)

@@ -1,75 +1,60 @@
 #include "coordinator/rest/meta.h"
 
 #include "common/base/num.h"
+#include "coordinator/core/meta.h"
 #include "coordinator/rest/setting_warnings.h"
 
 #include "common/cluster/blocks.h"
 
 #include <stdlib.h>
 
-struct meta_call {
-    struct meta_request rq;
+struct rest_meta {
+    struct meta_call call; /* first: handlers have its request */
     struct rest *r;
     void (*then)(struct rest *r, struct meta_request *rq);
 };
 
-static void done(struct meta_request *rq)
+static struct rest_meta *rest_meta_of(struct meta_request *rq)
 {
-    struct meta_call *c = (struct meta_call *)rq;
-    /* Read-your-writes: what follows sees the state that has just been applied. */
-    rest_renew_state(c->r);
-    if (rq->error.n == 0) {
-        setting_warnings(c->r, rq);
-    }
-    c->then(c->r, rq);
+    return CONTAINER_OF(rq, struct rest_meta, call.rq);
 }
 
-struct meta_request *rest_meta_new(struct rest *r, enum meta_action action, const struct str *names,
-                                   uint32_t n)
+static void done(struct meta_call *call)
 {
-    struct meta_call *c = calloc(1, sizeof(*c));
-    if (c == NULL) {
-        return NULL;
+    struct rest_meta *c = rest_meta_of(&call->rq);
+    if (call->rq.error.n == 0) {
+        setting_warnings(c->r, &call->rq);
     }
-    meta_request_init(&c->rq, action, done, NULL);
-    c->r = r;
-    struct str *copy = ARENA_ARRAY(&c->rq.arena, struct str, n);
-    for (uint32_t i = 0; copy != NULL && i < n; i++) {
-        copy[i] = arena_str(&c->rq.arena, names[i]);
-        if (copy[i].p == NULL) {
-            copy = NULL;
-        }
-    }
-    if (copy == NULL) {
-        rest_meta_free(&c->rq);
-        return NULL;
-    }
-    c->rq.names = copy;
-    c->rq.n_names = n;
-    return &c->rq;
+    c->then(c->r, &call->rq);
 }
 
 struct meta_request *rest_meta(struct rest *r, enum meta_action action, const struct str *names, uint32_t n)
 {
-    struct meta_request *rq = rest_meta_new(r, action, names, n);
-    if (rq == NULL) {
+    struct rest_meta *c = calloc(1, sizeof(*c));
+    if (c == NULL || meta_call_init(&c->call, &r->env, action, names, n) != ERR_OK) {
+        free(c);
         err_no_memory(&r->em);
         rest_fail(r, NULL);
+        return NULL;
     }
-    return rq;
+    c->r = r;
+    return &c->call.rq;
 }
 
 void rest_meta_free(struct meta_request *rq)
 {
-    meta_request_fini(rq);
-    free(rq);
+    struct rest_meta *c = rest_meta_of(rq);
+    meta_call_fini(&c->call);
+    free(c);
 }
 
 void rest_meta_then(struct rest *r, struct meta_request *rq,
                     void (*then)(struct rest *r, struct meta_request *rq))
 {
-    ((struct meta_call *)rq)->then = then;
-    r->co->o.master(r->co->o.self, rq);
+    struct rest_meta *c = rest_meta_of(rq);
+    (void)r;
+    c->then = then;
+    meta_call_send(&c->call, done, NULL);
 }
 
 static void acknowledge(struct rest *r, struct meta_request *rq)
@@ -99,7 +84,7 @@ void rest_meta_wait_active(struct rest *r, struct meta_request *rq,
         rest_meta_free(rq);
         return;
     }
-    *w = (struct active_wait){.r = r,
+    *w = (struct active_wait){.r = &r->env,
                               .names = rq->names,
                               .n_names = rq->n_names,
                               .timeout_ms = r->ack_ms,

@@ -3,13 +3,10 @@
 #define COORDINATOR_REST_META_H
 
 #include "coordinator/core/active.h"
+#include "coordinator/rest/rest.h"
 
 /* A metadata request for r with `n` names (copied). NULL: no memory, and the request was answered. */
 struct meta_request *rest_meta(struct rest *r, enum meta_action action, const struct str *names, uint32_t n);
-/* The same, but a lack of memory is left to the caller. r is where the request runs: its state is renewed
- * when it is done. */
-struct meta_request *rest_meta_new(struct rest *r, enum meta_action action, const struct str *names,
-                                   uint32_t n);
 /* Sends it; the answer is {"acknowledged":true} or the error. */
 void rest_meta_acknowledge(struct rest *r, struct meta_request *rq);
 /* Sends it; `then` runs once it is done, on any thread, owns both and frees the request with

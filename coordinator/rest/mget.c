@@ -3,7 +3,9 @@
 #include "common/base/num.h"
 #include "common/base/stop.h"
 #include "coordinator/core/ask.h"
-#include "coordinator/rest/get.h"
+#include "coordinator/ops/get.h"
+#include "coordinator/rest/search.h"
+#include "coordinator/rest/source_param.h"
 #include "engine/index/engine.h"
 
 #include <stdatomic.h>
@@ -283,7 +285,7 @@ static void write_slot(struct jsonw *w, struct mget_slot *s, const struct mget_i
 /* What was read, in the order asked for. */
 static void write_slots(struct mget *m)
 {
-    struct stop st = {.asked = rest_gone, .self = m->r->http};
+    struct stop st = {.asked = op_client_gone, .self = m->r->http};
     stop_enter(&st);
     for (uint32_t i = 0; i < m->n_slots; i++) {
         struct mget_slot *s = &m->slots[i];
@@ -302,7 +304,7 @@ static void slot_done(struct shard_rq *rq);
 static void locate(struct mget *m, struct mget_slot *s, const struct mget_item *it)
 {
     struct errmsg em;
-    *s = (struct mget_slot){.g = {.r = m->r,
+    *s = (struct mget_slot){.g = {.r = &m->r->env,
                                   .type = it->type.n > 0 ? it->type : STR("_doc"),
                                   .filter = it->filter,
                                   .version = it->version,
@@ -313,7 +315,7 @@ static void locate(struct mget *m, struct mget_slot *s, const struct mget_item *
                                          .stored_fields = it->stored_fields,
                                          .n_stored_fields = it->n_stored_fields,
                                          .want_source = it->want_source}}};
-    s->failed = get_locate(m->r, &s->g, it->index, it->routing, m->r->arena, &em) != ERR_OK;
+    s->failed = get_locate(&m->r->env, &s->g, it->index, it->routing, m->r->arena, &em) != ERR_OK;
     if (!s->failed && it->id.n == 0) {
         s->failed = err_set(&em, ERR_ILLEGAL_ARGUMENT, "Ids can't be empty") != ERR_OK;
     } else if (!s->failed && rest_check_preference(m->r, m->preference) != ERR_OK) {
@@ -327,7 +329,7 @@ static void locate(struct mget *m, struct mget_slot *s, const struct mget_item *
     struct shard_ref shard = s->g.rq.rq.shard;
     shard_rq_init(&s->g.rq.rq, &shard_op_get, slot_done, m);
     s->g.rq.rq.shard = shard;
-    s->g.rq.rq.cancelled = rest_gone;
+    s->g.rq.rq.cancelled = op_client_gone;
     s->g.rq.rq.cancel_self = m->r->http;
 }
 
@@ -354,7 +356,7 @@ static bool read_slots(struct mget *m)
 /* Goes on for as long as all that was asked for is there at once. */
 static void go_on(struct mget *m)
 {
-    while (m->begun < m->n && !m->answer.failed && !rest_gone(m->r->http)) {
+    while (m->begun < m->n && !m->answer.failed && !op_client_gone(m->r->http)) {
         if (!read_slots(m)) {
             return;
         }

@@ -4,8 +4,8 @@
 #include "common/base/num.h"
 #include "common/base/stop.h"
 #include "common/cluster/health.h"
-#include "coordinator/ops/search.h"
 #include "coordinator/rest/nodes.h"
+#include "coordinator/rest/search.h"
 #include "engine/mapping/java.h"
 
 #define THREADS_COUNTED 10 /* of a node, at most */
@@ -56,10 +56,10 @@ static enum err expand_of(const struct multi *m, struct search_opts *o, const st
     enum err e = ERR_OK;
     o->indices.expand = 0;
     if (v->type != JSON_ARRAY) {
-        return rest_expand_parse(json_text(v), &o->indices.expand, &m->r->em);
+        return expand_parse(json_text(v), &o->indices.expand, &m->r->em);
     }
     for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
-        e = rest_expand_parse(json_text(&v->items[i]), &o->indices.expand, &m->r->em);
+        e = expand_parse(json_text(&v->items[i]), &o->indices.expand, &m->r->em);
     }
     return e;
 }
@@ -225,7 +225,7 @@ static bool next_line(struct str *rest, struct str *line)
 /* Makes a part's search of its two lines; *out is NULL where that fails. */
 static enum err read_part(struct multi *m, const struct part *p, struct search_call **out)
 {
-    struct search_call *c = *out = search_new(m->r);
+    struct search_call *c = *out = search_new(&m->r->env);
     if (c == NULL) {
         return err_no_memory(&m->r->em);
     }
@@ -248,7 +248,7 @@ static enum err read_part(struct multi *m, const struct part *p, struct search_c
 /* A header that nothing follows is read, and is no search. */
 static enum err read_last_header(struct multi *m, struct str header)
 {
-    struct search_call *c = search_new(m->r);
+    struct search_call *c = search_new(&m->r->env);
     enum err e = c != NULL ? read_header(m, c, header) : err_no_memory(&m->r->em);
     if (c != NULL) {
         search_free(c);
@@ -309,7 +309,7 @@ static enum err read_all(struct multi *m)
     m->type = rest_param(r, "type");
     m->routing = rest_param(r, "routing");
     m->dfs = str_is(rest_param(r, "search_type"), "dfs_query_then_fetch");
-    struct stop st = {.asked = rest_gone, .self = r->http};
+    struct stop st = {.asked = op_client_gone, .self = r->http};
     stop_enter(&st);
     enum err e = read_lines(m, rest);
     stop_leave(&st);
@@ -356,7 +356,7 @@ static void write_part(struct part *p, struct jsonw *w)
 static void keep_text(struct part *p)
 {
     struct jsonw w;
-    if (!rest_gone(p->m->r->http)) {
+    if (!op_client_gone(p->m->r->http)) {
         memory_request_buf(&p->answer);
         jsonw_init(&w, &p->answer, false);
         write_call(p->call, &w);
@@ -382,7 +382,7 @@ static void answer(struct multi *m)
     jw_ki64(&w, "took", (r->co->o.clock->mono_ns(r->co->o.clock->self) - r->start_ns) / 1000000);
     jw_k(&w, "responses");
     jw_arr(&w);
-    for (uint32_t i = 0; i < m->n && !b.failed && !rest_gone(r->http); i++) {
+    for (uint32_t i = 0; i < m->n && !b.failed && !op_client_gone(r->http); i++) {
         write_part(&m->parts[i], &w);
     }
     jw_arr_end(&w);
@@ -399,7 +399,7 @@ static void go_on(void *arg)
     struct multi *m = arg;
     do {
         m->ended++;
-        if (m->started < m->n && rest_gone(m->r->http)) {
+        if (m->started < m->n && op_client_gone(m->r->http)) {
             m->left = true;
             m->ended += m->n - m->started;
             m->started = m->n;

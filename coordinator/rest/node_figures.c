@@ -225,7 +225,7 @@ void node_figures_serve(struct node_question *q, bool with_shards)
     }
     enum err e =
         resolve_indices(s->r.state, STR_NULL, &o, clock_wall_ms(q->co->o.clock), &q->arena, &t, &n, &em);
-    if (e == ERR_OK && !broadcast_start_on(&s->r, q->co->o.node_id, t, n, &a, summed, s)) {
+    if (e == ERR_OK && !broadcast_start_on(&s->r.env, q->co->o.node_id, t, n, &a, summed, s)) {
         e = err_no_memory(&em);
     }
     if (e != ERR_OK) {
@@ -242,9 +242,9 @@ void node_figures_ask(struct rest *r, struct str nodes, bool with_shards, int64_
     struct buf question;
     buf_init(&question, NULL, KIB);
     put_u8(&question, with_shards ? NODE_STATS_FIGURES_SUMS : NODE_STATS_FIGURES);
-    bool *chosen = node_calls_choose(r, nodes);
+    bool *chosen = node_calls_choose(&r->env, nodes);
     if (chosen == NULL
-        || !node_calls_start(r, MESSAGE_NODE_STATS, chosen, &question, timeout_ms, done, user)) {
+        || !node_calls_start(&r->env, MESSAGE_NODE_STATS, chosen, &question, timeout_ms, done, user)) {
         buf_fini(&question);
         err_no_memory(&r->em);
         rest_fail(r, NULL);

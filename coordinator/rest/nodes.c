@@ -1,5 +1,7 @@
 #include "coordinator/rest/nodes.h"
 
+#include "coordinator/core/node_calls.h"
+
 /* ---- roles ------------------------------------------------------------------------------------------- */
 
 void nodes_write_roles(struct jsonw *w, unsigned set)
@@ -61,7 +63,7 @@ enum err nodes_metrics(struct rest *r, struct str list, const char *const *names
 
 static void json_done(struct node_calls *c)
 {
-    struct rest *r = c->r;
+    struct rest *r = rest_of(c->r);
     struct buf b;
     struct jsonw w;
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -86,8 +88,8 @@ static void json_done(struct node_calls *c)
 void nodes_ask_json(struct rest *r, enum message_kind kind, struct str nodes, struct buf *question,
                     int64_t timeout_ms)
 {
-    bool *chosen = node_calls_choose(r, nodes);
-    if (chosen == NULL || !node_calls_start(r, kind, chosen, question, timeout_ms, json_done, NULL)) {
+    bool *chosen = node_calls_choose(&r->env, nodes);
+    if (chosen == NULL || !node_calls_start(&r->env, kind, chosen, question, timeout_ms, json_done, NULL)) {
         buf_fini(question);
         err_no_memory(&r->em);
         rest_fail(r, NULL);

@@ -103,7 +103,7 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
 static void write_node(const struct stats_out *o, const struct broadcast *bc, const struct nodes_rq *q)
 {
     struct jsonw *w = o->w;
-    const struct rest *r = bc->r;
+    const struct rest *r = rest_of(bc->r);
     struct node_report n;
     int64_t now = clock_wall_ms(r->co->o.clock);
     nodes_report(r, &n);
@@ -165,7 +165,8 @@ static void serve_json(struct node_question *q, struct bytes_in *in)
                          : resolve_indices(s->r.state, STR_NULL, &o, clock_wall_ms(q->co->o.clock), &q->arena,
                                            &t, &n, &em);
     bool shards = (s->rq.metrics >> S_INDICES & 1) != 0;
-    if (e == ERR_OK && !broadcast_start_on(&s->r, q->co->o.node_id, t, shards ? n : 0, &a, stats_done, s)) {
+    if (e == ERR_OK
+        && !broadcast_start_on(&s->r.env, q->co->o.node_id, t, shards ? n : 0, &a, stats_done, s)) {
         e = err_no_memory(&em);
     }
     if (e != ERR_OK) {

@@ -11,7 +11,7 @@ struct close_call {
 
 static void opened_active(struct active_wait *wait, bool active)
 {
-    struct rest *r = wait->r;
+    struct rest *r = rest_of(wait->r);
     struct buf b;
     struct jsonw w;
     buf_init(&b, NULL, KIB);

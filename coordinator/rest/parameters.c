@@ -1,6 +1,7 @@
 /* Parameters: parts of the path and of the query, their types, and what nobody asked for. */
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
+#include "coordinator/core/active.h"
 #include "coordinator/rest/rest.h"
 
 static struct str param(struct rest *r, const char *name, bool asked)
@@ -309,4 +310,32 @@ bool rest_targets(struct rest *r, enum err e, const struct expand_options *o, co
         rest_fail(r, NULL);
     }
     return e == ERR_OK;
+}
+
+/* ---- indices ---- */
+
+static enum err flag(struct rest *r, const char *name, bool *to)
+{
+    enum err e = rest_bool(r, name, *to, to);
+    return e == ERR_OK ? e
+                       : err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Could not convert [%s] to boolean", name);
+}
+
+enum err rest_index_options(struct rest *r, struct expand_options *o)
+{
+    bool none_is = true;
+    enum err e = ERR_OK;
+    struct str text = rest_param(r, "expand_wildcards");
+    if (text.p != NULL) {
+        o->expand = 0;
+        e = text.n > 0 ? expand_parse(text, &o->expand, &r->em) : ERR_OK;
+    }
+    e = e == ERR_OK ? flag(r, "ignore_unavailable", &o->ignore_unavailable) : e;
+    e = e == ERR_OK ? flag(r, "allow_no_indices", &o->allow_no_indices) : e;
+    return e == ERR_OK ? flag(r, "ignore_throttled", &none_is) : e; /* no index is */
+}
+
+enum err rest_active_shards(struct rest *r, int32_t *out)
+{
+    return active_parse(rest_param(r, "wait_for_active_shards"), out, &r->em);
 }

@@ -1,13 +1,13 @@
 /* Points in time: opening and closing. */
 #include "common/base/jsonr.h"
 #include "coordinator/core/freeing.h"
-#include "coordinator/ops/search.h"
+#include "coordinator/rest/search.h"
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
 static void opened(struct search_call *c)
 {
-    struct rest *r = c->r;
+    struct rest *r = rest_of(c->r);
     struct buf b;
     struct jsonw w;
     int status = 200;
@@ -61,7 +61,7 @@ static enum err validate(struct rest *r, const struct search_opts *o)
 
 static void open_pit(struct rest *r)
 {
-    struct search_call *c = search_new(r);
+    struct search_call *c = search_new(&r->env);
     enum err e = c != NULL ? open_options(r, &c->o) : err_no_memory(&r->em);
     bool ready = e == ERR_OK && rest_ready(r); /* else it is answered */
     e = ready ? validate(r, &c->o) : e;
@@ -121,7 +121,7 @@ static void closed(struct freeing *f)
     jw_kbool(&w, "succeeded", true);
     jw_ki64(&w, "num_freed", f->freed);
     jw_obj_end(&w);
-    rest_send(f->r, f->freed > 0 ? 200 : 404, &b);
+    rest_send(rest_of(f->r), f->freed > 0 ? 200 : 404, &b);
 }
 
 static void close_pit(struct rest *r)
@@ -136,7 +136,7 @@ static void close_pit(struct rest *r)
     if (!rest_ready(r)) {
         return;
     }
-    *f = (struct freeing){.r = r, .done = closed};
+    *f = (struct freeing){.r = &r->env, .done = closed};
     if (pit_free(f, id, &r->em) != ERR_OK || freeing_run(f, &r->em) != ERR_OK) {
         rest_fail(r, NULL);
     }

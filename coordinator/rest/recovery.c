@@ -1,5 +1,5 @@
 /* How copies came to be, or come to be: _recovery, _cat/recovery. */
-#include "coordinator/core/broadcast.h"
+#include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/stats.h"
 #include "coordinator/rest/table.h"
@@ -89,7 +89,7 @@ static struct str time_text(struct rest *r, int64_t ms)
  * was copied, and it has ended when it serves. NULL: nothing is known. */
 static const struct shard_recovery *told(const struct broadcast *bc, uint32_t i)
 {
-    struct rest *r = bc->r;
+    struct rest *r = rest_of(bc->r);
     const struct shard_recovery *said = bc->acts[i].recovery;
     const struct shard_copy *c = &bc->asked[i];
     const struct index_meta *m = cluster_index(r->state, bc->acts[i].rq.shard.index);
@@ -213,7 +213,7 @@ static void write_recovery(const struct stats_out *o, struct rest *r, uint32_t s
 
 static void recovery_done(struct broadcast *bc)
 {
-    struct rest *r = bc->r;
+    struct rest *r = rest_of(bc->r);
     const struct recovery_rq *q = bc->user;
     struct buf b;
     struct jsonw w;
@@ -260,7 +260,7 @@ static void ask(struct rest *r, void (*done)(struct broadcast *bc))
         rest_fail(r, NULL);
         return;
     }
-    broadcast_path(r, &o, &a, done, q);
+    rest_broadcast_path(r, &o, &a, done, q);
 }
 
 static void recovery(struct rest *r)
@@ -328,7 +328,7 @@ static void row(struct table *t, const struct shard_act *a, const struct shard_r
 static void table_done(struct broadcast *bc)
 {
     struct table t;
-    table_init(&t, bc->r, columns, ARRAY_LEN(columns));
+    table_init(&t, rest_of(bc->r), columns, ARRAY_LEN(columns));
     for (uint32_t i = 0; i < bc->n; i++) {
         const struct shard_recovery *v = wanted(bc, i);
         if (v != NULL) {

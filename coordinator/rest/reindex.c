@@ -1,7 +1,7 @@
 /* _reindex: requests into operations. */
 #include "coordinator/rest/by_query_params.h"
 
-#include "coordinator/rest/get.h"
+#include "coordinator/ops/get.h"
 #include "engine/index/engine.h"
 #include "engine/mapping/java.h"
 
@@ -305,7 +305,7 @@ static enum err read_body(struct by_query_rq *q)
 static void reindex(struct rest *r)
 {
     struct by_query_rq q = {.r = r, .wait = true};
-    q.op = by_query_new(r, &q.s, &q.arena);
+    q.op = by_query_new(&r->env, &q.s, &q.arena);
     if (q.op == NULL) {
         err_no_memory(&r->em);
         rest_fail(r, NULL);

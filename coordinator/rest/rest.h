@@ -8,39 +8,11 @@
 
 #include "common/base/jsonr.h"
 #include "common/base/uri.h"
-#include "common/cluster/blocks.h"
-#include "coordinator/core/coordinator.h"
-#include "coordinator/core/node_calls.h"
-#include "coordinator/core/op_names.h"
-#include "coordinator/core/state_counts.h"
-#include "coordinator/core/state_waits.h"
+#include "coordinator/core/error_json.h"
+#include "coordinator/core/op_env.h"
+#include "coordinator/core/resolve.h"
 
-struct event_log;
 struct router;
-struct tasks;
-
-struct coordinator {
-    struct coordinator_opts o;
-    struct router *router;
-    struct tasks *tasks;
-    struct delays *delays;
-    struct arena arena;
-    void (*services[NODE_SERVICES])(struct node_question *q); /* by message kind, from MESSAGE_NODE_INFO */
-    _Atomic uint64_t next_auto_id;
-    uint64_t id_seed;
-    _Atomic uint64_t turn; /* ask.c */
-    _Atomic bool looking;
-    struct delay look;
-    struct state_waits state_waits;
-    struct event_log *events;    /* the console's */
-    pthread_mutex_t counts_lock; /* of counts and counted */
-    struct state_counts counts;
-    struct cluster_state *counted; /* the state that was applied last; NULL: none yet */
-    struct op_names op_names;
-};
-
-/* What has happened to the cluster since this node started. */
-void coordinator_counts(struct coordinator *c, struct state_counts *out);
 
 #define PATH_PARTS_MAX    16
 #define ASKED_MAX         128U  /* names of parameters that a handler may ask for */
@@ -52,10 +24,12 @@ struct path_param {
 };
 
 struct rest {
-    struct coordinator *co;
-    struct http_request *http; /* NULL: an operation of the node's own, which answers nobody */
-    struct arena *arena;
-    struct cluster_state *state; /* the snapshot; released with the answer */
+    union { /* operations get `env`; its state is released with the answer */
+        struct op_env env;
+        struct {
+            OP_ENV_MEMBERS
+        };
+    };
     enum http_verb method;
     struct path_param path[PATH_PARTS_MAX];
     unsigned n_path;
@@ -68,7 +42,6 @@ struct rest {
     struct str body;
     bool body_read;   /* by this kind of request: the others may have none */
     struct json tree; /* of the body, once rest_body() was called */
-    struct errmsg em;
     struct http_header headers[4];
     unsigned n_headers;
     int64_t start_ns;
@@ -76,6 +49,11 @@ struct rest {
     bool unfiltered; /* filter_path does not hold: errors, plain sources */
     void *user;      /* the handler's */
 };
+
+static inline struct rest *rest_of(struct op_env *env)
+{
+    return CONTAINER_OF(env, struct rest, env);
+}
 
 typedef void (*rest_handler)(struct rest *r);
 
@@ -158,20 +136,12 @@ enum err rest_body_whole(struct rest *r, const struct json **out);
 enum err rest_body_required(struct rest *r, const struct json **out);
 /* ERR_ILLEGAL_ARGUMENT: the mapping of a type that is not [_doc]. */
 enum err rest_other_type(struct rest *r, struct str type);
-/* Is `preference` one that a search or a get may have? */
-enum err rest_check_preference(struct rest *r, struct str preference);
 /* Has a body of several lines a form that has such? false: it was refused, and answered. */
 bool rest_takes_lines(struct rest *r);
 /* The path as errors show it: decoded. */
 struct str rest_shown_path(const struct rest *r);
 /* true: go on. false: the request was refused for parameters that nobody used, or for a body that nobody read, and answered. */
 bool rest_ready(struct rest *r);
-/* The newest applied state as the request's; what it has of the old one stays valid. */
-void rest_renew_state(struct rest *r);
-/* Has the client gone? `http` is a request's; NULL: it has none. For questions like shard_rq.cancelled. Any thread. */
-bool rest_gone(void *http);
-/* Is this the thread of the loop that the request came by? */
-bool rest_on_loop(const struct rest *r);
 
 /* ---- answering: each ends the request ---- */
 
@@ -189,10 +159,6 @@ void rest_header(struct rest *r, const char *name, struct str value);
 /* The Warning header that says that `n` names, with commas, have no effect here. */
 void rest_warn_idle(struct rest *r, struct str names, size_t n);
 
-/* The members of an error object (without its braces): root_cause, type, reason, caused_by ... */
-void error_write(struct jsonw *w, const struct errmsg *em);
-/* Without root_cause: as `caused_by`, items of bulk, shard failures. */
-void error_write_cause(struct jsonw *w, const struct errmsg *em);
 /* Can the answer have the form that is asked for, whose name goes into *wanted? What is merely unknown stands for JSON. */
 bool rest_format_offered(struct rest *r, struct str *wanted);
 /* Output shaping (output.c): pretty, filter_path, yaml. Replaces b's content; sets the content type. */
@@ -200,61 +166,16 @@ enum err rest_shape(struct rest *r, struct buf *b, const char **content_type);
 /* Does that take so little that a loop may do it? */
 bool rest_shape_is_quick(struct rest *r, const struct buf *b);
 
-/* Counts the documents that the request's query (body or q) matches in the path's indices; then(), once, or r is answered with
- * the error. (search.c) */
-void rest_count(struct rest *r, void (*then)(struct rest *r, int64_t n));
-
-/* ---- indices in paths (indices.c) ---- */
-
-enum expand { EXPAND_OPEN = 1, EXPAND_CLOSED = 2, EXPAND_HIDDEN = 4 };
-struct expand_options {
-    bool ignore_unavailable, allow_no_indices;
-    unsigned expand;
-    bool forbid_closed; /* a closed index named outright is refused */
-    bool no_aliases;    /* aliases do not count (delete index) */
-    unsigned unblocked; /* 1 << enum block_level: what no block may forbid, or ERR_CLUSTER_BLOCK */
-};
-#define EXPAND_OPTIONS_SEARCH ((struct expand_options){false, true, EXPAND_OPEN, true, false, 0})
-#define EXPAND_OPTIONS_ADMIN \
-    ((struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false, 0})
-/* Of reads of settings and mappings: closed indices where they are named. */
-#define EXPAND_OPTIONS_READ ((struct expand_options){false, true, EXPAND_OPEN, false, false, 0})
-#define EXPAND_OPTIONS_STATS \
-    ((struct expand_options){false, true, EXPAND_OPEN, true, false, 1U << BLOCK_METADATA_READ})
-/* Adds what "open,hidden" and the like say to *expand. */
-enum err rest_expand_parse(struct str text, unsigned *expand, struct errmsg *em);
+/* ---- indices in paths ---- */
 /* Reads ignore_unavailable, allow_no_indices, expand_wildcards over the defaults in *o. */
 enum err rest_index_options(struct rest *r, struct expand_options *o);
 
-struct index_target {
-    const struct index_meta *meta;
-    const struct str *filters; /* alias filters, any of which must match; 0: none */
-    uint32_t n_filters;
-    struct str search_routing; /* of the aliases, joined by commas; p == NULL: none */
-    bool unrouted; /* it is named by something without routing, too: that of the aliases is none */
-};
-/* What an expression ("a,b*,-c", "_all", empty: all) names, sorted by name, in the arena. ERR_INDEX_NOT_FOUND and the like. */
-enum err resolve_indices(const struct cluster_state *s, struct str expression, const struct expand_options *o,
-                         int64_t now_ms, struct arena *arena, const struct index_target **out, uint32_t *n,
-                         struct errmsg *em);
+/* wait_for_active_shards: a number of copies, or one of core/active.h's. */
+enum err rest_active_shards(struct rest *r, int32_t *out);
 /* The indices of the request's path, once the request is known to be whole: e is what reading its parameters came to. false: it was
  * refused, and answered. */
 bool rest_targets(struct rest *r, enum err e, const struct expand_options *o, const struct index_target **out,
                   uint32_t *n);
-/* "<logs-{now/d}>" as the name that it means; any other name is itself. */
-enum err resolve_date_math(struct str name, int64_t now_ms, struct arena *arena, struct str *out,
-                           struct errmsg *em);
-/* As resolve_indices, for a name that stands for one index: lists and patterns name none, an alias of several is refused. */
-enum err resolve_single(const struct cluster_state *s, struct str name, const struct expand_options *o,
-                        int64_t now_ms, struct arena *arena, const struct index_target **out,
-                        struct errmsg *em);
-/* ERR_INDEX_NOT_FOUND of a name that should stand for one index, as Elasticsearch words it. */
-enum err index_expression_missing(struct str name, struct errmsg *em);
-/* The one index that a document goes to: an index, or an alias with a write index. *auto_create: there is none, but it may be
- * created. The alias's routing, when it has one, in *routing (p == NULL otherwise). */
-enum err resolve_write(const struct cluster_state *s, struct str name, int64_t now_ms, struct arena *arena,
-                       const struct index_meta **out, const struct alias_meta **alias, struct str *concrete,
-                       struct errmsg *em);
 
 /* ---- families of handlers: each adds its routes ---- */
 extern const struct route routes_root[], routes_index[], routes_document[], routes_update[], routes_bulk[],

@@ -1,7 +1,7 @@
 /* Scrolls: the next page, and letting go. */
 #include "coordinator/core/ask.h"
 #include "coordinator/core/freeing.h"
-#include "coordinator/ops/search.h"
+#include "coordinator/rest/search.h"
 
 static enum err wrong_value(struct rest *r, const struct json_member *m)
 {
@@ -12,7 +12,7 @@ static enum err wrong_value(struct rest *r, const struct json_member *m)
 
 static void answer(struct search_call *c)
 {
-    struct rest *r = c->r;
+    struct rest *r = rest_of(c->r);
     struct buf b;
     struct jsonw w;
     int status;
@@ -70,7 +70,7 @@ static enum err read_next(struct rest *r, struct str *id, struct str *keep)
 static void next_page(struct rest *r)
 {
     struct str id, keep;
-    struct search_call *c = search_new(r);
+    struct search_call *c = search_new(&r->env);
     enum err e = c != NULL ? read_next(r, &id, &keep) : err_no_memory(&r->em);
     if (e == ERR_OK && keep.p != NULL) {
         e = parse_time_ms(keep, "scroll", &c->o.scroll_ms, &r->em);
@@ -116,7 +116,7 @@ static void cleared(struct freeing *f)
     jw_kbool(&w, "succeeded", true);
     jw_ki64(&w, "num_freed", f->freed);
     jw_obj_end(&w);
-    rest_send(f->r, f->freed > 0 ? 200 : 404, &b);
+    rest_send(rest_of(f->r), f->freed > 0 ? 200 : 404, &b);
 }
 
 static void clear(struct rest *r)
@@ -130,7 +130,7 @@ static void clear(struct rest *r)
         return;
     }
     if (f != NULL) {
-        *f = (struct freeing){.r = r, .done = cleared};
+        *f = (struct freeing){.r = &r->env, .done = cleared};
     }
     if (e == ERR_OK && id.p != NULL) {
         struct str rest = id;

@@ -1,5 +1,5 @@
 /* _search and _count. */
-#include "coordinator/ops/search.h"
+#include "coordinator/rest/search.h"
 #include "common/base/num.h"
 #include "engine/query/query.h"
 
@@ -483,7 +483,7 @@ static enum err options(struct rest *r, struct search_opts *o)
 
 static void searched(struct search_call *c)
 {
-    struct rest *r = c->r;
+    struct rest *r = rest_of(c->r);
     struct buf b;
     struct jsonw w;
     int status;
@@ -497,7 +497,7 @@ static void searched(struct search_call *c)
 
 static void search(struct rest *r)
 {
-    struct search_call *c = search_new(r);
+    struct search_call *c = search_new(&r->env);
     enum err e = c != NULL ? options(r, &c->o) : err_no_memory(&r->em);
     if (e != ERR_OK) {
         if (c != NULL) {
@@ -523,7 +523,7 @@ static void search(struct rest *r)
 
 static void counted(struct search_call *c)
 {
-    struct rest *r = c->r;
+    struct rest *r = rest_of(c->r);
     struct buf b;
     struct jsonw w;
     int status;
@@ -690,7 +690,7 @@ static enum err count_places(struct rest *r, struct search_opts *o)
 /* places: routing, preference and how indices are named are parameters too. */
 static void run_count(struct rest *r, bool places, void (*done)(struct search_call *c))
 {
-    struct search_call *c = search_new(r);
+    struct search_call *c = search_new(&r->env);
     enum err e = c != NULL ? ERR_OK : err_no_memory(&r->em);
     if (e == ERR_OK) {
         c->o.index = rest_param(r, "index");
@@ -721,7 +721,7 @@ static void count(struct rest *r)
 
 static void count_known(struct search_call *c)
 {
-    struct rest *r = c->r;
+    struct rest *r = rest_of(c->r);
     void (*then)(struct rest * r, int64_t n);
     memcpy(&then, r->user, sizeof(then));
     if (c->error.n > 0 || search_all_failed(c)) {

@@ -2,7 +2,7 @@
 #include "common/cluster/health.h"
 #include "coordinator/core/ask.h"
 #include "coordinator/core/copies.h"
-#include "coordinator/ops/search.h"
+#include "coordinator/rest/search.h"
 
 /* Does the expression name the alias, by itself or with a wildcard? */
 static bool names_alias(struct str expression, struct str alias)

@@ -247,13 +247,14 @@ static void ask(struct tasks_rq *q, void (*then)(struct tasks_rq *q))
     buf_init(&question, NULL, KIB);
     tasks_question_encode(&q->what, &question);
     q->then = then;
-    bool *chosen = node_calls_choose(r, q->nodes);
+    bool *chosen = node_calls_choose(&r->env, q->nodes);
     for (uint32_t i = 0; chosen != NULL && q->node.p != NULL && i < r->state->nodes->n; i++) {
         chosen[i] = str_eq(r->state->nodes->v[i].id, q->node);
     }
     /* what waits there has its own end */
     int64_t timeout_ms = q->what.wait ? MIN_OF(q->what.timeout_ms, INT64_MAX / 2) + NODE_CALLS_TIMEOUT_MS : 0;
-    if (chosen == NULL || !node_calls_start(r, MESSAGE_TASKS, chosen, &question, timeout_ms, asked, q)) {
+    if (chosen == NULL
+        || !node_calls_start(&r->env, MESSAGE_TASKS, chosen, &question, timeout_ms, asked, q)) {
         tasks_end(r->co->tasks, &q->list_node);
         tasks_end(r->co->tasks, &q->list);
         buf_fini(&question);

@@ -1,6 +1,7 @@
 /* Partial updates: the body, and the request. The shard makes the new document. */
+#include "coordinator/ops/get.h"
 #include "coordinator/rest/document.h"
-#include "coordinator/rest/get.h"
+#include "coordinator/rest/source_param.h"
 #include "engine/index/engine.h"
 #include "engine/query/query.h"
 

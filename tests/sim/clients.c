@@ -1,7 +1,6 @@
 /* Clients: each writes one document after the other, and remembers what it heard. */
 #include "tests/sim/run_int.h"
 
-#include "coordinator/rest/rest.h"
 #include "engine/index/engine.h"
 
 #include <stdlib.h>
@@ -13,7 +12,7 @@ struct writing {
     struct client *c;
     size_t place; /* in the history */
     struct arena arena;
-    struct rest rest;
+    struct op_env env;
     struct write_entry entry;
     struct write_set set;
     struct timer *patience;
@@ -77,7 +76,7 @@ static void written_in_lane(void *arg)
     enum err code = e != NULL ? err_code(e) : ERR_OK;
     op_over(w, code == ERR_OK ? FATE_ACKNOWLEDGED : code == ERR_CONFLICT ? FATE_REFUSED : FATE_UNKNOWN);
     writes_fini(&w->set);
-    cluster_state_unref(w->rest.state);
+    cluster_state_unref(w->env.state);
     arena_fini(&w->arena);
     free(w);
 }
@@ -151,12 +150,12 @@ static void next_op(void *arg)
     w->place = run->h.n;
     history_begin(&run->h, &p);
     run->r->writes++;
-    w->rest = (struct rest){.co = member_coordinator(n->member),
-                            .arena = &w->arena,
-                            .state = cluster_state(member_cluster(n->member))};
+    w->env = (struct op_env){.co = member_coordinator(n->member),
+                             .arena = &w->arena,
+                             .state = cluster_state(member_cluster(n->member))};
     w->entry = (struct write_entry){.target = STR("i"), .action = p.is_delete ? "delete" : "index"};
     fill_item(run, w, &p);
-    w->set = (struct write_set){.r = &w->rest,
+    w->set = (struct write_set){.r = &w->env,
                                 .v = &w->entry,
                                 .n = 1,
                                 .timeout_ms = OP_TIMEOUT_MS,

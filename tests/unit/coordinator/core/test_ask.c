@@ -544,7 +544,7 @@ END_TEST
 
 struct writing {
     struct arena arena;
-    struct rest rest;
+    struct op_env env;
     struct write_entry entry;
     struct write_set set;
     bool done;
@@ -559,7 +559,7 @@ static struct writing *write_begin(struct cluster *c, uint32_t coordinator, int6
 {
     struct writing *w = calloc(1, sizeof(*w));
     arena_init(&w->arena, NULL, ARENA_UNLIMITED);
-    w->rest = (struct rest){
+    w->env = (struct op_env){
         .co = c->nodes[coordinator].co, .arena = &w->arena, .state = cluster_state_ref(c->state)};
     w->entry = (struct write_entry){.target = STR("i"), .action = "index"};
     w->entry.item = (struct write_item){.kind = WRITE_INDEX,
@@ -568,7 +568,7 @@ static struct writing *write_begin(struct cluster *c, uint32_t coordinator, int6
                                         .auto_id_ms = -1,
                                         .version = VERSION_ANY,
                                         .if_seq_no = SEQ_UNASSIGNED};
-    w->set = (struct write_set){.r = &w->rest,
+    w->set = (struct write_set){.r = &w->env,
                                 .v = &w->entry,
                                 .n = 1,
                                 .timeout_ms = timeout_ms,
@@ -582,7 +582,7 @@ static struct writing *write_begin(struct cluster *c, uint32_t coordinator, int6
 static void write_end(struct writing *w)
 {
     writes_fini(&w->set);
-    cluster_state_unref(w->rest.state);
+    cluster_state_unref(w->env.state);
     arena_fini(&w->arena);
     free(w);
 }

@@ -239,7 +239,7 @@ START_TEST(no_memory_to_say_why)
     ck_assert(err_code(t.kept) == ERR_IO && str_is(t.kept_node, "n1"));
     ck_assert(err_code(memory_error()) == ERR_NO_MEMORY);
 
-    struct rest r = {.arena = &full};
+    struct op_env r = {.arena = &full};
     struct write_entry entry = {.action = "index"};
     struct write_set w = {.r = &r, .v = &entry, .n = 1};
     writes_fail(&w, &entry, &em);

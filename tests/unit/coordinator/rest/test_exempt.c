@@ -1,5 +1,5 @@
 /* Which requests no limit of memory refuses. */
-#include "coordinator/core/coordinator.h"
+#include "coordinator/rest/service.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static const struct {
 START_TEST(paths)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        ck_assert_msg(coordinator_exempt(str_of(cases[i].path)) == cases[i].exempt, "%s", cases[i].path);
+        ck_assert_msg(rest_service_exempt(str_of(cases[i].path)) == cases[i].exempt, "%s", cases[i].path);
     }
 }
 END_TEST

@@ -1,16 +1,17 @@
-/* get.h - reading documents by id: finding the shard, the URL's source filter, the answer's form.
+/* get.h - reading documents by id: finding the shard, the answer's form.
  *
  * Shared by get, multi-get and whatever looks documents up. Knows nothing of searching. A call is used by one
  * thread at a time: the one that makes it, then the one that its request's done() is called on. */
-#ifndef COORDINATOR_REST_GET_H
-#define COORDINATOR_REST_GET_H
+#ifndef COORDINATOR_OPS_GET_H
+#define COORDINATOR_OPS_GET_H
 
-#include "coordinator/rest/rest.h"
+#include "coordinator/core/op_env.h"
+#include "coordinator/core/resolve.h"
 #include "engine/query/source.h"
 
 struct get_call {
     struct shard_get rq; /* first: the request's done() gets it */
-    struct rest *r;
+    struct op_env *r;
     const struct index_meta *meta;
     const struct index_target *target; /* where the name led; in the arena that it was resolved in */
     struct str type;
@@ -23,13 +24,10 @@ struct get_call {
 
 /* "internal", "external" ...: as enum version_type; p == NULL is internal. ERR_ILLEGAL_ARGUMENT. */
 enum err get_version_type(struct str text, int *out, struct errmsg *em);
-/* _source, _source_includes, _source_excludes of a URL, as the JSON that a body would have; NULL: none
- * given. */
-const struct json *rest_source_filter(struct rest *r);
 /* Finds the one index behind `name` and the shard of g->rq.id: sets meta and rq.rq.shard. routing.p == NULL:
  * none given. `arena` is for what it takes to resolve the name. ERR_INDEX_NOT_FOUND, ERR_ROUTING_MISSING,
  * ERR_ILLEGAL_ARGUMENT (several indices). */
-enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing,
+enum err get_locate(struct op_env *r, struct get_call *g, struct str name, struct str routing,
                     struct arena *arena, struct errmsg *em);
 /* Nothing is of another type than the one there is: an answered call that asked for another found nothing. */
 void get_drop_other_type(struct get_call *g);

@@ -1,0 +1,140 @@
+/* Errors as JSON (error_json.h). */
+#include "coordinator/core/error_json.h"
+
+#include "common/base/memory_account.h"
+#include "coordinator/core/script_error.h"
+
+/* One resource as a text; several, which ", " parts, as a list. */
+static void write_resource(struct str ids, struct jsonw *w)
+{
+    bool many = false;
+    jw_k(w, "resource.id");
+    for (size_t at = 0, from = 0; at <= ids.n; at++) {
+        const bool end = at == ids.n;
+        if (end || (ids.p[at] == ',' && at + 1 < ids.n && ids.p[at + 1] == ' ')) {
+            if (!end && !many) {
+                jw_arr(w);
+                many = true;
+            }
+            jw_str(w, str_slice(ids, from, at));
+            from = at + 2;
+        }
+    }
+    if (many) {
+        jw_arr_end(w);
+    }
+}
+
+static void write_about(struct jsonw *w, const struct errmsg *em, unsigned at)
+{
+    enum err code = em->frame[at].code;
+    const struct err_about *a = &em->about;
+    if (code == ERR_SCRIPT) {
+        script_error_write(w, a, str_is(str_of(em->frame[at].reason), "compile error"));
+        return;
+    }
+    if (code == ERR_TOO_MANY_BUCKETS) {
+        jw_ki64(w, "max_buckets", a->limit);
+        return;
+    }
+    if (err_family(code) != ERR_FAMILY_ES || code == ERR_RESOURCE_NOT_FOUND || code == ERR_GENERAL_SCRIPT
+        || code == ERR_NO_MEMORY) {
+        return;
+    }
+    if (a->resource_type[0] != '\0') {
+        jw_kz(w, "resource.type", a->resource_type);
+        write_resource(str_of(a->resource_id), w);
+    }
+    if ((a->index[0] != '\0' || a->index_uuid[0] != '\0') && code != ERR_PARSING && code != ERR_MAPPER_PARSING
+        && code != ERR_PARSE && code != ERR_CLUSTER_BLOCK) {
+        jw_kz(w, "index_uuid", a->index_uuid);
+        if (a->shard >= 0) {
+            jw_k(w, "shard");
+            jw_strf(w, "%d", a->shard);
+        }
+        jw_kz(w, "index", a->index);
+    }
+}
+
+static void write_frame(struct jsonw *w, const struct errmsg *em, unsigned at)
+{
+    const struct err_frame *f = &em->frame[at];
+    jw_kz(w, "type", err_type(f->code));
+    jw_k(w, "reason");
+    bool silent = f->code == ERR_NO_SHARD || f->code == ERR_NO_VIABLE_ALT
+                  || f->code == ERR_LEXER_NO_VIABLE_ALT || f->code == ERR_INPUT_MISMATCH
+                  || f->code == ERR_STACK_OVERFLOW || f->code == ERR_NO_SUCH_ELEMENT
+                  || f->code == ERR_CONCURRENT_MODIFICATION || f->code == ERR_UNSUPPORTED;
+    if (silent && f->reason[0] == '\0') { /* there was nobody who could have said why */
+        jw_null(w);
+    } else {
+        jw_z(w, f->reason);
+    }
+    if (f->line > 0) {
+        jw_ki64(w, "line", f->line);
+        jw_ki64(w, "col", f->col);
+    }
+    if (f->code == ERR_NO_MEMORY) {
+        memory_write_refusal(w, &em->about.refused);
+    }
+    write_about(w, em, at);
+}
+
+static void write_from(struct jsonw *w, const struct errmsg *em, unsigned at)
+{
+    write_frame(w, em, at);
+    if (at + 1 < em->n) {
+        jw_k(w, "caused_by");
+        jw_obj(w);
+        write_from(w, em, at + 1);
+        jw_obj_end(w);
+    }
+}
+
+void error_write_cause(struct jsonw *w, const struct errmsg *em)
+{
+    write_from(w, em, 0);
+    if (em->n_suppressed == 0) {
+        return;
+    }
+    jw_k(w, "suppressed");
+    jw_arr(w);
+    for (unsigned i = 0; i < em->n_suppressed; i++) {
+        jw_obj(w);
+        jw_kz(w, "type", err_type(em->suppressed[i].code));
+        jw_kz(w, "reason", em->suppressed[i].reason);
+        if (em->suppressed_by[i].reason[0] != '\0') {
+            jw_k(w, "caused_by");
+            jw_obj(w);
+            jw_kz(w, "type", err_type(em->suppressed_by[i].code));
+            jw_kz(w, "reason", em->suppressed_by[i].reason);
+            jw_obj_end(w);
+        }
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+}
+
+void error_write(struct jsonw *w, const struct errmsg *em)
+{
+    jw_k(w, "root_cause");
+    jw_arr(w);
+    jw_obj(w);
+    write_frame(w, em, err_root(em));
+    jw_obj_end(w);
+    jw_arr_end(w);
+    error_write_cause(w, em);
+}
+
+void error_answer(const struct errmsg *em, struct buf *b)
+{
+    struct jsonw w;
+    jsonw_init(&w, b, false);
+    jw_obj(&w);
+    jw_k(&w, "error");
+    jw_obj(&w);
+    error_write(&w, em);
+    jw_obj_end(&w);
+    jw_ki64(&w, "status", err_http_status(em));
+    jw_obj_end(&w);
+}

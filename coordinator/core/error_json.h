@@ -1,0 +1,15 @@
+/* error_json.h - errors in the form that Elasticsearch gives them. Pure; any thread. */
+#ifndef COORDINATOR_CORE_ERROR_JSON_H
+#define COORDINATOR_CORE_ERROR_JSON_H
+
+#include "common/base/err.h"
+#include "common/base/jsonw.h"
+
+/* The members of an error object (without its braces): root_cause, type, reason, caused_by ... */
+void error_write(struct jsonw *w, const struct errmsg *em);
+/* Without root_cause: as `caused_by`, items of bulk, shard failures. */
+void error_write_cause(struct jsonw *w, const struct errmsg *em);
+/* {"error":{...},"status":n} */
+void error_answer(const struct errmsg *em, struct buf *b);
+
+#endif
