@@ -4,18 +4,13 @@
 #include "common/base/hash.h"
 #include "engine/index/manifest.h"
 
-#define CHUNK_BYTES ((uint64_t)TRANSPORT_CHUNK_BYTES)
-
 static int64_t now_ms(const struct recovery_target *t)
 {
     return clock_mono_ms(t->sh->service->o.clock);
 }
 
-/* ---- what is here -------------------------------------------------------------------------------------- */
-
-void target_look(void *arg)
+void target_look(struct recovery_target *t)
 {
-    struct recovery_target *t = arg;
     struct shard *sh = t->sh;
     const struct fs *fs = sh->service->o.fs;
     engine_close(t->engine); /* its files go on being of use, as files */
@@ -24,6 +19,13 @@ void target_look(void *arg)
     if (t->job_result == ERR_OK) {
         t->job_result = engine_files_present(fs, sh->dir.p, t->plan.manifest, &t->arena, &t->have, &t->files,
                                              &t->n_files, &t->job_em);
+    }
+    t->bytes = t->job_result == ERR_OK ? ARENA_ARRAY(&t->arena, uint64_t, t->n_files) : NULL;
+    if (t->job_result == ERR_OK && t->bytes == NULL) {
+        t->job_result = err_no_memory(&t->job_em);
+    }
+    for (size_t i = 0; t->bytes != NULL && i < t->n_files; i++) {
+        t->bytes[i] = t->files[i].bytes;
     }
 }
 
@@ -61,8 +63,9 @@ static enum err verify(const struct fs *fs, const char *path, const struct engin
                           STR_ARG(f->name));
 }
 
-static enum err write_chunk(struct recovery_target *t, const struct target_chunk *c, struct errmsg *em)
+static enum err write_chunk(struct recovery_target *t, unsigned slot, struct errmsg *em)
 {
+    const struct target_chunk *c = &t->core.chunks[slot];
     const struct fs *fs = t->sh->service->o.fs;
     const struct engine_file *f = &t->files[c->file];
     struct arena scratch;
@@ -74,7 +77,7 @@ static enum err write_chunk(struct recovery_target *t, const struct target_chunk
         e = fs->remove(fs->self, part, em);
         e = e == ERR_OK ? fs->open(fs->self, part, true, &t->writing, em) : e;
     }
-    e = e == ERR_OK ? fs->write(fs->self, t->writing, c->rq.answer.p, c->length, em) : e;
+    e = e == ERR_OK ? fs->write(fs->self, t->writing, t->chunks[slot].rq.answer.p, c->length, em) : e;
     if (e == ERR_OK && c->offset + c->length == f->bytes) {
         e = finish_file(t, part, path, em);
         e = e == ERR_OK ? verify(fs, path, f, em) : e;
@@ -83,90 +86,29 @@ static enum err write_chunk(struct recovery_target *t, const struct target_chunk
     return e;
 }
 
-static void write_run(void *arg)
+void target_write(struct recovery_target *t)
 {
-    struct recovery_target *t = arg;
+    const struct target *core = &t->core;
     t->job_result = ERR_OK;
-    for (unsigned i = 0; i < t->n_writing && t->job_result == ERR_OK; i++) {
-        t->job_result = write_chunk(t, &t->chunks[(t->first + i) % RECOVERY_CHUNKS_MAX], &t->job_em);
+    for (unsigned i = 0; i < core->n_writing && t->job_result == ERR_OK; i++) {
+        t->job_result = write_chunk(t, (core->first + i) % TARGET_CHUNKS_MAX, &t->job_em);
     }
 }
 
-static void written(void *arg)
+/* They have been written, and the core does not know it yet. */
+void target_count_written(struct recovery_target *t)
 {
-    struct recovery_target *t = arg;
     struct shard_recovery *f = &t->sh->recovery->figures;
-    for (; t->n_writing > 0; t->n_writing--) {
-        struct target_chunk *c = &t->chunks[t->first];
+    for (unsigned i = 0; i < t->core.n_writing; i++) {
+        unsigned slot = (t->core.first + i) % TARGET_CHUNKS_MAX;
+        const struct target_chunk *c = &t->core.chunks[slot];
         f->bytes_recovered += c->length;
         f->files_recovered += c->offset + c->length == t->files[c->file].bytes;
-        buf_fini(&c->rq.answer_memory);
-        t->first = (t->first + 1) % RECOVERY_CHUNKS_MAX;
-        t->n_chunks--;
-    }
-    if (t->job_result == ERR_CORRUPT) { /* the way or the source: it may come out right next time */
-        target_answer_lost(t, &t->job_em);
-    } else if (t->job_result != ERR_OK) {
-        target_fail(t, &t->job_em);
-    }
-}
-
-static void write_ready(struct recovery_target *t)
-{
-    if (t->n_writing > 0) {
-        return;
-    }
-    while (t->n_writing < t->n_chunks
-           && t->chunks[(t->first + t->n_writing) % RECOVERY_CHUNKS_MAX].state == CHUNK_HERE) {
-        t->n_writing++;
-    }
-    if (t->n_writing > 0) {
-        target_job(t, write_run, written);
+        buf_fini(&t->chunks[slot].rq.answer_memory);
     }
 }
 
 /* ---- asking -------------------------------------------------------------------------------------------- */
-
-static void chunk_done(struct transport_rq *rq)
-{
-    struct target_chunk *c = rq->user;
-    struct recovery_target *t = c->t;
-    t->out--;
-    c->state = CHUNK_HERE;
-    if (rq->error.n > 0) {
-        c->state = CHUNK_LOST;
-        target_answer_lost(t, &rq->error);
-    } else if (rq->answer.n != c->length) {
-        struct errmsg em;
-        c->state = CHUNK_LOST;
-        err_set(&em, ERR_CORRUPT, "a part of a file is of another length");
-        target_answer_lost(t, &em);
-    } else {
-        t->failures = 0;
-    }
-    if (c->state == CHUNK_LOST) {
-        buf_fini(&rq->answer_memory);
-    }
-    target_turn(t);
-}
-
-static void ask_for(struct recovery_target *t, struct target_chunk *c)
-{
-    const struct transport *tr = t->sh->service->o.transport;
-    struct recovery_chunk m = {t->plan.session, c->file, c->offset, c->length};
-    c->t = t;
-    c->state = CHUNK_ASKED;
-    c->rq = (struct transport_rq){.cls = TRANSPORT_RECOVERY,
-                                  .kind = MESSAGE_RECOVERY_CHUNK,
-                                  .timeout_ms = RECOVERY_CHUNK_MS,
-                                  .on = strand_executor(t->sh->strand),
-                                  .done = chunk_done,
-                                  .user = c};
-    buf_init(&c->rq.payload, NULL, BUF_UNLIMITED);
-    recovery_chunk_encode(&m, &c->rq.payload);
-    t->out++;
-    tr->send(tr->self, &t->peer, &c->rq);
-}
 
 /* Over the limit; how long that lasts is shown. */
 static void throttle(struct recovery_target *t, bool held)
@@ -179,68 +121,56 @@ static void throttle(struct recovery_target *t, bool held)
     }
 }
 
-static bool next_chunk(struct recovery_target *t, struct target_chunk *c)
+static void chunk_done(struct transport_rq *rq)
 {
-    while (t->file < t->n_files && t->have[t->file]) {
-        t->file++;
+    struct chunk_rq *c = rq->user;
+    struct errmsg em = rq->error;
+    if (em.n == 0 && rq->answer.n != c->t->core.chunks[c->slot].length) {
+        err_set(&em, ERR_CORRUPT, "a part of a file is of another length");
     }
-    if (t->file == t->n_files) {
+    if (em.n > 0) {
+        buf_fini(&rq->answer_memory);
+    }
+    target_happened(c->t, &(struct target_event){.kind = em.n > 0 ? TARGET_CHUNK_LOST : TARGET_CHUNK,
+                                                 .error = em.n > 0 ? &em : NULL,
+                                                 .slot = c->slot});
+}
+
+bool target_ask_chunk(struct recovery_target *t, unsigned slot, bool again)
+{
+    const struct target_chunk *c = &t->core.chunks[slot];
+    bool held = !again && !recovery_may_pass(t->sh->service, RECOVERY_IN, c->length);
+    throttle(t, held);
+    if (held) {
         return false;
     }
-    uint64_t bytes = t->files[t->file].bytes;
-    c->file = t->file;
-    c->offset = t->offset;
-    c->length = (uint32_t)MIN_OF(bytes - t->offset, CHUNK_BYTES);
-    if (!recovery_may_pass(t->sh->service, RECOVERY_IN, c->length)) {
-        throttle(t, true);
-        return false;
-    }
-    throttle(t, false);
-    t->offset += c->length;
-    if (t->offset == bytes) {
-        t->file++;
-        t->offset = 0;
-    }
+    const struct transport *tr = target_transport(t);
+    struct recovery_chunk m = {t->plan.session, (uint32_t)c->file, c->offset, c->length};
+    struct chunk_rq *q = &t->chunks[slot];
+    *q = (struct chunk_rq){.t = t,
+                           .slot = slot,
+                           .rq = {.cls = TRANSPORT_RECOVERY,
+                                  .kind = MESSAGE_RECOVERY_CHUNK,
+                                  .timeout_ms = RECOVERY_CHUNK_MS,
+                                  .on = strand_executor(t->sh->strand),
+                                  .done = chunk_done,
+                                  .user = q}};
+    buf_init(&q->rq.payload, NULL, BUF_UNLIMITED);
+    recovery_chunk_encode(&m, &q->rq.payload);
+    tr->send(tr->self, &t->peer, &q->rq);
     return true;
-}
-
-void target_copy(struct recovery_target *t)
-{
-    write_ready(t);
-    while (t->n_chunks < RECOVERY_CHUNKS_MAX) {
-        struct target_chunk *c = &t->chunks[(t->first + t->n_chunks) % RECOVERY_CHUNKS_MAX];
-        if (!next_chunk(t, c)) {
-            break;
-        }
-        t->n_chunks++;
-        ask_for(t, c);
-    }
-}
-
-void target_copy_again(struct recovery_target *t)
-{
-    for (unsigned i = 0; i < t->n_chunks; i++) {
-        struct target_chunk *c = &t->chunks[(t->first + i) % RECOVERY_CHUNKS_MAX];
-        if (c->state == CHUNK_LOST) {
-            ask_for(t, c);
-        }
-    }
 }
 
 void target_drop_chunks(struct recovery_target *t)
 {
     const struct fs *fs = t->sh->service->o.fs;
-    for (; t->n_chunks > 0; t->n_chunks--) {
-        buf_fini(&t->chunks[t->first].rq.answer_memory);
-        t->first = (t->first + 1) % RECOVERY_CHUNKS_MAX;
+    for (unsigned i = 0; i < TARGET_CHUNKS_MAX; i++) {
+        buf_fini(&t->chunks[i].rq.answer_memory);
     }
-    t->first = 0;
     if (t->writing != NULL) {
         fs->close(fs->self, t->writing);
         t->writing = NULL;
     }
-    t->file = 0;
-    t->offset = 0;
     throttle(t, false);
 }
 
@@ -274,9 +204,8 @@ static enum err user_data(struct recovery_target *t, struct arena *a, struct buf
     return e == ERR_OK && out->failed ? err_no_memory(em) : e;
 }
 
-void target_install(void *arg)
+void target_install(struct recovery_target *t)
 {
-    struct recovery_target *t = arg;
     struct shard *sh = t->sh;
     const struct fs *fs = sh->service->o.fs;
     struct engine_opts o = {.fs = fs,

@@ -18,7 +18,6 @@
 #define RECOVERY_REQUEST_MS    30000   /* a request without an answer has failed */
 #define RECOVERY_CHUNK_MS      900000  /* a part of a file, which waits for its turn under a low limit */
 #define RECOVERY_BYTES_PER_SEC (40 * MIB)
-#define RECOVERY_CHUNKS_MAX    4 /* on their way to one target */
 /* More operations than this, and more than a tenth of the documents: files are quicker. */
 #define RECOVERY_OPS_ALWAYS 20000
 

@@ -3,6 +3,7 @@
 #define DATA_RECOVERY_RECOVERY_INT_H
 
 #include "data/recovery/recovery.h"
+#include "data/recovery/target.h"
 #include "data/shard/copy_data.h"
 
 /* What a primary that moves away knew of the copies, for the one that takes its place. */
@@ -91,111 +92,77 @@ void recovery_answer_finalize(struct recovery_session *r, struct transport_call 
 void recovery_refresh_waiting(
     struct shard *sh); /* requests that wait for a refresh hold a handing over back */
 
-/* ---- the target --------------------------------------------------------------------------------------- */
+/* ---- the target: the driver of target.h's core ------------------------------------------------------------- */
 
-enum target_step {
-    TARGET_OPEN,     /* what is on disk already is opened, to see how far it goes */
-    TARGET_ASK,      /* START */
-    TARGET_LOOK,     /* which of the source's files are here? */
-    TARGET_COPY,     /* the others */
-    TARGET_INSTALL,  /* the files become the copy */
-    TARGET_ROLLBACK, /* or: what is here goes back to what all copies have */
-    TARGET_TAKE,     /* the engine is the shard's */
-    TARGET_OPS,
-    TARGET_APPLY,
-    TARGET_SYNC,
-    TARGET_FINALIZE,
-    TARGET_HANDOFF,
-    TARGET_DONE,
-    TARGET_CLOSE /* the engine is not what is needed any more: from the beginning */
-};
-enum target_end { TARGET_GOES_ON, TARGET_AGAIN, TARGET_FAILS, TARGET_CANCELLED };
-
-enum chunk_state { CHUNK_ASKED, CHUNK_HERE, CHUNK_LOST };
-struct target_chunk {
-    struct transport_rq rq;
-    struct recovery_target *t;
-    enum chunk_state state;
-    uint32_t file;
-    uint64_t offset;
-    uint32_t length;
-};
-
-/* What a recovery here is at. Strand, but for what a job that is out uses. */
+/* What a recovery here needs for what its core decides. Strand, but for what a job that is out uses. */
 struct recovery_target {
-    struct shard *sh; /* a user of it */
-    enum target_step step;
-    enum target_end end; /* comes true once nothing is out */
-    struct errmsg why;
-    unsigned out;      /* requests and jobs */
-    bool asking;       /* rq is one of them */
-    bool waits;        /* for the tick */
-    bool abandoned;    /* what is out was told to end */
-    unsigned failures; /* of the source's side, in a row */
+    struct shard *sh; /* a reference */
+    struct target core;
     char allocation_id[ALLOCATION_ID_BYTES];
     struct arena arena; /* of one attempt */
     struct transport_peer peer;
+    bool asking; /* rq is out */
     struct transport_rq rq;
     struct recovery_plan plan;
+    enum target_event_kind job_event; /* that the job which is out ends with */
+    void (*job)(struct recovery_target *t);
     struct errmsg job_em;
     enum err job_result;
     struct engine *engine; /* open, not the shard's yet */
-    bool taken;            /* it is the shard's now */
     struct buf history;    /* uuid of what is on disk */
     int64_t from;
-    bool no_history; /* files are wanted whatever is here */
     int64_t stage_ms;
     /* files */
     const struct engine_file *files;
+    uint64_t *bytes; /* of each */
     bool *have;
     size_t n_files;
-    uint32_t file; /* the next to ask for */
-    uint64_t offset;
-    struct target_chunk chunks[RECOVERY_CHUNKS_MAX]; /* a ring, in the order of the bytes */
-    unsigned first, n_chunks, n_writing;
+    struct chunk_rq {
+        struct transport_rq rq;
+        struct recovery_target *t;
+        unsigned slot;
+    } chunks[TARGET_CHUNKS_MAX]; /* as the core's */
     struct fs_file *writing;
     int64_t throttled_ms; /* since when; 0: it is not */
     /* operations */
-    uint64_t batch, left;
-    bool more, applying;
     uint64_t mapping_version;
     struct bytes_in ops;
     uint64_t sync_to; /* all of that must be durable */
 };
 
-/* target.c */
+/* target_driver.c */
 void recovery_step_target(struct shard *sh, bool tick);
 void recovery_abandon_target(struct shard *sh); /* the strand is dead */
-/* Runs run(t) on a pool, then done(t) on the strand. */
-void target_job(struct recovery_target *t, void (*run)(void *t), void (*done)(void *t));
-void target_turn(struct recovery_target *t); /* something has ended: what next? */
-void target_fail(struct recovery_target *t, const struct errmsg *em);
-/* The source could not answer: again, or this recovery has failed. true: only the answer was lost. */
-bool target_answer_lost(struct recovery_target *t, const struct errmsg *em);
-
+/* Something has happened; then everything that the core wants is done. t may be gone afterwards. */
+void target_happened(struct recovery_target *t, const struct target_event *e);
+/* Runs job(t) on a pool; its result is the event. */
+void target_job(struct recovery_target *t, void (*job)(struct recovery_target *t),
+                enum target_event_kind event);
 const struct transport *target_transport(const struct recovery_target *t);
 void target_ask(struct recovery_target *t, enum message_kind kind, struct buf *payload /* taken */,
                 void (*done)(struct transport_rq *rq));
-/* First thing in done(): false: there is no answer to read, and what follows is decided. */
+/* First thing in done(): false: there is no answer to read, and the core has been told. */
 bool target_answered(struct recovery_target *t);
-void target_unreadable(struct recovery_target *t); /* the answer makes no sense */
+/* Last thing there: the event, or TARGET_UNREADABLE. */
+void target_heard(struct recovery_target *t, bool readable, const struct target_event *e);
 void target_enter_stage(struct recovery_target *t, enum recovery_stage stage);
-void target_leave(struct recovery_target *t); /* frees t; the shard goes on without it */
 
-/* replay.c: the steps TAKE to DONE */
+/* replay.c: operations, and the end */
 void target_take(struct recovery_target *t);
-void target_ask_ops(struct recovery_target *t);
-void target_apply(struct recovery_target *t);
-void target_sync(struct recovery_target *t);
+void target_ask_ops(struct recovery_target *t, uint64_t batch);
+void target_apply(struct recovery_target *t, struct target_event *e); /* what came of it */
+void target_sync(struct recovery_target *t, bool first, struct target_event *e);
 void target_ask_finalize(struct recovery_target *t);
 void target_ask_handoff(struct recovery_target *t);
-void target_done(struct recovery_target *t);
+void target_complete(struct recovery_target *t);
 
 /* files.c */
-void target_copy(struct recovery_target *t);        /* asks for what is next, writes what is here */
-void target_copy_again(struct recovery_target *t);  /* the tick: what was lost is asked for again */
+void target_look(struct recovery_target *t);    /* [job] files, bytes, have */
+void target_write(struct recovery_target *t);   /* [job] the chunks that are being written */
+void target_install(struct recovery_target *t); /* [job] engine */
+void target_count_written(struct recovery_target *t);
+/* false: over the limit of bytes a second. */
+bool target_ask_chunk(struct recovery_target *t, unsigned slot, bool again);
 void target_drop_chunks(struct recovery_target *t); /* nothing is out */
-void target_look(void *arg);                        /* [job] files, have, n_files */
-void target_install(void *arg);                     /* [job] engine */
 
 #endif

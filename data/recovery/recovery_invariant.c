@@ -22,10 +22,8 @@ static void check_target(const struct shard *sh)
         return;
     }
     assert(t->sh == sh && replication_tracker(sh) == NULL);
-    assert(!t->taken || t->engine == NULL);
-    assert(t->n_chunks <= RECOVERY_CHUNKS_MAX && t->n_writing <= t->n_chunks);
-    assert(t->end == TARGET_GOES_ON || t->out > 0 || t->waits);
-    assert(!t->taken || t->step >= TARGET_TAKE);
+    target_invariant(&t->core);
+    assert(!t->core.taken || t->engine == NULL);
 }
 
 void recovery_invariant(const struct shard *sh)

@@ -14,12 +14,10 @@ void target_take(struct recovery_target *t)
     struct shard *sh = t->sh;
     shard_take_engine(sh, t->engine, (int64_t)t->plan.primary_term);
     t->engine = NULL;
-    t->taken = true;
     replication_took_history(sh, t->plan.primary_term);
     engine_set_global_checkpoint(sh->engine, t->plan.global_checkpoint);
     target_enter_stage(t, RECOVERY_TRANSLOG);
     sh->recovery->figures.ops_total = sh->recovery->figures.ops_total_on_start = t->plan.ops;
-    t->step = TARGET_OPS;
 }
 
 static void ops_done(struct transport_rq *rq)
@@ -29,22 +27,16 @@ static void ops_done(struct transport_rq *rq)
         struct recovery_ops m;
         t->ops = bytes_in(rq->answer);
         recovery_ops_decode(&m, &t->ops);
-        if (t->ops.bad || m.batch != t->batch) {
-            target_unreadable(t);
-        } else {
-            t->failures = 0;
-            t->left = m.n;
-            t->more = m.more;
-            t->mapping_version = m.mapping_version;
-            t->step = TARGET_APPLY;
-        }
+        t->mapping_version = m.mapping_version;
+        target_heard(t, !t->ops.bad,
+                     &(struct target_event){.kind = TARGET_GOT_OPS,
+                                            .ops = {.batch = m.batch, .n = m.n, .more = m.more}});
     }
-    target_turn(t);
 }
 
-void target_ask_ops(struct recovery_target *t)
+void target_ask_ops(struct recovery_target *t, uint64_t batch)
 {
-    struct recovery_ops_wish m = {t->plan.session, t->batch};
+    struct recovery_ops_wish m = {t->plan.session, batch};
     struct buf b;
     buf_init(&b, NULL, BUF_UNLIMITED);
     recovery_ops_wish_encode(&m, &b);
@@ -63,76 +55,53 @@ static enum err apply_op(struct shard *sh, const struct engine_op *op, struct er
     return e;
 }
 
-/* What is there now has to be durable: later writes are answered for by themselves. */
-static void begin_sync(struct recovery_target *t)
-{
-    t->sync_to = engine_location(t->sh->engine);
-    t->step = TARGET_SYNC;
-}
-
-static void apply_more(void *arg)
-{
-    struct recovery_target *t = arg;
-    t->out--;
-    target_turn(t);
-}
-
-void target_apply(struct recovery_target *t)
+void target_apply(struct recovery_target *t, struct target_event *e)
 {
     struct shard *sh = t->sh;
-    struct errmsg em;
-    enum err e = ERR_OK;
+    enum err result = ERR_OK;
+    uint64_t n = 0;
     if (sh->index->mapping_version < t->mapping_version) {
-        return; /* the state that has it is on its way */
+        e->kind = TARGET_NOT_YET; /* the state that has it is on its way */
+        return;
     }
-    for (unsigned i = 0; i < APPLY_OPS && t->left > 0 && e == ERR_OK; i++) {
+    while (n < MIN_OF(t->core.left, (uint64_t)APPLY_OPS) && result == ERR_OK) {
         struct bytes_in before = t->ops;
         struct engine_op op;
         op_decode(&op, &t->ops);
         if (t->ops.bad) {
-            target_unreadable(t);
+            e->kind = TARGET_UNREADABLE;
             return;
         }
         op.origin = ORIGIN_RECOVERY;
-        e = apply_op(sh, &op, &em);
-        if (e == ERR_OK) {
-            t->left--;
-            sh->recovery->figures.ops_recovered++;
+        result = apply_op(sh, &op, &t->job_em);
+        if (result == ERR_OK) {
+            n++;
         } else {
             t->ops = before;
         }
     }
+    sh->recovery->figures.ops_recovered += n;
     shard_drop_replay_mapping(sh);
     shard_buffer_changed(sh);
-    if (e == ERR_REJECTED || e == ERR_NO_MEMORY) {
-        t->waits = true;
+    if (result == ERR_REJECTED || result == ERR_NO_MEMORY) {
         shard_start_sync(sh);
-    } else if (e != ERR_OK) {
-        target_fail(t, &em);
-    } else if (t->left > 0) {
-        t->out++; /* others on the strand first */
-        shard_post_back(sh, apply_more, t);
-    } else {
-        t->batch++;
-        t->failures = 0;
-        t->step = TARGET_OPS;
-        buf_fini(&t->rq.answer_memory);
-        if (!t->more) {
-            begin_sync(t);
-        }
     }
+    *e = (struct target_event){
+        .kind = TARGET_APPLIED, .error = result != ERR_OK ? &t->job_em : NULL, .ops = {.n = n}};
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
 
-void target_sync(struct recovery_target *t)
+/* What is there now has to be durable: later writes are answered for by themselves. */
+void target_sync(struct recovery_target *t, bool first, struct target_event *e)
 {
     struct shard *sh = t->sh;
-    if (engine_durable(sh->engine) >= t->sync_to) {
-        t->step = TARGET_FINALIZE;
-        return;
+    t->sync_to = first ? engine_location(sh->engine) : t->sync_to;
+    e->kind = TARGET_SYNCED;
+    if (engine_durable(sh->engine) < t->sync_to) {
+        e->kind = TARGET_NOT_YET;
+        shard_start_sync(sh); /* its end looks here again */
     }
-    shard_start_sync(sh); /* its end looks here again */
 }
 
 static void finalize_done(struct transport_rq *rq)
@@ -142,17 +111,13 @@ static void finalize_done(struct transport_rq *rq)
     struct bytes_in in = bytes_in(rq->answer);
     if (target_answered(t)) {
         recovery_finalized_decode(&m, &in);
-        if (in.bad) {
-            target_unreadable(t);
-        } else {
+        if (!in.bad) {
             engine_set_global_checkpoint(t->sh->engine, m.global_checkpoint);
-            t->step = t->sh->recovery->figures.primary ? TARGET_HANDOFF : TARGET_DONE;
-            if (!m.in_sync) {
-                begin_sync(t);
-            }
         }
+        target_heard(t, !in.bad,
+                     &(struct target_event){.kind = TARGET_FINALIZED,
+                                            .finalized = {m.in_sync, t->sh->recovery->figures.primary}});
     }
-    target_turn(t);
 }
 
 void target_ask_finalize(struct recovery_target *t)
@@ -191,13 +156,8 @@ static void handoff_done(struct transport_rq *rq)
     struct recovery_target *t = rq->user;
     struct bytes_in in = bytes_in(rq->answer);
     if (target_answered(t)) {
-        if (keep_handoff(t, &in)) {
-            t->step = TARGET_DONE;
-        } else {
-            target_unreadable(t);
-        }
+        target_heard(t, keep_handoff(t, &in), &(struct target_event){.kind = TARGET_HANDED_OVER});
     }
-    target_turn(t);
 }
 
 void target_ask_handoff(struct recovery_target *t)
@@ -236,18 +196,16 @@ static void say_clean(struct recovery_target *t)
     target_transport(t)->send(target_transport(t)->self, &t->peer, rq);
 }
 
-void target_done(struct recovery_target *t)
+void target_complete(struct recovery_target *t)
 {
     struct shard *sh = t->sh;
-    const struct clock *clock = sh->service->o.clock;
     struct shard_recovery *f = &sh->recovery->figures;
     struct errmsg em;
     target_enter_stage(t, RECOVERY_DONE);
     f->ops_total = f->ops_recovered;
-    f->stop_ms = clock_wall_ms(clock);
+    f->stop_ms = clock_wall_ms(sh->service->o.clock);
     f->total_ms = MAX_OF(f->stop_ms - f->start_ms, (int64_t)0);
     engine_refresh(sh->engine, NULL, &em); /* a copy that may be searched shows all that it was given */
     shard_hide(sh, false);
     say_clean(t);
-    target_leave(t);
 }

@@ -1,562 +1,503 @@
-/* Recovery, the side that receives: from what is on disk to a copy that is in sync.
- *
- * One thing after another, each a request or a job whose end looks what is next (target_turn()). A source that
- * does not answer, or has become another node, is no failure: with the next tick the recovery goes on, or begins
- * again, with whatever the state then says. What is on disk stays what it was until all that takes its place is
- * there. */
-#include "data/recovery/recovery_int.h"
+/* The course of a recovery on the side that receives: see target.h. */
+#include "data/recovery/target.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <assert.h>
+#include <string.h>
 
-#define FAILURES_MAX 3
-
-const struct transport *target_transport(const struct recovery_target *t)
+void target_init(struct target *t, uint32_t chunk_bytes)
 {
-    return t->sh->service->o.transport;
-}
-
-static int64_t now_ms(const struct recovery_target *t)
-{
-    return clock_mono_ms(t->sh->service->o.clock);
+    memset(t, 0, sizeof(*t));
+    t->chunk_bytes = chunk_bytes;
 }
 
 /* ---- ends ---------------------------------------------------------------------------------------------- */
 
-static void target_again(struct recovery_target *t)
+static void again(struct target *t)
 {
-    t->end = MAX_OF(t->end, TARGET_AGAIN);
+    t->end = t->end < TARGET_AGAIN ? TARGET_AGAIN : t->end;
 }
 
-void target_fail(struct recovery_target *t, const struct errmsg *em)
+static void fail(struct target *t, const struct errmsg *why)
 {
     if (t->end < TARGET_FAILS) {
         t->end = TARGET_FAILS;
-        t->why = *em;
+        t->why = *why;
     }
 }
 
-bool target_answer_lost(struct recovery_target *t, const struct errmsg *em)
+/* The source could not answer: only the answer was lost, the recovery begins again, or it has failed. */
+static void answer_lost(struct target *t, const struct errmsg *why)
 {
-    switch (err_code(em)) {
+    switch (err_code(why)) {
     case ERR_NODE_NOT_CONNECTED:
     case ERR_NODE_DISCONNECTED:
     case ERR_RECEIVE_TIMEOUT:
     case ERR_REJECTED:
         t->waits = true;
-        return true;
+        return;
     case ERR_CORRUPT: /* its disk, or the way: a few times, then the master should know */
     case ERR_IO:
-        if (++t->failures >= FAILURES_MAX) {
-            target_fail(t, em);
-            return false;
+        if (++t->failures >= TARGET_FAILURES_MAX) {
+            fail(t, why);
+            return;
         }
         break;
     default: /* it knows nothing (any more) of this recovery */
         break;
     }
-    target_again(t);
-    return false;
+    again(t);
 }
 
-static void abandon_requests(struct recovery_target *t)
+static void drop_chunks(struct target *t)
 {
-    const struct transport *tr = target_transport(t);
-    if (t->abandoned) {
-        return;
-    }
-    t->abandoned = true;
-    if (t->asking) {
-        tr->cancel(tr->self, &t->rq);
-    }
-    for (unsigned i = 0; i < t->n_chunks; i++) {
-        struct target_chunk *c = &t->chunks[(t->first + i) % RECOVERY_CHUNKS_MAX];
-        if (c->state == CHUNK_ASKED) {
-            tr->cancel(tr->self, &c->rq);
-        }
-    }
-}
-
-static void free_target(struct recovery_target *t)
-{
-    target_drop_chunks(t);
-    buf_fini(&t->rq.answer_memory);
-    buf_fini(&t->history);
-    arena_fini(&t->arena);
-    engine_close(t->engine);
-    free(t);
-}
-
-void target_leave(struct recovery_target *t)
-{
-    struct shard *sh = t->sh;
-    enum target_end end = t->end;
-    struct errmsg why = t->why;
-    sh->recovery->target = NULL;
-    shard_set_opening(sh, false);
-    free_target(t);
-    if (end == TARGET_FAILS) {
-        shard_fail(sh, &why);
-    } else if (end == TARGET_CANCELLED) {
-        shard_step(sh);
-    } else {
-        shard_tell_started(sh);
-    }
-    shard_unref(sh);
+    t->first = t->n_chunks = t->n_writing = 0;
+    t->file = 0;
+    t->offset = 0;
 }
 
 /* Nothing is out: from START on, or from the beginning when the engine is the shard's already. */
-static void begin_again(struct recovery_target *t)
+static void begin_again(struct target *t)
 {
-    target_drop_chunks(t);
-    buf_fini(&t->rq.answer_memory);
+    drop_chunks(t);
     t->end = TARGET_GOES_ON;
-    t->abandoned = false;
+    t->abandoned = t->yields = t->syncing = false;
     t->waits = true;
-    t->batch = t->left = 0;
+    t->left = 0;
     if (t->taken) {
         t->step = TARGET_CLOSE;
     } else {
-        t->step = t->engine != NULL || t->no_history || t->step == TARGET_ASK ? TARGET_ASK : TARGET_OPEN;
+        t->step = t->has_engine || t->no_history || t->step == TARGET_ASK ? TARGET_ASK : TARGET_OPEN;
     }
 }
 
-/* ---- requests and jobs --------------------------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------------------------------------- */
 
-struct job {
-    struct recovery_target *t;
-    void (*run)(void *t);
-    void (*done)(void *t);
-};
-
-static void job_done(void *arg)
+static void done_or_failed(struct target *t, const struct errmsg *error, enum target_step next)
 {
-    struct job j = *(struct job *)arg;
-    free(arg);
-    j.t->out--;
-    j.done(j.t);
-    target_turn(j.t);
-}
-
-static void job_run(void *arg)
-{
-    struct job *j = arg;
-    j->run(j->t);
-    shard_post_back(j->t->sh, job_done, j);
-}
-
-void target_job(struct recovery_target *t, void (*run)(void *t), void (*done)(void *t))
-{
-    struct job *j = malloc(sizeof(*j));
-    if (j == NULL) {
-        err_no_memory(&t->job_em);
-        t->job_result = ERR_NO_MEMORY;
-        done(t);
-        return;
-    }
-    *j = (struct job){t, run, done};
-    t->out++;
-    if (!executor_submit_force(t->sh->service->o.write_pool, job_run, j)) {
-        job_run(j);
+    if (error != NULL) {
+        fail(t, error);
+    } else {
+        t->step = next;
     }
 }
 
-static void job_failed_or(struct recovery_target *t, enum target_step next)
+static void tick(struct target *t)
 {
-    if (t->job_result != ERR_OK) {
-        target_fail(t, &t->job_em);
-        return;
+    t->waits = t->idle = false;
+    for (unsigned i = 0; t->step == TARGET_COPY && t->end == TARGET_GOES_ON && i < t->n_chunks; i++) {
+        struct target_chunk *c = &t->chunks[(t->first + i) % TARGET_CHUNKS_MAX];
+        c->state = c->state == CHUNK_LOST ? CHUNK_AGAIN : c->state;
     }
-    t->step = next;
 }
 
-void target_ask(struct recovery_target *t, enum message_kind kind, struct buf *payload,
-                void (*done)(struct transport_rq *rq))
+static void chunk_came(struct target *t, const struct target_event *e)
 {
-    const struct transport *tr = target_transport(t);
-    buf_fini(&t->rq.answer_memory);
-    t->rq = (struct transport_rq){.cls = TRANSPORT_RECOVERY,
-                                  .kind = (uint16_t)kind,
-                                  .payload = *payload,
-                                  .timeout_ms = RECOVERY_REQUEST_MS,
-                                  .on = strand_executor(t->sh->strand),
-                                  .done = done,
-                                  .user = t};
-    t->out++;
-    t->asking = true;
-    tr->send(tr->self, &t->peer, &t->rq);
+    struct target_chunk *c = &t->chunks[e->slot];
+    if (e->kind == TARGET_CHUNK) {
+        c->state = CHUNK_HERE;
+        t->failures = 0;
+    } else {
+        c->state = CHUNK_LOST;
+        answer_lost(t, e->error);
+    }
 }
 
-bool target_answered(struct recovery_target *t)
+/* The last chunk of the ring has not been asked for after all. */
+static void chunk_held(struct target *t)
 {
-    t->out--;
-    t->asking = false;
-    if (t->end == TARGET_GOES_ON && t->rq.error.n == 0) {
-        return true;
-    }
-    if (t->end == TARGET_GOES_ON) {
-        target_answer_lost(t, &t->rq.error);
-    }
-    return false;
+    const struct target_chunk *c = &t->chunks[(t->first + --t->n_chunks) % TARGET_CHUNKS_MAX];
+    t->file = c->file;
+    t->offset = c->offset;
+    t->idle = true;
 }
 
-void target_unreadable(struct recovery_target *t)
+static void written(struct target *t, const struct errmsg *error)
+{
+    t->first = (t->first + t->n_writing) % TARGET_CHUNKS_MAX;
+    t->n_chunks -= t->n_writing;
+    t->n_writing = 0;
+    if (error != NULL && err_code(error) == ERR_CORRUPT) {
+        answer_lost(t, error); /* the way or the source: it may come out right next time */
+    } else if (error != NULL) {
+        fail(t, error);
+    }
+}
+
+static void unreadable(struct target *t)
 {
     struct errmsg em;
     err_set(&em, ERR_CORRUPT, "the source's answer cannot be read");
-    target_answer_lost(t, &em);
+    answer_lost(t, &em);
 }
 
-/* ---- what is on disk ----------------------------------------------------------------------------------- */
-
-static void open_run(void *arg)
+static void got_ops(struct target *t, const struct target_event *e)
 {
-    struct recovery_target *t = arg;
-    struct shard *sh = t->sh;
-    const struct fs *fs = sh->service->o.fs;
-    struct arena scratch;
-    struct copy_data d;
-    bool found;
-    arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    buf_reset(&t->history);
-    t->from = SEQ_UNASSIGNED;
-    enum err e = copy_data_read(fs, sh->dir.p, &scratch, &d, &found, &t->job_em);
-    if (e == ERR_OK && found && d.history_uuid.n > 0) {
-        /* One that cannot be opened has files that may still be good. */
-        if (shard_engine_open(sh, ENGINE_EXISTING, STR_NULL, &t->engine, &t->job_em) == ERR_OK) {
-            buf_str(&t->history, d.history_uuid);
-            t->from = engine_persisted_global_checkpoint(t->engine) + 1;
-        } else {
-            log_warn(sh->service->o.log, "data", "shard [%.*s][%u]: what is on disk cannot be opened: %s",
-                     STR_ARG(sh->index->name), sh->number, t->job_em.frame[0].reason);
+    if (e->ops.batch != t->batch) {
+        unreadable(t);
+        return;
+    }
+    t->failures = 0;
+    t->left = e->ops.n;
+    t->more = e->ops.more;
+    t->step = TARGET_APPLY;
+}
+
+static void begin_sync(struct target *t)
+{
+    t->step = TARGET_SYNC;
+    t->syncing = false;
+}
+
+static void applied(struct target *t, const struct target_event *e)
+{
+    t->left -= e->ops.n;
+    enum err why = e->error != NULL ? err_code(e->error) : ERR_OK;
+    if (why == ERR_REJECTED || why == ERR_NO_MEMORY) {
+        t->waits = true; /* no room before the log is synced */
+    } else if (why != ERR_OK) {
+        fail(t, e->error);
+    } else if (t->left > 0) {
+        t->yields = true;
+    } else {
+        t->batch++;
+        t->failures = 0;
+        t->step = TARGET_OPS;
+        if (!t->more) {
+            begin_sync(t);
         }
     }
-    arena_fini(&scratch);
-    t->job_result = e == ERR_OK && t->history.failed ? err_no_memory(&t->job_em) : e;
 }
 
-static void opened(void *arg)
+static void finalized(struct target *t, const struct target_event *e)
 {
-    job_failed_or(arg, TARGET_ASK);
+    t->step = e->finalized.moves ? TARGET_HANDOFF : TARGET_DONE;
+    if (!e->finalized.in_sync) {
+        begin_sync(t);
+    }
 }
 
-/* All operations above what every copy has may be others elsewhere: they go. Before that the copy takes its new
- * name, for under the old one it promised to have them. */
-static void rollback_run(void *arg)
+/* The answer to a question that counts: nothing has ended the attempt meanwhile. */
+static void answered(struct target *t, const struct target_event *e)
 {
-    struct recovery_target *t = arg;
-    struct copy_data d = {str_of(t->allocation_id), buf_view(&t->history)};
-    struct errmsg *em = &t->job_em;
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    copy_data_encode(&d, &b);
-    enum err e = b.failed ? err_no_memory(em) : engine_set_user_data(t->engine, buf_view(&b), em);
-    e = e == ERR_OK ? engine_flush(t->engine, true, em) : e;
-    e = e == ERR_OK ? engine_rollback(t->engine, t->from - 1, em) : e;
-    buf_fini(&b);
-    shard_drop_replay_mapping(t->sh);
-    t->job_result = e;
+    switch (e->kind) {
+    case TARGET_LOST:
+        answer_lost(t, e->error);
+        break;
+    case TARGET_UNREADABLE:
+        unreadable(t);
+        break;
+    case TARGET_STARTED:
+        if (!e->started.by_files && !t->has_engine) {
+            unreadable(t);
+            break;
+        }
+        t->term = e->started.term;
+        t->batch = 0;
+        t->step = e->started.by_files ? TARGET_LOOK : TARGET_ROLLBACK;
+        break;
+    case TARGET_GOT_OPS:
+        got_ops(t, e);
+        break;
+    case TARGET_FINALIZED:
+        finalized(t, e);
+        break;
+    case TARGET_HANDED_OVER:
+        t->step = TARGET_DONE;
+        break;
+    default:
+        assert(false);
+    }
 }
 
-static void rolled_back(void *arg)
+static void rolled_back(struct target *t, const struct errmsg *error)
 {
-    struct recovery_target *t = arg;
-    if (t->job_result == ERR_OK) {
+    if (error == NULL) {
         t->step = TARGET_TAKE;
         return;
     }
     t->no_history = true; /* files do, whatever has happened to these */
-    target_again(t);
+    again(t);
 }
 
-/* ---- START --------------------------------------------------------------------------------------------- */
-
-/* The primary's node. false: it is not there (yet). */
-static bool find_source(struct recovery_target *t)
+static void looked(struct target *t, const struct target_event *e)
 {
-    struct shard *sh = t->sh;
-    struct data_service *s = sh->service;
-    struct cluster_state *state = data_state(s);
-    const struct index_meta *m = state != NULL ? cluster_index_by_uuid(state, sh->index->uuid) : NULL;
-    const struct index_routing *r = m != NULL ? cluster_routing(state, m->name) : NULL;
-    const struct shard_copy *c = r != NULL && sh->number < r->n ? &r->shards[sh->number].copies[0] : NULL;
-    const struct node_meta *n = c != NULL && copy_active(c) ? cluster_node(state, c->node) : NULL;
-    bool found = n != NULL && !str_eq(n->id, s->node_id);
-    if (found) {
-        t->peer.address = arena_str(&t->arena, n->transport_address);
-        t->peer.ephemeral_id = arena_str(&t->arena, n->ephemeral_id);
-        snprintf(sh->recovery->figures_source, sizeof(sh->recovery->figures_source), "%.*s", STR_ARG(n->id));
-        sh->recovery->figures.source_node = str_of(sh->recovery->figures_source);
-        sh->recovery->figures.relocation = c->target_id.p != NULL && str_is(c->target_id, t->allocation_id);
-        sh->recovery->figures.primary = sh->recovery->figures.relocation;
-        found = t->peer.address.p != NULL && t->peer.ephemeral_id.p != NULL;
-    }
-    cluster_state_unref(state);
-    return found;
+    t->bytes = e->files.bytes;
+    t->have = e->files.have;
+    t->n_files = e->files.n;
+    drop_chunks(t);
+    done_or_failed(t, e->error, TARGET_COPY);
 }
 
-static void start_done(struct transport_rq *rq)
+static void installed(struct target *t, const struct errmsg *error)
 {
-    struct recovery_target *t = rq->user;
-    struct bytes_in in = bytes_in(rq->answer);
-    if (target_answered(t)) {
-        recovery_plan_decode(&t->plan, &in);
-        t->plan.manifest = arena_str(&t->arena, t->plan.manifest);
-        if (in.bad || t->plan.manifest.p == NULL || (t->plan.manifest.n == 0 && t->engine == NULL)) {
-            target_unreadable(t);
-        } else {
-            t->batch = 0;
-            t->step = t->plan.manifest.n > 0 ? TARGET_LOOK : TARGET_ROLLBACK;
-        }
-    }
-    target_turn(t);
-}
-
-static void ask_start(struct recovery_target *t)
-{
-    struct shard *sh = t->sh;
-    struct buf b;
-    arena_reset(&t->arena);
-    if (!find_source(t)) {
-        t->waits = true;
-        return;
-    }
-    struct recovery_start m = {.index_uuid = sh->index->uuid,
-                               .shard = sh->number,
-                               .allocation_id = str_of(t->allocation_id),
-                               .node_id = sh->service->node_id,
-                               .history_uuid = t->no_history ? STR("") : buf_view(&t->history),
-                               .from = t->no_history || t->engine == NULL ? SEQ_UNASSIGNED : t->from};
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    recovery_start_encode(&m, &b);
-    target_ask(t, MESSAGE_RECOVERY_START, &b, start_done);
-}
-
-/* ---- files --------------------------------------------------------------------------------------------- */
-
-void target_enter_stage(struct recovery_target *t, enum recovery_stage stage)
-{
-    struct shard_recovery *f = &t->sh->recovery->figures;
-    int64_t now = now_ms(t);
-    if (f->stage == RECOVERY_INDEX) {
-        f->index_ms += now - t->stage_ms;
-    } else if (f->stage == RECOVERY_TRANSLOG) {
-        f->translog_ms += now - t->stage_ms;
-    }
-    f->stage = stage;
-    t->stage_ms = now;
-}
-
-static void looked(void *arg)
-{
-    struct recovery_target *t = arg;
-    struct shard_recovery *f = &t->sh->recovery->figures;
-    job_failed_or(t, TARGET_COPY);
-    if (t->job_result != ERR_OK) {
-        return;
-    }
-    target_enter_stage(t, RECOVERY_INDEX);
-    f->files_total = f->files_reused = f->files_recovered = 0;
-    f->bytes_total = f->bytes_reused = f->bytes_recovered = 0;
-    for (size_t i = 0; i < t->n_files; i++) {
-        f->files_total++;
-        f->bytes_total += t->files[i].bytes;
-        f->files_reused += t->have[i];
-        f->bytes_reused += t->have[i] ? t->files[i].bytes : 0;
-    }
-    target_drop_chunks(t);
-}
-
-static void copy(struct recovery_target *t)
-{
-    target_copy(t);
-    if (t->n_chunks == 0 && t->file == t->n_files && t->end == TARGET_GOES_ON) {
-        t->step = TARGET_INSTALL;
-    }
-}
-
-static void installed(void *arg)
-{
-    struct recovery_target *t = arg;
+    t->has_engine = error == NULL;
     t->no_history = false;
     t->failures = 0;
-    job_failed_or(t, TARGET_TAKE);
+    done_or_failed(t, error, TARGET_TAKE);
 }
 
-/* ---- turns --------------------------------------------------------------------------------------------- */
-
-static void close_taken(struct recovery_target *t)
+/* What was out has ended. */
+static void ended(struct target *t, const struct target_event *e)
 {
-    if (!shard_let_go(t->sh)) {
-        t->waits = true; /* its jobs are out */
-        return;
+    assert(t->out > 0);
+    t->out--;
+    switch (e->kind) {
+    case TARGET_OPENED:
+        t->has_engine = e->has_engine;
+        done_or_failed(t, e->error, TARGET_ASK);
+        break;
+    case TARGET_LOOKED:
+        looked(t, e);
+        break;
+    case TARGET_CHUNK:
+    case TARGET_CHUNK_LOST:
+        chunk_came(t, e);
+        break;
+    case TARGET_CHUNK_HELD:
+        chunk_held(t);
+        break;
+    case TARGET_WRITTEN:
+        written(t, e->error);
+        break;
+    case TARGET_INSTALLED:
+        installed(t, e->error);
+        break;
+    case TARGET_ROLLED_BACK:
+        rolled_back(t, e->error);
+        break;
+    case TARGET_RESUMED:
+        break;
+    case TARGET_NO_SOURCE:
+        t->waits = true;
+        break;
+    default:
+        if (t->end == TARGET_GOES_ON) {
+            answered(t, e);
+        }
     }
-    t->taken = false;
-    t->step = TARGET_OPEN;
 }
 
-static void go(struct recovery_target *t)
+void target_step(struct target *t, const struct target_event *e)
+{
+    switch (e->kind) {
+    case TARGET_CHANGED:
+        t->idle = false;
+        break;
+    case TARGET_TICK:
+        tick(t);
+        break;
+    case TARGET_SOURCE_GONE:
+        t->idle = false;
+        again(t);
+        break;
+    case TARGET_TAKEN:
+        t->has_engine = false;
+        t->taken = true;
+        t->step = TARGET_OPS;
+        break;
+    case TARGET_APPLIED:
+        applied(t, e);
+        break;
+    case TARGET_NOT_YET:
+        t->idle = true;
+        break;
+    case TARGET_SYNCED:
+        t->step = TARGET_FINALIZE;
+        break;
+    case TARGET_CLOSED:
+        t->taken = false;
+        t->step = TARGET_OPEN;
+        break;
+    case TARGET_BUSY:
+        t->waits = true;
+        break;
+    case TARGET_UNREADABLE:
+        if (t->step == TARGET_APPLY) { /* nothing was out */
+            unreadable(t);
+            break;
+        }
+        ended(t, e);
+        break;
+    default:
+        t->idle = false;
+        ended(t, e);
+    }
+}
+
+/* ---- effects ------------------------------------------------------------------------------------------- */
+
+static bool emit(struct target_effect *out, enum target_effect_kind kind)
+{
+    *out = (struct target_effect){.kind = kind};
+    return true;
+}
+
+/* A job or a question: its end is an event. */
+static bool emit_out(struct target *t, struct target_effect *out, enum target_effect_kind kind)
+{
+    t->out++;
+    return emit(out, kind);
+}
+
+static bool chunk_again(struct target *t, struct target_effect *out)
+{
+    for (unsigned i = 0; i < t->n_chunks; i++) {
+        unsigned slot = (t->first + i) % TARGET_CHUNKS_MAX;
+        if (t->chunks[slot].state == CHUNK_AGAIN) {
+            t->chunks[slot].state = CHUNK_ASKED;
+            emit_out(t, out, TARGET_DO_CHUNK);
+            out->slot = slot;
+            out->again = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is here in order is written, in one go. */
+static bool write_ready(struct target *t, struct target_effect *out)
+{
+    unsigned n = 0;
+    while (n < t->n_chunks && t->chunks[(t->first + n) % TARGET_CHUNKS_MAX].state == CHUNK_HERE) {
+        n++;
+    }
+    if (n == 0 || t->n_writing > 0) {
+        return false;
+    }
+    t->n_writing = n;
+    emit_out(t, out, TARGET_DO_WRITE);
+    out->n = n;
+    return true;
+}
+
+static bool next_chunk(struct target *t, struct target_effect *out)
+{
+    while (t->file < t->n_files && t->have[t->file]) {
+        t->file++;
+    }
+    if (t->file == t->n_files || t->n_chunks == TARGET_CHUNKS_MAX || t->idle) {
+        return false;
+    }
+    unsigned slot = (t->first + t->n_chunks++) % TARGET_CHUNKS_MAX;
+    uint64_t rest = t->bytes[t->file] - t->offset;
+    uint32_t length = rest < t->chunk_bytes ? (uint32_t)rest : t->chunk_bytes;
+    t->chunks[slot] = (struct target_chunk){CHUNK_ASKED, t->file, t->offset, length};
+    t->offset += length;
+    if (t->offset == t->bytes[t->file]) {
+        t->file++;
+        t->offset = 0;
+    }
+    emit_out(t, out, TARGET_DO_CHUNK);
+    out->slot = slot;
+    return true;
+}
+
+static bool copy(struct target *t, struct target_effect *out)
+{
+    if (chunk_again(t, out) || write_ready(t, out) || next_chunk(t, out)) {
+        return true;
+    }
+    if (t->n_chunks > 0 || t->file < t->n_files) {
+        return false;
+    }
+    t->step = TARGET_INSTALL;
+    return emit_out(t, out, TARGET_DO_INSTALL);
+}
+
+static bool apply(struct target *t, struct target_effect *out)
+{
+    if (t->yields) {
+        t->yields = false;
+        return emit_out(t, out, TARGET_DO_YIELD);
+    }
+    return emit(out, TARGET_DO_APPLY);
+}
+
+static bool next(struct target *t, struct target_effect *out)
 {
     switch (t->step) {
     case TARGET_OPEN:
-        target_job(t, open_run, opened);
-        break;
+        return emit_out(t, out, TARGET_DO_OPEN);
     case TARGET_ASK:
-        ask_start(t);
-        break;
+        return emit_out(t, out, TARGET_DO_START);
     case TARGET_LOOK:
-        target_job(t, target_look, looked);
-        break;
+        t->has_engine = false; /* its files go on being of use, as files */
+        return emit_out(t, out, TARGET_DO_LOOK);
     case TARGET_COPY:
-        copy(t);
-        break;
+        return copy(t, out);
     case TARGET_INSTALL:
-        target_job(t, target_install, installed);
-        break;
+        return emit_out(t, out, TARGET_DO_INSTALL);
     case TARGET_ROLLBACK:
-        target_job(t, rollback_run, rolled_back);
-        break;
+        return emit_out(t, out, TARGET_DO_ROLLBACK);
     case TARGET_TAKE:
-        target_take(t);
-        break;
+        return emit(out, TARGET_DO_TAKE);
     case TARGET_OPS:
-        target_ask_ops(t);
-        break;
+        emit_out(t, out, TARGET_DO_OPS);
+        out->batch = t->batch;
+        return true;
     case TARGET_APPLY:
-        target_apply(t);
-        break;
+        return apply(t, out);
     case TARGET_SYNC:
-        target_sync(t);
-        break;
+        emit(out, TARGET_DO_SYNC);
+        out->first = !t->syncing;
+        t->syncing = true;
+        return true;
     case TARGET_FINALIZE:
-        target_ask_finalize(t);
-        break;
+        return emit_out(t, out, TARGET_DO_FINALIZE);
     case TARGET_HANDOFF:
-        target_ask_handoff(t);
-        break;
+        return emit_out(t, out, TARGET_DO_HANDOFF);
     case TARGET_CLOSE:
-        close_taken(t);
-        break;
+        return emit(out, TARGET_DO_CLOSE);
     case TARGET_DONE:
-        break;
+        return emit(out, TARGET_DO_LEAVE);
     }
+    return false;
 }
 
 /* Is this still what the state wants here? */
-static void look_at_role(struct recovery_target *t)
+static void look_at_role(struct target *t, const struct target_view *v)
 {
-    const struct shard *sh = t->sh;
-    if (sh->life.leaving || sh->life.broken || !sh->role.initializing || sh->role.source != RECOVER_PEER
-        || !str_is(sh->role.allocation_id, t->allocation_id)) {
+    if (!v->wanted) {
         t->end = TARGET_CANCELLED;
-    } else if (t->step > TARGET_ASK && t->step < TARGET_CLOSE
-               && (uint64_t)sh->role.term > t->plan.primary_term) {
-        target_again(t); /* another primary: its word counts */
+    } else if (t->step > TARGET_ASK && t->step < TARGET_CLOSE && v->term > t->term) {
+        again(t); /* another primary: its word counts */
     }
 }
 
-void target_turn(struct recovery_target *t)
+bool target_effect(struct target *t, const struct target_view *v, struct target_effect *out)
 {
-    for (;;) {
-        look_at_role(t);
-        if (t->end != TARGET_GOES_ON) {
-            abandon_requests(t);
-            if (t->out > 0) {
-                return;
-            }
-            if (t->end != TARGET_AGAIN) {
-                target_leave(t);
-                return;
-            }
-            begin_again(t);
-        }
-        if (t->step == TARGET_DONE) {
-            target_done(t);
-            return;
-        }
-        enum target_step before = t->step;
-        bool busy = t->out > 0 && before != TARGET_COPY;
-        if (busy || t->waits) {
-            return;
-        }
-        go(t);
-        if (t->end == TARGET_GOES_ON && t->step == before) {
-            return;
-        }
+    look_at_role(t, v);
+    if (t->end == TARGET_GOES_ON) {
+        bool busy = t->out > 0 && t->step != TARGET_COPY;
+        bool stands = (t->idle && t->step != TARGET_COPY) || t->waits;
+        return !busy && (!stands || t->step == TARGET_DONE) && next(t, out);
     }
+    if (t->out > 0) {
+        bool first = !t->abandoned;
+        t->abandoned = true;
+        return first && emit(out, TARGET_DO_ABANDON);
+    }
+    if (t->end == TARGET_AGAIN) {
+        begin_again(t);
+        return emit(out, TARGET_DO_RESET);
+    }
+    emit(out, TARGET_DO_LEAVE);
+    out->end = t->end;
+    return true;
 }
 
-/* With the tick, what waited goes on; a source that is another process by now is not asked again. */
-static void tick_passed(struct recovery_target *t)
+void target_invariant(const struct target *t)
 {
-    t->waits = false;
-    if (t->step == TARGET_COPY && t->end == TARGET_GOES_ON) {
-        target_copy_again(t);
+    unsigned asked = 0;
+    assert(!t->taken || (!t->has_engine && t->step >= TARGET_OPS));
+    assert(t->n_chunks <= TARGET_CHUNKS_MAX && t->n_writing <= t->n_chunks);
+    for (unsigned i = 0; i < t->n_chunks; i++) {
+        const struct target_chunk *c = &t->chunks[(t->first + i) % TARGET_CHUNKS_MAX];
+        assert(c->file < t->n_files && c->offset + c->length <= t->bytes[c->file]);
+        assert(i >= t->n_writing || c->state == CHUNK_HERE);
+        asked += c->state == CHUNK_ASKED;
     }
-}
-
-static bool source_moved(struct recovery_target *t)
-{
-    struct cluster_state *state = data_state(t->sh->service);
-    bool moved = t->step > TARGET_ASK && t->step < TARGET_DONE
-                 && (state == NULL || cluster_node(state, t->sh->recovery->figures.source_node) == NULL
-                     || !str_eq(cluster_node(state, t->sh->recovery->figures.source_node)->ephemeral_id,
-                                t->peer.ephemeral_id));
-    cluster_state_unref(state);
-    return moved;
-}
-
-void recovery_step_target(struct shard *sh, bool tick)
-{
-    struct recovery_target *t = sh->recovery->target;
-    if (t == NULL) {
-        return;
-    }
-    if (source_moved(t)) {
-        target_again(t);
-    } else if (tick) {
-        tick_passed(t);
-    }
-    target_turn(t);
-}
-
-void recovery_abandon_target(struct shard *sh)
-{
-    struct recovery_target *t = sh->recovery->target;
-    if (t == NULL) {
-        return;
-    }
-    sh->recovery->target = NULL;
-    shard_set_opening(sh, false);
-    if (t->out == 0) { /* else a request may still point to it, and it ends with the process */
-        free_target(t);
-    }
-    shard_unref(sh); /* the caller has another */
-}
-
-void recovery_begin(struct shard *sh)
-{
-    struct data_service *s = sh->service;
-    struct errmsg em;
-    if (sh->life.leaving) {
-        return;
-    }
-    struct recovery_target *t = s->o.transport != NULL ? calloc(1, sizeof(*t)) : NULL;
-    if (t == NULL) {
-        err_set(&em, s->o.transport != NULL ? ERR_NO_MEMORY : ERR_ILLEGAL_STATE,
-                "no recovery from another node is possible");
-        shard_fail(sh, &em);
-        return;
-    }
-    t->sh = sh;
-    snprintf(t->allocation_id, sizeof(t->allocation_id), "%.*s", STR_ARG(sh->role.allocation_id));
-    arena_init(&t->arena, NULL, ARENA_UNLIMITED);
-    buf_init(&t->history, NULL, BUF_UNLIMITED);
-    sh->recovery->figures = (struct shard_recovery){
-        .source = RECOVER_PEER, .target_node = s->node_id, .start_ms = clock_wall_ms(s->o.clock)};
-    shard_set_opening(sh, true);
-    sh->recovery->target = t;
-    shard_hide(sh, true);
-    shard_ref(sh);
-    target_turn(t);
+    assert(t->step != TARGET_COPY || t->out == asked + (t->n_writing > 0));
+    assert(t->step == TARGET_COPY || t->out <= 1);
+    assert(t->file <= t->n_files);
 }
