@@ -10,7 +10,7 @@ struct alloc_node {
     uint32_t incoming, outgoing;   /* recoveries from other nodes, to other nodes */
     uint32_t initial_primaries;    /* recovering from their own disk, or empty */
     uint32_t of_index;             /* scratch: copies of the index at hand */
-    double weight;                 /* scratch: balance_weights() */
+    double weight;                 /* scratch: balance_weight() */
     const struct disk_usage *disk; /* NULL: unknown */
 };
 

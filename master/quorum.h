@@ -57,7 +57,7 @@ enum quorum_effect_kind {
     EFFECT_REFUSE,      /* error as the answer to `call` */
     EFFECT_APPLY,       /* state is committed: make it this node's, then quorum_applied(version) */
     EFFECT_MODE,        /* mode, term, peer (the master, when a follower) have changed */
-    EFFECT_JOINED,      /* a leader: this node wants into the state: quorum_next_state() with it */
+    EFFECT_JOINED,      /* a leader: this node wants into the state: quorum_next_nodes() with it */
     EFFECT_LEFT,        /* a leader: this node is gone; text says why */
     EFFECT_RECONFIGURE, /* a leader: `config` should be voted by */
     EFFECT_PUBLISHED,   /* the state of quorum_publish() is committed and applied here, or (error) failed */

@@ -47,7 +47,7 @@ struct recovery_ops_wish {
 void recovery_ops_wish_encode(const struct recovery_ops_wish *m, struct buf *out);
 void recovery_ops_wish_decode(struct recovery_ops_wish *m, struct bytes_in *in);
 
-/* Its answer's head; n operations follow (data/op_bytes.h). */
+/* Its answer's head; n operations follow (data/replication/op_bytes.h). */
 struct recovery_ops {
     uint64_t batch, n, total;
     bool more;

@@ -1,4 +1,4 @@
-/* embed - files into a C source that holds them: embed SYMBOL FILE... > out.c (common/base/web_files.h is
+/* embed - files into a C source that holds them: embed SYMBOL FILE... > OUT (common/base/web_files.h is
  * the table's shape). */
 #include <stdint.h>
 #include <stdio.h>

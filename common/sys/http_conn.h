@@ -77,7 +77,7 @@ struct http_conn {
     struct request *cur;          /* being read */
     struct request *first, *last; /* handed over or failed, in order */
     unsigned pending;             /* their number */
-    bool reading;                 /* inside conn_input(): answers wait for its end */
+    bool reading;                 /* inside conn_run(): answers wait for its end */
     bool paused;                  /* too much is unanswered or unwritten, or a body is being unpacked */
     bool unpacking;               /* the newest request's body: what follows is read when it has worked out */
     bool linger;                  /* close by way of PHASE_LINGER */

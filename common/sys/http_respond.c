@@ -158,7 +158,7 @@ static void hand_back(struct request *r)
         return;
     }
     if (loop_inside(loop) && c->reading) {
-        r->answered = true; /* conn_input() flushes when it is through with the parser */
+        r->answered = true; /* conn_run() flushes when it is through with the parser */
         return;
     }
     r->task.run = conn_answered;

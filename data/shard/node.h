@@ -14,7 +14,7 @@
 struct index_service;
 struct shard;
 
-/* What happens to a shard, for the rooms above; the service says who hears it (service/watch.c). On the shard's strand, but
+/* What happens to a shard, for the rooms above; the service says who hears it (data/service/service.c). On the shard's strand, but
  * for attach() and detach(): then nobody else has the shard. */
 struct shard_watch {
     enum err (*attach)(struct shard *sh, struct errmsg *em); /* the rooms make their parts */

@@ -70,9 +70,9 @@ struct shard_upkeep {
     _Atomic size_t buffer_bytes; /* its part of the service's */
 };
 
-struct replication;    /* data/replication/primary_int.h */
+struct replication;    /* data/replication/replication_int.h */
 struct recovery;       /* data/recovery/recovery_int.h */
-struct shard_searches; /* data/search/searches.h */
+struct shard_searches; /* data/search/search_int.h */
 
 struct shard {
     _Atomic uint32_t refs; /* the table's, requests', jobs': the last one closes it */

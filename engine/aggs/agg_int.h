@@ -159,7 +159,7 @@ bool agg_type_known(struct str name);
 /* Names of all types, NULL-terminated, for suggestions. */
 extern const char *const agg_type_names[];
 
-/* "a>b.c": names of aggregations, and of the value that the last has to give. */
+/* "price_of>stats.avg": names of aggregations, and of the value that the last has to give. */
 struct agg_step {
     struct str name, key; /* key.p == NULL: none */
 };

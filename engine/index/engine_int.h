@@ -157,7 +157,7 @@ enum err slot_new(struct slot **out, struct engine *e, uint64_t number, struct s
                   struct errmsg *em);
 void slot_free(struct engine *e, struct slot *s);               /* NULL ok */
 void slot_set_segment(struct slot *s, struct segment *segment); /* takes it; the columns are opened anew */
-/* Makes sure that slot_kill() has a copy to change. */
+/* Makes sure that there is a copy of the live documents to change. */
 enum err slot_prepare_kill(struct engine *e, struct slot *s, struct errmsg *em);
 enum err engine_slots_reserve(struct engine *e, struct errmsg *em); /* room for one more */
 void engine_remove_slot(struct engine *e, size_t i); /* frees it; its file goes when nothing names it */

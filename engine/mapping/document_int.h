@@ -75,7 +75,7 @@ enum err doc_completion_value(struct doc_parser *p, const struct field *f, const
 /* Adds the contexts that come from other fields of a part; ERR_ILLEGAL_ARGUMENT where there are none at all.
  */
 enum err doc_completion_contexts(struct doc_parser *p, struct doc_value *values, size_t n);
-/* (completion_contexts_doc.c) {"city":["a"],"place":{..}} -> pairs. */
+/* {"city":["a"],"place":{..}} -> pairs. */
 enum err doc_parse_contexts(struct doc_parser *p, const struct field *f, const struct json *v,
                             const struct str **pairs, uint32_t *n);
 

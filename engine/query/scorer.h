@@ -2,7 +2,7 @@
  *
  * A weight is a query prepared for one view: statistics gathered, scores' constants computed; it makes a
  * scorer for each segment. Scorers live in the arena they were made with, belong to one thread, and end at
- * DOC_END (style.md, "Iterators are the query engine"). Deleted documents are NOT filtered by scorers;
+ * DOC_END. Deleted documents are NOT filtered by scorers;
  * collectors look at leaf->live.
  *
  * Two phases: when ops->matches is not NULL, next() and seek() stop at candidates; a candidate counts only if

@@ -6,7 +6,7 @@
 #include "hotel/config.h"
 #include "hotel/mysql/db.h"
 
-enum exit_status { /* those of sysexits.h that fit */
+enum exit_status { /* those of BSD's sysexits that fit */
                    EXIT_DONE = 0,
                    EXIT_FAILED = 1,       /* the search service refused, or only part was done */
                    EXIT_USAGE_ERROR = 64, /* the command line or a setting */

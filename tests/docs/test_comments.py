@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Names in comments exist: a function, type or member with an underscore that a comment names stands in code somewhere, and a file
+that it names is in the tree. Names of Java's, which have no underscore, are not looked at."""
+import os
+import re
+import sys
+
+TOPS = ("common", "proto", "engine", "master", "data", "coordinator", "node", "hotel", "tests", "tools", "bench")
+COMMENT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+CALL = re.compile(r"(?<![\w.\"])([a-z]\w*_\w+)\(\)")
+FILE = re.compile(r"(?<![\w/.*-])((?:[\w-]+/)*[\w-]+\.(?:c|h|py|md|def))\b(?!\()")
+WORD = re.compile(r"\w+")
+
+
+def split(text):
+    """(code, [(offset, comment)]): the text without comments, strings and all, and its comments."""
+    code, comments, at = [], [], 0
+    for m in COMMENT.finditer(text):
+        if m.group(0).startswith("/*"):
+            code.append(text[at:m.start()])
+            comments.append((m.start(), m.group(0)))
+            at = m.end()
+    code.append(text[at:])
+    return " ".join(code), comments
+
+
+def check(sources, files):
+    """Complaints about {path: text}; `files` are the paths of all files of the tree."""
+    words, remarks = set(), []
+    for path, text in sources.items():
+        code, comments = split(text)
+        words.update(WORD.findall(code))
+        remarks += [(path, text.count("\n", 0, at) + 1, c) for at, c in comments]
+    names = {os.path.basename(f) for f in files}
+    bad = []
+    for path, line, comment in remarks:
+        for m in CALL.finditer(comment):
+            if m.group(1) not in words:
+                bad.append(f"{path}:{line + comment.count(chr(10), 0, m.start())}: {m.group(1)}() is nowhere")
+        for m in FILE.finditer(comment):
+            there = m.group(1) in files if "/" in m.group(1) else m.group(1) in names
+            if not there and os.path.join(os.path.dirname(path), m.group(1)) not in files:
+                bad.append(f"{path}:{line + comment.count(chr(10), 0, m.start())}: {m.group(1)} is nowhere")
+    return bad
+
+
+def main():
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+    files = {os.path.join(d, f) for top in (*TOPS, "docs") for d, _, fs in os.walk(top) for f in fs} | set(os.listdir("."))
+    sources = {f: open(f, encoding="utf-8").read() for f in files if f.endswith((".c", ".h"))}
+    bad = check(sources, files)
+    print("\n".join(sorted(bad)), end="\n" if bad else "")
+    lie = {"a.c": "/* b_gone() is called, see gone.c */ int a_here;"}
+    finds = check(lie, set(lie))
+    print(f"{len(sources) + (len(finds) == 2)} passed, {len(bad) + (len(finds) != 2)} failed")
+    sys.exit(1 if bad or len(finds) != 2 else 0)
+
+
+if __name__ == "__main__":
+    main()
