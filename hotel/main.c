@@ -44,16 +44,9 @@ static const char usage[] =
 int command_failed(enum err e, const struct errmsg *em)
 {
     fprintf(stderr, "serai-hotel: %s\n", em->frame[0].reason);
-    switch (e) {
-    case ERR_IO:
-    case ERR_TIMEOUT:
-    case ERR_REJECTED:
-        return EXIT_NO_SERVICE;
-    case ERR_ILLEGAL_ARGUMENT:
-        return EXIT_DATA_ERROR;
-    default:
-        return EXIT_FAILED;
-    }
+    return e == ERR_IO || e == ERR_TIMEOUT || e == ERR_REJECTED ? EXIT_NO_SERVICE
+           : e == ERR_ILLEGAL_ARGUMENT                          ? EXIT_DATA_ERROR
+                                                                : EXIT_FAILED;
 }
 
 static int serve(const struct hotel_config *c)

@@ -26,7 +26,8 @@ static void put_json(struct buf *b, const struct json *v)
             put_json(b, &v->members[i].value);
         }
         break;
-    default:
+    case JSON_NULL:
+    case JSON_BOOL:
         put_bool(b, v->b);
         break;
     }
@@ -72,7 +73,8 @@ static void get_json(struct bytes_in *in, struct json *v, struct arena *arena, u
             get_json(in, &m->value, arena, depth + 1);
         }
         break;
-    default:
+    case JSON_NULL:
+    case JSON_BOOL:
         v->b = get_bool(in);
         break;
     }

@@ -300,9 +300,11 @@ static size_t match_one(struct matcher *m, const struct el *el, size_t at)
     case EL_CASELESS:
         m->caseless = true;
         return at;
-    default:
-        return NO_MATCH;
+    case EL_OPTION:
+    case EL_PAD:
+        return NO_MATCH; /* they hold elements, and are matched where these are */
     }
+    return NO_MATCH;
 }
 
 /* Elements [from, to); recursion is as deep as optional sections nest. */

@@ -28,26 +28,24 @@ static const char *pick(const char *const *names, int64_t n, int64_t i)
 
 const char *date_text(enum date_field field, enum el_text style, int64_t v)
 {
-    switch (field) {
-    case FLD_MONTH:
-        return pick(style == TEXT_FULL    ? months
-                    : style == TEXT_SHORT ? months_short
-                                          : letters_of_months,
-                    12, v - 1);
-    case FLD_WEEKDAY:
-        return pick(style == TEXT_FULL ? days : style == TEXT_SHORT ? days_short : letters_of_days, 7, v - 1);
-    case FLD_QUARTER:
-        return pick(style == TEXT_FULL    ? quarters
-                    : style == TEXT_SHORT ? quarters_short
-                                          : quarters_narrow,
-                    4, v - 1);
-    case FLD_AMPM:
-        return pick(halves, 2, v);
-    case FLD_ERA:
-        return pick(style == TEXT_FULL ? eras_full : style == TEXT_SHORT ? eras : eras_narrow, 2, v);
-    default:
+    static const struct {
+        const char *const *full, *const *shorter, *const *narrow;
+        int n;
+    } names[FLD_COUNT] = {
+        [FLD_MONTH] = {months, months_short, letters_of_months, 12},
+        [FLD_WEEKDAY] = {days, days_short, letters_of_days, 7},
+        [FLD_QUARTER] = {quarters, quarters_short, quarters_narrow, 4},
+        [FLD_AMPM] = {halves, halves, halves, 2},
+        [FLD_ERA] = {eras_full, eras, eras_narrow, 2},
+    };
+    if (names[field].n == 0) {
         return NULL;
     }
+    bool from_one = field == FLD_MONTH || field == FLD_WEEKDAY || field == FLD_QUARTER;
+    return pick(style == TEXT_FULL    ? names[field].full
+                : style == TEXT_SHORT ? names[field].shorter
+                                      : names[field].narrow,
+                names[field].n, from_one ? v - 1 : v);
 }
 
 /* A moment taken apart in its zone. */
@@ -140,10 +138,12 @@ static int64_t field_value(struct printer *p, enum date_field f)
         return p->t.seconds;
     case FLD_EPOCH_SECOND_NANOS:
         return p->t.nanos;
-    default:
-        p->failed = true;
-        return 0;
+    case FLD_NONE:
+    case FLD_COUNT:
+        break;
     }
+    p->failed = true;
+    return 0;
 }
 
 static size_t digits_of(uint64_t v)

@@ -326,9 +326,12 @@ enum err geo_point_of_json(struct geo_point *out, const struct json *v, bool ign
         return point_of_array(out, v, ignore_z, em);
     case JSON_STRING:
         return geo_point_of_text(out, v->s, ignore_z, em);
-    default:
-        return err_set(em, ERR_PARSE, "geo_point expected");
+    case JSON_NULL:
+    case JSON_BOOL:
+    case JSON_NUMBER:
+        break;
     }
+    return err_set(em, ERR_PARSE, "geo_point expected");
 }
 
 static enum err number_of(const struct json *v, double *out, struct errmsg *em)

@@ -732,9 +732,12 @@ struct str json_text(const struct json *v)
         return v->s;
     case JSON_BOOL:
         return v->b ? STR("true") : STR("false");
-    default:
-        return STR_NULL;
+    case JSON_NULL:
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        break;
     }
+    return STR_NULL;
 }
 
 const char *json_token_name(const struct json *v)

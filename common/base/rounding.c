@@ -119,9 +119,13 @@ static int64_t round_local(enum date_unit unit, int64_t local)
         civil_of_days(days, &year, &month, &day);
         month = unit == UNIT_MONTH ? month : unit == UNIT_QUARTER ? (month - 1) / 3 * 3 + 1 : 1;
         return civil_to_days(year, month, 1) * DAY_MS;
-    default:
-        return floor_div(local, unit_ms(unit)) * unit_ms(unit);
+    case UNIT_SECOND:
+    case UNIT_MINUTE:
+    case UNIT_HOUR:
+    case UNIT_DAY:
+        break;
     }
+    return floor_div(local, unit_ms(unit)) * unit_ms(unit);
 }
 
 /* The next local midnight that begins a unit; `local` begins one. */

@@ -1,59 +1,55 @@
 #include "coordinator/core/retry.h"
 #include "common/base/memory_account.h"
 
+/* What becomes of a read and of a write that met an error. Codes without a row are the request's own. */
+static const struct answer_to {
+    enum err code;
+    bool unavailable; /* no copy is there for now */
+    bool read;        /* another copy may answer */
+    enum retry_write write;
+} answers[] = {
+    {ERR_NO_SHARD, true, true, RETRY_FRESH},
+    {ERR_UNAVAILABLE_SHARDS, true, true, RETRY_NOT},
+    {ERR_SHARD_NOT_FOUND, true, true, RETRY_NOT},
+    {ERR_NOT_PRIMARY, true, true, RETRY_FRESH},
+    {ERR_NODE_NOT_CONNECTED, false, true, RETRY_FRESH},
+    {ERR_NO_SUCH_NODE, false, true, RETRY_FRESH},
+    {ERR_NODE_DISCONNECTED, false, true, RETRY_UNKNOWN},
+    {ERR_NODE_CLOSED, false, true, RETRY_UNKNOWN},
+    {ERR_RECEIVE_TIMEOUT, false, true, RETRY_UNKNOWN},
+    {ERR_STALE_TERM, false, true, RETRY_UNKNOWN},
+    {ERR_TIMEOUT, false, false, RETRY_UNKNOWN},
+    {ERR_IO, false, true, RETRY_ELSEWHERE},
+    {ERR_REJECTED, false, true, RETRY_NOT},
+    {ERR_NO_MEMORY, false, true, RETRY_NOT},
+    {ERR_INTERNAL, false, true, RETRY_NOT},
+    {ERR_NO_SUCH_FILE, false, true, RETRY_NOT},
+    {ERR_CORRUPT, false, true, RETRY_NOT},
+};
+
+static struct answer_to answer_to(const struct errmsg *em)
+{
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+        if (answers[i].code == err_code(em)) {
+            return answers[i];
+        }
+    }
+    return (struct answer_to){.write = RETRY_NOT};
+}
+
 bool retry_unavailable(const struct errmsg *em)
 {
-    switch (err_code(em)) {
-    case ERR_NO_SHARD:
-    case ERR_UNAVAILABLE_SHARDS:
-    case ERR_SHARD_NOT_FOUND:
-    case ERR_NOT_PRIMARY:
-        return true;
-    default:
-        return false;
-    }
+    return answer_to(em).unavailable;
 }
 
 bool retry_read(const struct errmsg *em)
 {
-    switch (err_code(em)) {
-    case ERR_NODE_NOT_CONNECTED:
-    case ERR_NODE_DISCONNECTED:
-    case ERR_NODE_CLOSED:
-    case ERR_NO_SUCH_NODE:
-    case ERR_RECEIVE_TIMEOUT:
-    case ERR_REJECTED:
-    case ERR_NO_MEMORY:
-    case ERR_INTERNAL:
-    case ERR_IO:
-    case ERR_NO_SUCH_FILE:
-    case ERR_CORRUPT:
-    case ERR_STALE_TERM:
-        return true;
-    default:
-        return retry_unavailable(em);
-    }
+    return answer_to(em).read;
 }
 
 enum retry_write retry_write(const struct errmsg *em)
 {
-    switch (err_code(em)) {
-    case ERR_NO_SHARD:
-    case ERR_NOT_PRIMARY:
-    case ERR_NODE_NOT_CONNECTED:
-    case ERR_NO_SUCH_NODE:
-        return RETRY_FRESH;
-    case ERR_NODE_DISCONNECTED:
-    case ERR_NODE_CLOSED:
-    case ERR_RECEIVE_TIMEOUT:
-    case ERR_TIMEOUT:
-    case ERR_STALE_TERM:
-        return RETRY_UNKNOWN;
-    case ERR_IO:
-        return RETRY_ELSEWHERE;
-    default:
-        return RETRY_NOT;
-    }
+    return answer_to(em).write;
 }
 
 int64_t retry_pause_ms(uint32_t n)

@@ -183,46 +183,28 @@ static void class_name(struct buf *b, const char *type)
 /* The package of a class where it stands with its whole name. */
 static const char *package_of(enum err code)
 {
-    switch (code) {
-    case ERR_QUERY_SHARD:
-        return "org.elasticsearch.index.query.";
-    case ERR_PARSING:
-        return "org.elasticsearch.common.";
-    case ERR_PARSE:
-        return "org.elasticsearch.";
-    case ERR_SCRIPT:
-        return "org.elasticsearch.script.";
-    case ERR_NAMED_OBJECT:
-    case ERR_X_CONTENT:
-        return "org.elasticsearch.common.xcontent.";
-    case ERR_QUERY_SYNTAX:
-    case ERR_TOKEN_MGR:
-        return "org.apache.lucene.queryparser.classic.";
-    case ERR_TOO_MANY_CLAUSES:
-        return "org.apache.lucene.search.BooleanQuery$";
-    case ERR_TOO_COMPLEX:
-        return "org.apache.lucene.util.automaton.";
-    case ERR_JSON:
-        return "com.fasterxml.jackson.core.";
-    case ERR_JSON_EOF:
-        return "com.fasterxml.jackson.core.io.";
-    case ERR_INPUT_COERCION:
-        return "com.fasterxml.jackson.core.exc.";
-    case ERR_DATE_TIME_PARSE:
-        return "java.time.format.";
-    case ERR_ZONE_RULES:
-        return "java.time.zone.";
-    case ERR_DATE_TIME:
-        return "java.time.";
-    case ERR_PATTERN_SYNTAX:
-        return "java.util.regex.";
-    case ERR_NO_MEMORY:
-        return "org.elasticsearch.common.breaker.";
-    case ERR_QUERY_VALIDATION:
-        return "org.elasticsearch.index.query.";
-    default:
-        return "java.lang.";
-    }
+    static const char *const packages[ERR_COUNT] = {
+        [ERR_QUERY_SHARD] = "org.elasticsearch.index.query.",
+        [ERR_PARSING] = "org.elasticsearch.common.",
+        [ERR_PARSE] = "org.elasticsearch.",
+        [ERR_SCRIPT] = "org.elasticsearch.script.",
+        [ERR_NAMED_OBJECT] = "org.elasticsearch.common.xcontent.",
+        [ERR_X_CONTENT] = "org.elasticsearch.common.xcontent.",
+        [ERR_QUERY_SYNTAX] = "org.apache.lucene.queryparser.classic.",
+        [ERR_TOKEN_MGR] = "org.apache.lucene.queryparser.classic.",
+        [ERR_TOO_MANY_CLAUSES] = "org.apache.lucene.search.BooleanQuery$",
+        [ERR_TOO_COMPLEX] = "org.apache.lucene.util.automaton.",
+        [ERR_JSON] = "com.fasterxml.jackson.core.",
+        [ERR_JSON_EOF] = "com.fasterxml.jackson.core.io.",
+        [ERR_INPUT_COERCION] = "com.fasterxml.jackson.core.exc.",
+        [ERR_DATE_TIME_PARSE] = "java.time.format.",
+        [ERR_ZONE_RULES] = "java.time.zone.",
+        [ERR_DATE_TIME] = "java.time.",
+        [ERR_PATTERN_SYNTAX] = "java.util.regex.",
+        [ERR_NO_MEMORY] = "org.elasticsearch.common.breaker.",
+        [ERR_QUERY_VALIDATION] = "org.elasticsearch.index.query.",
+    };
+    return packages[code] != NULL ? packages[code] : "java.lang.";
 }
 
 static void put_class(struct buf *b, enum err code)

@@ -6,19 +6,19 @@
 static const struct json *settings_of(const struct meta_request *rq, unsigned part)
 {
     const struct json *body = &rq->body;
-    switch (rq->action) {
-    case META_UPDATE_SETTINGS:
-        return part == 0 ? body : NULL;
-    case META_CREATE_INDEX:
-        return part == 0 ? json_get(body, "settings") : NULL;
-    case META_PUT_TEMPLATE:
-        body = rq->template_kind == TEMPLATE_LEGACY ? body : json_get(body, "template");
-        return part == 0 && body != NULL ? json_get(body, "settings") : NULL;
-    case META_CLUSTER_SETTINGS:
+    if (rq->action == META_CLUSTER_SETTINGS) {
         return json_get(body, part == 0 ? "persistent" : "transient");
-    default:
+    }
+    if (part != 0) {
         return NULL;
     }
+    if (rq->action == META_PUT_TEMPLATE) {
+        body = rq->template_kind == TEMPLATE_LEGACY ? body : json_get(body, "template");
+        return body != NULL ? json_get(body, "settings") : NULL;
+    }
+    return rq->action == META_UPDATE_SETTINGS ? body
+           : rq->action == META_CREATE_INDEX  ? json_get(body, "settings")
+                                              : NULL;
 }
 
 /* Below "index." each, however they were given. */

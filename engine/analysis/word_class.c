@@ -35,14 +35,8 @@ static bool is_young(uint32_t c)
 static uint16_t script_class(uint32_t c)
 {
     UErrorCode status = U_ZERO_ERROR;
-    switch (uscript_getScript((UChar32)c, &status)) {
-    case USCRIPT_HAN:
-        return WC_HAN;
-    case USCRIPT_HIRAGANA:
-        return WC_HIRAGANA;
-    default:
-        return WC_OTHER;
-    }
+    UScriptCode script = uscript_getScript((UChar32)c, &status);
+    return script == USCRIPT_HAN ? WC_HAN : script == USCRIPT_HIRAGANA ? WC_HIRAGANA : WC_OTHER;
 }
 
 static uint16_t letter_class(uint32_t c)

@@ -231,9 +231,12 @@ static double combined_double(const struct combined *c, enum sort_mode mode)
         return c->sum;
     case SORT_MODE_AVG:
         return c->sum / (double)c->n;
-    default:
-        return c->least;
+    case SORT_MODE_DEFAULT:
+    case SORT_MODE_MIN:
+    case SORT_MODE_MEDIAN: /* refused for nested values */
+        break;
     }
+    return c->least;
 }
 
 static void add_whole(struct combined *c, int64_t v)
@@ -253,9 +256,12 @@ static int64_t combined_whole(const struct combined *c, enum sort_mode mode)
         return c->whole_sum;
     case SORT_MODE_AVG:
         return c->n > 1 ? (int64_t)floor((double)c->whole_sum / (double)c->n + 0.5) : c->whole_sum;
-    default:
-        return c->whole_least;
+    case SORT_MODE_DEFAULT:
+    case SORT_MODE_MIN:
+    case SORT_MODE_MEDIAN:
+        break;
     }
+    return c->whole_least;
 }
 
 static void add_distances(const struct sort_key *k, int64_t packed, struct combined *c)

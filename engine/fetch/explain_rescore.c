@@ -85,9 +85,10 @@ static float combined(const struct rescore_spec *s, float a, float b)
         return MAX_OF(a, b);
     case RESCORE_MIN:
         return MIN_OF(a, b);
-    default:
-        return a + b;
+    case RESCORE_TOTAL:
+        break;
     }
+    return a + b;
 }
 
 /* What one rescoring makes of `first`, which becomes it. */

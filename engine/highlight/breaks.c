@@ -178,7 +178,15 @@ static uint32_t step_sentence(struct scan *s, uint32_t *at)
         end = skip_classes(s, next, 1U << SC_TERM | 1U << SC_PERIOD | 1U << SC_CLOSE | 1U << SC_QUOTE, NULL);
         end = skip_classes(s, end, 1U << SC_SPACE, NULL);
         return class_at(s, end) == SC_PARAGRAPH ? end + 1 : end;
-    default:
+    case SC_OTHER:
+    case SC_LETTER:
+    case SC_LOWER:
+    case SC_SPACE:
+    case SC_DIGIT:
+    case SC_COMMA:
+    case SC_OPEN:
+    case SC_CLOSE:
+    case SC_QUOTE:
         break;
     }
     *at = next;
@@ -353,7 +361,8 @@ static uint32_t next_word(struct scan *s, uint32_t at)
     case WC_LETTER:
     case WC_DIGIT:
         return MAX_OF(words_and_numbers(s, at), end);
-    default:
+    case WC_OTHER:
+    case WC_SPACE:
         end = MAX_OF(end, spaces(s, at));
         if (is_number_prefix(c)) {
             uint32_t inner = behind(s, at);

@@ -94,7 +94,8 @@ bool hl_multi_match(const struct hl_multi *m, struct str token)
         return in_range(&m->matcher, token);
     case MATCH_TERMS_DFA:
         return dfa_match(m->matcher.dfa, token);
-    default:
-        return levenshtein_distance(&m->matcher.lev, token) <= m->matcher.lev.max;
+    case MATCH_TERMS_FUZZY:
+        break;
     }
+    return levenshtein_distance(&m->matcher.lev, token) <= m->matcher.lev.max;
 }

@@ -608,9 +608,10 @@ static float combine(const struct rescore_spec *s, float first, bool matched, fl
         return MAX_OF(a, b);
     case RESCORE_MIN:
         return MIN_OF(a, b);
-    default:
-        return a + b;
+    case RESCORE_TOTAL:
+        break;
     }
+    return a + b;
 }
 
 static int by_doc(const void *a, const void *b)

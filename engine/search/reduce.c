@@ -63,10 +63,15 @@ static bool same_value(const struct sort_value *a, const struct sort_value *b)
     case SV_NULL:
         return true;
     case SV_STR:
+    case SV_IP:
         return str_eq(a->s, b->s);
-    default:
-        return a->l == b->l;
+    case SV_LONG:
+    case SV_DOUBLE:
+    case SV_FLOAT:
+    case SV_BOOL:
+        break;
     }
+    return a->l == b->l;
 }
 
 /* Of a collapsed group only the best document stays. The page is small: a linear look back will do. */

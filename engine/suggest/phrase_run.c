@@ -82,9 +82,10 @@ static double bigram(const struct checker *c, const struct word *w, const struct
         return count < 1
                    ? c->s->lambda[2] * unigram(c, w)
                    : c->s->lambda[1] * (count / (0.5 + (double)w1->total)) + c->s->lambda[2] * unigram(c, w);
-    default:
-        return count < 1 ? alpha * unigram(c, w) : count / ((double)w1->total + 0.00000000001);
+    case SMOOTH_STUPID_BACKOFF:
+        break;
     }
+    return count < 1 ? alpha * unigram(c, w) : count / ((double)w1->total + 0.00000000001);
 }
 
 static double trigram(const struct checker *c, const struct word *w, const struct word *w1,

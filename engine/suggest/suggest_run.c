@@ -12,9 +12,10 @@ static enum err run_one(const struct suggest_run *r, const struct suggestion *s,
         return completion_run(r, (const struct completion_suggestion *)s, text, out);
     case SUGGEST_TERM:
         return term_run(r, (const struct term_suggestion *)s, text, out);
-    default:
-        return phrase_run(r, (const struct phrase_suggestion *)s, text, out);
+    case SUGGEST_PHRASE:
+        break;
     }
+    return phrase_run(r, (const struct phrase_suggestion *)s, text, out);
 }
 
 /* A name that was given twice counts once, with what came last. */
