@@ -23,21 +23,21 @@ static void *keep(void *arg)
     while (!t->quit) {
         struct slot *ended = NULL;
         struct dial *over = NULL;
-        int64_t now = nng_mono_ms();
+        int64_t now = tnng_mono_ms();
         t->wake_at = NEVER; /* until what is below says less; nobody need signal meanwhile */
-        int64_t wake = nng_slots_expire(t, now, &ended);
-        wake = MIN_OF(wake, nng_links_tend(t, now, &over));
-        wake = MIN_OF(wake, nng_calls_tend(t, now));
+        int64_t wake = tnng_slots_expire(t, now, &ended);
+        wake = MIN_OF(wake, tnng_links_tend(t, now, &over));
+        wake = MIN_OF(wake, tnng_calls_tend(t, now));
         t->wake_at = MIN_OF(t->wake_at, wake);
         pthread_cond_broadcast(&t->quiet); /* links may have been freed */
         if (ended != NULL || over != NULL) {
             pthread_mutex_unlock(&t->lock);
-            nng_slots_hand_over(ended);
-            nng_dials_free(over);
+            tnng_slots_hand_over(ended);
+            tnng_dials_free(over);
             pthread_mutex_lock(&t->lock);
         }
-        while (!t->quit && t->wake_at > nng_mono_ms()) {
-            int64_t at = MIN_OF(t->wake_at, nng_mono_ms() + 3600000);
+        while (!t->quit && t->wake_at > tnng_mono_ms()) {
+            int64_t at = MIN_OF(t->wake_at, tnng_mono_ms() + 3600000);
             struct timespec until = {.tv_sec = at / 1000, .tv_nsec = at % 1000 * 1000000};
             pthread_cond_timedwait(&t->changed, &t->lock, &until);
         }
@@ -70,7 +70,7 @@ static void connect_peer(void *self, const struct transport_peer *to)
     struct errmsg em;
     pthread_mutex_lock(&t->lock);
     for (int cls = 0; cls < (to->ephemeral_id.n > 0 ? TRANSPORT_CLASSES : 1); cls++) {
-        nng_link_get(t, to, (enum transport_class)cls, &em);
+        tnng_link_get(t, to, (enum transport_class)cls, &em);
     }
     pthread_mutex_unlock(&t->lock);
 }
@@ -81,13 +81,13 @@ static void forget_peer(void *self, const struct transport_peer *to)
     struct slot *ended = NULL;
     pthread_mutex_lock(&t->lock);
     for (int cls = 0; cls < TRANSPORT_CLASSES; cls++) {
-        struct link *l = nng_link_find(t, to, (enum transport_class)cls);
+        struct link *l = tnng_link_find(t, to, (enum transport_class)cls);
         if (l != NULL) {
-            nng_link_close(l, &ended);
+            tnng_link_close(l, &ended);
         }
     }
     pthread_mutex_unlock(&t->lock);
-    nng_slots_hand_over(ended);
+    tnng_slots_hand_over(ended);
 }
 
 /* ---- life ---- */
@@ -122,7 +122,7 @@ static enum err listen_on(struct transport_nng *t, const struct transport_nng_op
 
 static enum err begin_keeping(struct transport_nng *t, struct errmsg *em)
 {
-    if (nng_aio_alloc(&t->accept, nng_calls_accept_event, t) != 0) {
+    if (nng_aio_alloc(&t->accept, tnng_calls_accept_event, t) != 0) {
         return err_no_memory(em);
     }
     if (pthread_create(&t->keeper, NULL, keep, t) != 0) {
@@ -177,7 +177,7 @@ enum err transport_nng_new(struct transport_nng **out, const struct transport_nn
 void transport_nng_start(struct transport_nng *t)
 {
     pthread_mutex_lock(&t->lock);
-    nng_calls_accept(t);
+    tnng_calls_accept(t);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -192,13 +192,13 @@ void transport_nng_stop(struct transport_nng *t)
     pthread_mutex_lock(&t->lock);
     t->stopping = true;
     for (struct link *l = t->links; l != NULL; l = l->next) {
-        nng_link_close(l, &ended);
+        tnng_link_close(l, &ended);
     }
-    nng_calls_close(t);
+    tnng_calls_close(t);
     nng_stream_listener *listener = t->listener;
     t->listener = NULL;
     pthread_mutex_unlock(&t->lock);
-    nng_slots_hand_over(ended);
+    tnng_slots_hand_over(ended);
     if (listener != NULL) { /* ends the accept that waits */
         nng_stream_listener_close(listener);
         nng_stream_listener_free(listener);

@@ -17,7 +17,7 @@ static const uint32_t calls_max[TRANSPORT_CLASSES] = {8192, 4096, 256};
 struct accepted {
     struct accepted *next, **at;
     struct transport_nng *t;
-    struct nng_conn *conn;
+    struct tnng_conn *conn;
     bool greeted, given_up;
     int64_t since;
     enum transport_class cls;
@@ -27,7 +27,7 @@ struct accepted {
 struct inbound {
     struct transport_call call;
     struct transport_nng *t;
-    struct nng_conn *conn; /* a reference */
+    struct tnng_conn *conn; /* a reference */
     uint64_t id;
     struct buf frame; /* holds what call borrows */
     bool counted;
@@ -39,7 +39,7 @@ struct inbound {
 static void inbound_free(struct inbound *in)
 {
     struct transport_nng *t = in->t;
-    nng_conn_unref(in->conn);
+    tnng_conn_unref(in->conn);
     buf_fini(&in->frame);
     pthread_mutex_lock(&t->lock);
     t->calls[in->call.cls] -= in->counted;
@@ -49,7 +49,7 @@ static void inbound_free(struct inbound *in)
     free(in);
 }
 
-static struct nng_out *refusal(struct frame *f, const struct errmsg *why)
+static struct tnng_out *refusal(struct frame *f, const struct errmsg *why)
 {
     struct buf b;
     struct errmsg em;
@@ -57,7 +57,7 @@ static struct nng_out *refusal(struct frame *f, const struct errmsg *why)
     errmsg_encode(why, &b);
     f->flags |= FRAME_REFUSAL;
     f->payload = buf_view(&b);
-    struct nng_out *out = nng_out_new(f, &b, &em);
+    struct tnng_out *out = tnng_out_new(f, &b, &em);
     buf_fini(&b);
     return out;
 }
@@ -71,21 +71,21 @@ static void answer(struct inbound *in, struct buf *payload, const struct errmsg 
                       .kind = in->call.kind,
                       .from = str_of(in->t->ephemeral_id),
                       .target = in->call.from};
-    struct nng_out *out = NULL;
+    struct tnng_out *out = NULL;
     if (payload != NULL) {
         f.payload = buf_view(payload);
-        out = nng_out_new(&f, payload, &em);
+        out = tnng_out_new(&f, payload, &em);
         why = &em; /* too long, or no memory: says that */
     }
     if (out == NULL) {
         out = refusal(&f, why);
     }
     if (out != NULL) {
-        nng_out_set_id(out, in->id);
-        if (nng_conn_queue(in->conn, out, SIZE_MAX) == ERR_OK) {
-            nng_conn_flush(in->conn);
+        tnng_out_set_id(out, in->id);
+        if (tnng_conn_queue(in->conn, out, SIZE_MAX) == ERR_OK) {
+            tnng_conn_flush(in->conn);
         } else {
-            nng_out_free(out);
+            tnng_out_free(out);
         }
     }
     inbound_free(in);
@@ -156,7 +156,7 @@ static void take_call(struct inbound *in)
 
 /* ---- connections ---- */
 
-static void greeted(void *arg, struct nng_conn *c, enum transport_class cls)
+static void greeted(void *arg, struct tnng_conn *c, enum transport_class cls)
 {
     struct accepted *a = arg;
     (void)c;
@@ -167,7 +167,7 @@ static void greeted(void *arg, struct nng_conn *c, enum transport_class cls)
     pthread_mutex_unlock(&a->t->lock);
 }
 
-static void asked(void *arg, struct nng_conn *c, uint64_t id, struct buf *frame)
+static void asked(void *arg, struct tnng_conn *c, uint64_t id, struct buf *frame)
 {
     struct accepted *a = arg;
     struct transport_nng *t = a->t;
@@ -179,12 +179,12 @@ static void asked(void *arg, struct nng_conn *c, uint64_t id, struct buf *frame)
     if (!take) { /* without memory the caller learns nothing but that the connection went */
         free(in);
         buf_fini(frame);
-        nng_conn_close(c);
+        tnng_conn_close(c);
         return;
     }
     in->t = t;
     in->conn = c;
-    nng_conn_ref(c);
+    tnng_conn_ref(c);
     in->id = id;
     in->frame = *frame;
     in->call.cls = a->cls;
@@ -193,7 +193,7 @@ static void asked(void *arg, struct nng_conn *c, uint64_t id, struct buf *frame)
     take_call(in);
 }
 
-static void gone(void *arg, struct nng_conn *c)
+static void gone(void *arg, struct tnng_conn *c)
 {
     struct accepted *a = arg;
     struct transport_nng *t = a->t;
@@ -207,10 +207,10 @@ static void gone(void *arg, struct nng_conn *c)
     pthread_cond_broadcast(&t->quiet);
     pthread_mutex_unlock(&t->lock);
     free(a);
-    nng_conn_unref(c);
+    tnng_conn_unref(c);
 }
 
-static const struct nng_conn_events events = {greeted, asked, gone};
+static const struct tnng_conn_events events = {greeted, asked, gone};
 
 /* The lock is held. The stream is taken. */
 static void add_accepted(struct transport_nng *t, nng_stream *stream)
@@ -221,13 +221,13 @@ static void add_accepted(struct transport_nng *t, nng_stream *stream)
         nng_stream_free(stream);
         return;
     }
-    a->conn = nng_conn_new(stream, false, TRANSPORT_CONTROL, &events, a);
+    a->conn = tnng_conn_new(stream, false, TRANSPORT_CONTROL, &events, a);
     if (a->conn == NULL) {
         free(a);
         return;
     }
     a->t = t;
-    a->since = nng_mono_ms();
+    a->since = tnng_mono_ms();
     a->next = t->accepted;
     a->at = &t->accepted;
     if (a->next != NULL) {
@@ -237,18 +237,18 @@ static void add_accepted(struct transport_nng *t, nng_stream *stream)
     t->n_accepted++;
     t->n_strangers++;
     transport_nng_wake(t, a->since + GREETING_MS);
-    nng_conn_pause_above(a->conn, ANSWERS_MAX);
-    nng_conn_start(a->conn);
+    tnng_conn_pause_above(a->conn, ANSWERS_MAX);
+    tnng_conn_start(a->conn);
 }
 
-void nng_calls_accept(struct transport_nng *t)
+void tnng_calls_accept(struct transport_nng *t)
 {
     t->accepting = true;
     t->accept_again = NEVER;
     nng_stream_listener_accept(t->listener, t->accept);
 }
 
-void nng_calls_accept_event(void *transport)
+void tnng_calls_accept_event(void *transport)
 {
     struct transport_nng *t = transport;
     int rv = nng_aio_result(t->accept);
@@ -258,19 +258,19 @@ void nng_calls_accept_event(void *transport)
         add_accepted(t, nng_aio_get_output(t->accept, 0));
     }
     if (rv == 0 && !t->stopping) {
-        nng_calls_accept(t);
+        tnng_calls_accept(t);
     } else if (!t->stopping) {
-        t->accept_again = nng_mono_ms() + ACCEPT_WAIT_MS;
+        t->accept_again = tnng_mono_ms() + ACCEPT_WAIT_MS;
         transport_nng_wake(t, t->accept_again);
     }
     pthread_cond_broadcast(&t->quiet);
     pthread_mutex_unlock(&t->lock);
 }
 
-int64_t nng_calls_tend(struct transport_nng *t, int64_t now)
+int64_t tnng_calls_tend(struct transport_nng *t, int64_t now)
 {
     if (!t->stopping && now >= t->accept_again) {
-        nng_calls_accept(t);
+        tnng_calls_accept(t);
     }
     int64_t wake = t->stopping ? NEVER : t->accept_again;
     for (struct accepted *a = t->n_strangers > 0 ? t->accepted : NULL; a != NULL; a = a->next) {
@@ -279,7 +279,7 @@ int64_t nng_calls_tend(struct transport_nng *t, int64_t now)
         }
         if (now - a->since >= GREETING_MS) {
             a->given_up = true;
-            nng_conn_close(a->conn);
+            tnng_conn_close(a->conn);
         } else {
             wake = MIN_OF(wake, a->since + GREETING_MS);
         }
@@ -287,9 +287,9 @@ int64_t nng_calls_tend(struct transport_nng *t, int64_t now)
     return wake;
 }
 
-void nng_calls_close(struct transport_nng *t)
+void tnng_calls_close(struct transport_nng *t)
 {
     for (struct accepted *a = t->accepted; a != NULL; a = a->next) {
-        nng_conn_close(a->conn);
+        tnng_conn_close(a->conn);
     }
 }

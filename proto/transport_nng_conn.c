@@ -7,7 +7,7 @@
 
 #define FIRST_BYTES ((size_t)1 << 20) /* of memory for a message, whatever length it claims */
 
-int64_t nng_mono_ms(void)
+int64_t tnng_mono_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -16,18 +16,18 @@ int64_t nng_mono_ms(void)
 
 /* ---- beginning and closing ---- */
 
-/* Whether an operation may be begun; if so, nng_conn_begun() must follow it. The lock is held. */
-bool nng_conn_may_begin(struct nng_conn *c)
+/* Whether an operation may be begun; if so, tnng_conn_begun() must follow it. The lock is held. */
+bool tnng_conn_may_begin(struct tnng_conn *c)
 {
     if (c->closed) {
         return false;
     }
     c->beginning++;
-    nng_conn_ref(c); /* the operation may complete, and all else end, before it has been begun altogether */
+    tnng_conn_ref(c); /* the operation may complete, and all else end, before it has been begun altogether */
     return true;
 }
 
-void nng_conn_begun(struct nng_conn *c)
+void tnng_conn_begun(struct tnng_conn *c)
 {
     pthread_mutex_lock(&c->lock);
     c->beginning--;
@@ -37,19 +37,19 @@ void nng_conn_begun(struct nng_conn *c)
     if (close) {
         nng_stream_close(c->stream);
     }
-    nng_conn_unref(c);
+    tnng_conn_unref(c);
 }
 
-void nng_conn_begin_read(struct nng_conn *c)
+void tnng_conn_begin_read(struct tnng_conn *c)
 {
     nng_stream_recv(c->stream, c->recv);
-    nng_conn_begun(c);
+    tnng_conn_begun(c);
 }
 
-void nng_conn_close(struct nng_conn *c)
+void tnng_conn_close(struct tnng_conn *c)
 {
     pthread_mutex_lock(&c->lock);
-    bool resume = c->paused && nng_conn_may_begin(c); /* a read that then fails says that it is over */
+    bool resume = c->paused && tnng_conn_may_begin(c); /* a read that then fails says that it is over */
     c->paused = false;
     c->closed = true;
     bool close = c->beginning == 0 && !c->stream_closed;
@@ -59,16 +59,16 @@ void nng_conn_close(struct nng_conn *c)
         nng_stream_close(c->stream);
     }
     if (resume) {
-        nng_conn_begin_read(c);
+        tnng_conn_begin_read(c);
     }
 }
 
-void nng_conn_ref(struct nng_conn *c)
+void tnng_conn_ref(struct tnng_conn *c)
 {
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
 }
 
-void nng_conn_unref(struct nng_conn *c)
+void tnng_conn_unref(struct tnng_conn *c)
 {
     if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) {
         return;
@@ -76,22 +76,22 @@ void nng_conn_unref(struct nng_conn *c)
     nng_stream_free(c->stream);
     nng_aio_reap(c->recv); /* this may be a callback of theirs */
     nng_aio_reap(c->send);
-    nng_out_free_all(c->queue);
-    nng_out_free_all(c->leaving);
+    tnng_out_free_all(c->queue);
+    tnng_out_free_all(c->leaving);
     free(c->gather);
     buf_fini(&c->message);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
 
-int64_t nng_conn_heard_ms(struct nng_conn *c)
+int64_t tnng_conn_heard_ms(struct tnng_conn *c)
 {
     return atomic_load_explicit(&c->heard_ms, memory_order_relaxed);
 }
 
 /* ---- reading ---- */
 
-static bool take_preface(struct nng_conn *c, const char *p)
+static bool take_preface(struct tnng_conn *c, const char *p)
 {
     unsigned char cls = (unsigned char)p[5];
     if (load_u32(p) != PREFACE_MAGIC || p[4] != PREFACE_VERSION || cls >= TRANSPORT_CLASSES || p[6] != 0
@@ -101,14 +101,14 @@ static bool take_preface(struct nng_conn *c, const char *p)
     c->greeted = true;
     if (!c->dialed) {
         c->cls = (enum transport_class)cls;
-        nng_conn_send_preface(c);
+        tnng_conn_send_preface(c);
     }
     c->events->greeted(c->arg, c, c->cls);
     return true;
 }
 
 /* Memory for what comes next of the message: all of it if it is not long, else as much again as has come. */
-static bool make_room(struct nng_conn *c)
+static bool make_room(struct tnng_conn *c)
 {
     size_t more = MIN_OF(c->message_left, MAX_OF(c->message.n, FIRST_BYTES));
     c->room = 0;
@@ -121,7 +121,7 @@ static bool make_room(struct nng_conn *c)
     return true;
 }
 
-static void deliver(struct nng_conn *c)
+static void deliver(struct tnng_conn *c)
 {
     struct buf frame = c->message;
     frame.p[frame.n] = '\0';
@@ -130,7 +130,7 @@ static void deliver(struct nng_conn *c)
     c->events->message(c->arg, c, c->message_id, &frame);
 }
 
-static bool is_closed(struct nng_conn *c)
+static bool is_closed(struct tnng_conn *c)
 {
     pthread_mutex_lock(&c->lock);
     bool closed = c->closed;
@@ -140,7 +140,7 @@ static bool is_closed(struct nng_conn *c)
 
 /* Messages that are in what was read ahead, and the beginning of the next. false: the other side does not speak our language, or
  * there is no memory. */
-static bool parse(struct nng_conn *c)
+static bool parse(struct tnng_conn *c)
 {
     size_t at = 0;
     while (c->message_left == 0) {
@@ -159,7 +159,7 @@ static bool parse(struct nng_conn *c)
             break;
         }
         size_t n = load_u32(c->read + at);
-        if (n == 0 || n > nng_frame_max(c->cls)) {
+        if (n == 0 || n > tnng_frame_max(c->cls)) {
             return false;
         }
         c->message_id = load_u64(c->read + at + 4);
@@ -184,7 +184,7 @@ static bool parse(struct nng_conn *c)
 }
 
 /* Takes the n bytes of a read. */
-static bool take_bytes(struct nng_conn *c, size_t n)
+static bool take_bytes(struct tnng_conn *c, size_t n)
 {
     size_t k = MIN_OF(n, c->room);
     c->message.n += k;
@@ -197,7 +197,7 @@ static bool take_bytes(struct nng_conn *c, size_t n)
 }
 
 /* The reader goes on, or stops for a while, or is over (false). */
-static bool read_more(struct nng_conn *c)
+static bool read_more(struct tnng_conn *c)
 {
     nng_iov in[2];
     unsigned n = 0;
@@ -213,10 +213,10 @@ static bool read_more(struct nng_conn *c)
     nng_aio_set_iov(c->recv, n, in);
     pthread_mutex_lock(&c->lock);
     c->paused = !c->closed && c->pause_above > 0 && c->waiting > c->pause_above;
-    bool paused = c->paused, go = !paused && nng_conn_may_begin(c);
+    bool paused = c->paused, go = !paused && tnng_conn_may_begin(c);
     pthread_mutex_unlock(&c->lock);
     if (go) {
-        nng_conn_begin_read(c);
+        tnng_conn_begin_read(c);
     }
     return go || paused;
 }
@@ -224,27 +224,27 @@ static bool read_more(struct nng_conn *c)
 /* NNG's thread: a read is over. */
 static void was_read(void *arg)
 {
-    struct nng_conn *c = arg;
+    struct tnng_conn *c = arg;
     bool good = nng_aio_result(c->recv) == 0 && !is_closed(c);
     if (good) {
-        atomic_store_explicit(&c->heard_ms, nng_mono_ms(), memory_order_relaxed);
+        atomic_store_explicit(&c->heard_ms, tnng_mono_ms(), memory_order_relaxed);
         good = take_bytes(c, nng_aio_count(c->recv));
     }
     if (!good || !read_more(c)) {
-        nng_conn_close(c);
+        tnng_conn_close(c);
         c->events->gone(c->arg, c);
-        nng_conn_unref(c); /* the reader's */
+        tnng_conn_unref(c); /* the reader's */
     }
 }
 
 /* ---- life ---- */
 
-struct nng_conn *nng_conn_new(nng_stream *s, bool dialed, enum transport_class cls,
-                              const struct nng_conn_events *events, void *arg)
+struct tnng_conn *tnng_conn_new(nng_stream *s, bool dialed, enum transport_class cls,
+                                const struct tnng_conn_events *events, void *arg)
 {
-    struct nng_conn *c = calloc(1, sizeof(*c));
+    struct tnng_conn *c = calloc(1, sizeof(*c));
     if (c == NULL || nng_aio_alloc(&c->recv, was_read, c) != 0
-        || nng_aio_alloc(&c->send, nng_conn_written, c) != 0) {
+        || nng_aio_alloc(&c->send, tnng_conn_written, c) != 0) {
         if (c != NULL) {
             nng_aio_free(c->recv);
         }
@@ -259,7 +259,7 @@ struct nng_conn *nng_conn_new(nng_stream *s, bool dialed, enum transport_class c
     c->dialed = dialed;
     c->cls = cls;
     c->queue_end = &c->queue;
-    c->heard_ms = nng_mono_ms();
+    c->heard_ms = tnng_mono_ms();
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
     nng_stream_set_bool(s, NNG_OPT_TCP_NODELAY, true);
@@ -267,23 +267,23 @@ struct nng_conn *nng_conn_new(nng_stream *s, bool dialed, enum transport_class c
     return c;
 }
 
-void nng_conn_pause_above(struct nng_conn *c, size_t bytes)
+void tnng_conn_pause_above(struct tnng_conn *c, size_t bytes)
 {
     c->pause_above = bytes;
 }
 
-void nng_conn_start(struct nng_conn *c)
+void tnng_conn_start(struct tnng_conn *c)
 {
-    nng_conn_ref(c); /* the reader's */
-    nng_conn_ref(c); /* this call's */
+    tnng_conn_ref(c); /* the reader's */
+    tnng_conn_ref(c); /* this call's */
     nng_aio_set_iov(c->recv, 1, &(nng_iov){c->read, READ_BYTES});
     pthread_mutex_lock(&c->lock);
-    bool go = nng_conn_may_begin(c); /* nobody has closed it yet: nobody knows it */
+    bool go = tnng_conn_may_begin(c); /* nobody has closed it yet: nobody knows it */
     pthread_mutex_unlock(&c->lock);
     assert(go);
-    nng_conn_begin_read(c);
+    tnng_conn_begin_read(c);
     if (c->dialed) {
-        nng_conn_send_preface(c);
+        tnng_conn_send_preface(c);
     }
-    nng_conn_unref(c);
+    tnng_conn_unref(c);
 }

@@ -5,7 +5,7 @@
  * sent, and the message that is being read; knows nothing of requests and peers.
  *
  * Threads: any thread queues, flushes and closes; the callbacks run on NNG's, one at a time for a connection, no lock held: once
- * greeted(), then message()s, and in the end, always, gone() once, not before nng_conn_start() and never inside another
+ * greeted(), then message()s, and in the end, always, gone() once, not before tnng_conn_start() and never inside another
  * call. Whoever keeps a pointer holds a reference.
  *
  * In NNG an operation that is begun on a closed stream may never complete. So none is: a stream is closed once
@@ -19,56 +19,56 @@
 #include <nng/nng.h>
 
 /* A message to send. */
-struct nng_out {
-    struct nng_out *next;
+struct tnng_out {
+    struct tnng_out *next;
     uint64_t id;
     struct buf head, payload; /* what goes out is both; a small payload is in the head */
 };
 
-struct nng_conn;
+struct tnng_conn;
 
-struct nng_conn_events {
+struct tnng_conn_events {
     /* The other side's preface came. Of a connection that was dialed, cls is its own. */
-    void (*greeted)(void *arg, struct nng_conn *c, enum transport_class cls);
-    void (*message)(void *arg, struct nng_conn *c, uint64_t id, struct buf *frame /* taken */);
-    void (*gone)(void *arg, struct nng_conn *c);
+    void (*greeted)(void *arg, struct tnng_conn *c, enum transport_class cls);
+    void (*message)(void *arg, struct tnng_conn *c, uint64_t id, struct buf *frame /* taken */);
+    void (*gone)(void *arg, struct tnng_conn *c);
 };
 
 /* Longest frame of a class. */
-size_t nng_frame_max(enum transport_class cls);
+size_t tnng_frame_max(enum transport_class cls);
 
 /* NULL without memory or when the payload is over its class's limit (em says which). payload is taken when there is a message. */
-struct nng_out *nng_out_new(const struct frame *f, struct buf *payload, struct errmsg *em);
-void nng_out_set_id(struct nng_out *m, uint64_t id);
-void nng_out_free(struct nng_out *m);
-static inline size_t nng_out_bytes(const struct nng_out *m)
+struct tnng_out *tnng_out_new(const struct frame *f, struct buf *payload, struct errmsg *em);
+void tnng_out_set_id(struct tnng_out *m, uint64_t id);
+void tnng_out_free(struct tnng_out *m);
+static inline size_t tnng_out_bytes(const struct tnng_out *m)
 {
     return m->head.n + m->payload.n;
 }
 
 /* The stream is taken, also when there is no memory (NULL). cls: of one that was dialed; the other kind learns it. */
-struct nng_conn *nng_conn_new(nng_stream *s, bool dialed, enum transport_class cls,
-                              const struct nng_conn_events *events /* static */, void *arg);
-void nng_conn_ref(struct nng_conn *c);
-void nng_conn_unref(struct nng_conn *c);
+struct tnng_conn *tnng_conn_new(nng_stream *s, bool dialed, enum transport_class cls,
+                                const struct tnng_conn_events *events /* static */, void *arg);
+void tnng_conn_ref(struct tnng_conn *c);
+void tnng_conn_unref(struct tnng_conn *c);
 /* Begins to read, and to send the preface of one that was dialed. */
-void nng_conn_start(struct nng_conn *c);
+void tnng_conn_start(struct tnng_conn *c);
 /* Stops reading while more than so many bytes wait to be sent. 0: never. Before start(). */
-void nng_conn_pause_above(struct nng_conn *c, size_t bytes);
+void tnng_conn_pause_above(struct tnng_conn *c, size_t bytes);
 
 /* ERR_NODE_NOT_CONNECTED: closed; ERR_REJECTED: more than bytes_max would wait (one message always may). Taken when ERR_OK. It
  * leaves with the next flush, which makes system calls. */
-enum err nng_conn_queue(struct nng_conn *c, struct nng_out *m, size_t bytes_max);
-void nng_conn_flush(struct nng_conn *c);
+enum err tnng_conn_queue(struct tnng_conn *c, struct tnng_out *m, size_t bytes_max);
+void tnng_conn_flush(struct tnng_conn *c);
 /* Takes back what has not begun to leave; NULL if it has. */
-struct nng_out *nng_conn_unqueue(struct nng_conn *c, uint64_t id);
+struct tnng_out *tnng_conn_unqueue(struct tnng_conn *c, uint64_t id);
 /* All that had not begun to leave when it closed: for gone(). */
-struct nng_out *nng_conn_unsent(struct nng_conn *c);
+struct tnng_out *tnng_conn_unsent(struct tnng_conn *c);
 /* gone() comes soon. Never blocks. */
-void nng_conn_close(struct nng_conn *c);
+void tnng_conn_close(struct tnng_conn *c);
 /* When bytes came last: CLOCK_MONOTONIC, ms. */
-int64_t nng_conn_heard_ms(struct nng_conn *c);
+int64_t tnng_conn_heard_ms(struct tnng_conn *c);
 
-int64_t nng_mono_ms(void);
+int64_t tnng_mono_ms(void);
 
 #endif

@@ -15,8 +15,8 @@
 #define READ_BYTES      ((size_t)4 << 10) /* read ahead; longer messages are read to where they stay */
 #define PIECES          8                 /* NNG takes no more at once */
 
-struct nng_conn {
-    const struct nng_conn_events *events;
+struct tnng_conn {
+    const struct tnng_conn_events *events;
     void *arg;
     nng_stream *stream;
     nng_aio *recv, *send;
@@ -29,11 +29,11 @@ struct nng_conn {
     bool closed, stream_closed, paused;
     unsigned beginning; /* operations that are being begun: the stream must not close meanwhile */
     bool writing;
-    struct nng_out *queue, **queue_end;
+    struct tnng_out *queue, **queue_end;
     size_t waiting; /* bytes of the queue, and of the write under way */
 
     /* the writer's, whoever has set `writing` */
-    struct nng_out *leaving;
+    struct tnng_out *leaving;
     char *gather;
     nng_iov out[PIECES];
     unsigned n_out;
@@ -51,14 +51,14 @@ struct nng_conn {
     char read[READ_BYTES];
 };
 
-/* Whether an operation may be begun; if so, nng_conn_begun() must follow it. The lock is held. */
-bool nng_conn_may_begin(struct nng_conn *c);
-void nng_conn_begun(struct nng_conn *c);
+/* Whether an operation may be begun; if so, tnng_conn_begun() must follow it. The lock is held. */
+bool tnng_conn_may_begin(struct tnng_conn *c);
+void tnng_conn_begun(struct tnng_conn *c);
 /* A read that may begin. */
-void nng_conn_begin_read(struct nng_conn *c);
+void tnng_conn_begin_read(struct tnng_conn *c);
 
-void nng_conn_send_preface(struct nng_conn *c);
-void nng_conn_written(void *conn); /* NNG's thread */
-void nng_out_free_all(struct nng_out *m);
+void tnng_conn_send_preface(struct tnng_conn *c);
+void tnng_conn_written(void *conn); /* NNG's thread */
+void tnng_out_free_all(struct tnng_out *m);
 
 #endif

@@ -28,8 +28,8 @@ struct slot {
     struct link *link;
     struct transport_rq *rq;
     uint64_t id;
-    struct nng_out *out; /* while it waits for a connection */
-    bool sent;           /* it has been queued on the link's connection */
+    struct tnng_out *out; /* while it waits for a connection */
+    bool sent;            /* it has been queued on the link's connection */
     int64_t sent_ms, deadline, expires;
     uint32_t heap_at;
 };
@@ -39,7 +39,7 @@ struct link {
     struct transport_nng *t;
     char address[64], ephemeral_id[FRAME_ID_BYTES + 1];
     enum transport_class cls;
-    struct nng_conn *conn; /* up once greeted */
+    struct tnng_conn *conn; /* up once greeted */
     struct dial *dial;
     bool up, was_up, given_up /* this attempt */, closing /* freed when conn and dial are gone */;
     int64_t opened, attempt_begun, next_dial, redial_ms, up_since;
@@ -95,39 +95,40 @@ void transport_nng_wake(struct transport_nng *t, int64_t at);
 
 void transport_nng_send(void *self, const struct transport_peer *to, struct transport_rq *rq); /* not held */
 void transport_nng_cancel(void *self, struct transport_rq *rq);                                /* not held */
-/* Ends a request; it goes to the list, for nng_slots_hand_over(). */
-void nng_slot_end(struct slot *s, enum err code, const char *why, struct slot **ended);
-void nng_slots_hand_over(struct slot *ended); /* not held */
+/* Ends a request; it goes to the list, for tnng_slots_hand_over(). */
+void tnng_slot_end(struct slot *s, enum err code, const char *why, struct slot **ended);
+void tnng_slots_hand_over(struct slot *ended); /* not held */
 /* The link has a connection: what waits for one is queued there. */
-void nng_slots_connected(struct link *l, struct slot **ended);
+void tnng_slots_connected(struct link *l, struct slot **ended);
 /* The link's connection is gone. */
-void nng_slots_disconnected(struct link *l, struct nng_conn *c, struct slot **ended);
+void tnng_slots_disconnected(struct link *l, struct tnng_conn *c, struct slot **ended);
 /* Nobody wants the link any more. */
-void nng_slots_closed(struct link *l, struct slot **ended);
+void tnng_slots_closed(struct link *l, struct slot **ended);
 /* Those whose time is over; tells when the next one's is. */
-int64_t nng_slots_expire(struct transport_nng *t, int64_t now, struct slot **ended);
-void nng_slot_answered(struct link *l, uint64_t id, struct buf *frame /* taken */); /* not held */
+int64_t tnng_slots_expire(struct transport_nng *t, int64_t now, struct slot **ended);
+void tnng_slot_answered(struct link *l, uint64_t id, struct buf *frame /* taken */); /* not held */
 
 /* ---- transport_nng_links.c; the lock is held ---- */
 
-struct link *nng_link_find(struct transport_nng *t, const struct transport_peer *p, enum transport_class cls);
+struct link *tnng_link_find(struct transport_nng *t, const struct transport_peer *p,
+                            enum transport_class cls);
 /* Makes it if need be. NULL: em says why. */
-struct link *nng_link_get(struct transport_nng *t, const struct transport_peer *p, enum transport_class cls,
-                          struct errmsg *em);
-void nng_link_close(struct link *l, struct slot **ended);
+struct link *tnng_link_get(struct transport_nng *t, const struct transport_peer *p, enum transport_class cls,
+                           struct errmsg *em);
+void tnng_link_close(struct link *l, struct slot **ended);
 /* A request had no answer in time. */
-void nng_link_missed(struct link *l, const struct slot *s, int64_t now);
-/* Dials, gives up, frees; tells when to look again. Attempts that are over go to the list, for nng_dials_free(). */
-int64_t nng_links_tend(struct transport_nng *t, int64_t now, struct dial **over);
-void nng_dials_free(struct dial *over); /* not held; waits for NNG */
+void tnng_link_missed(struct link *l, const struct slot *s, int64_t now);
+/* Dials, gives up, frees; tells when to look again. Attempts that are over go to the list, for tnng_dials_free(). */
+int64_t tnng_links_tend(struct transport_nng *t, int64_t now, struct dial **over);
+void tnng_dials_free(struct dial *over); /* not held; waits for NNG */
 
 /* ---- transport_nng_calls.c ---- */
 
-void nng_calls_accept(struct transport_nng *t); /* the lock is held */
-void nng_calls_accept_event(void *transport);   /* NNG's thread */
+void tnng_calls_accept(struct transport_nng *t); /* the lock is held */
+void tnng_calls_accept_event(void *transport);   /* NNG's thread */
 /* The lock is held. */
-int64_t nng_calls_tend(struct transport_nng *t, int64_t now);
-void nng_calls_close(struct transport_nng *t);
+int64_t tnng_calls_tend(struct transport_nng *t, int64_t now);
+void tnng_calls_close(struct transport_nng *t);
 void transport_nng_reply(void *self, struct transport_call *call, struct buf *payload);
 void transport_nng_refuse(void *self, struct transport_call *call, const struct errmsg *error);
 

@@ -45,7 +45,7 @@ static void dial_free(struct dial *d)
     free(d);
 }
 
-void nng_dials_free(struct dial *over)
+void tnng_dials_free(struct dial *over)
 {
     while (over != NULL) {
         struct dial *d = over;
@@ -109,7 +109,7 @@ static void plan_dial(struct link *l, bool lasted, int64_t now)
     transport_nng_wake(l->t, l->next_dial);
 }
 
-static void greeted(void *arg, struct nng_conn *c, enum transport_class cls)
+static void greeted(void *arg, struct tnng_conn *c, enum transport_class cls)
 {
     struct link *l = arg;
     struct transport_nng *t = l->t;
@@ -118,46 +118,46 @@ static void greeted(void *arg, struct nng_conn *c, enum transport_class cls)
     pthread_mutex_lock(&t->lock);
     if (!l->closing && !l->given_up) {
         l->up = l->was_up = true;
-        l->up_since = nng_mono_ms();
+        l->up_since = tnng_mono_ms();
         l->misses = 0;
-        nng_slots_connected(l, &ended);
+        tnng_slots_connected(l, &ended);
     }
     pthread_mutex_unlock(&t->lock);
-    nng_conn_flush(c);
-    nng_slots_hand_over(ended);
+    tnng_conn_flush(c);
+    tnng_slots_hand_over(ended);
 }
 
-static void answered(void *arg, struct nng_conn *c, uint64_t id, struct buf *frame)
+static void answered(void *arg, struct tnng_conn *c, uint64_t id, struct buf *frame)
 {
     (void)c;
-    nng_slot_answered(arg, id, frame);
+    tnng_slot_answered(arg, id, frame);
 }
 
-static void gone(void *arg, struct nng_conn *c)
+static void gone(void *arg, struct tnng_conn *c)
 {
     struct link *l = arg;
     struct transport_nng *t = l->t;
     struct slot *ended = NULL;
     pthread_mutex_lock(&t->lock);
-    int64_t now = nng_mono_ms();
+    int64_t now = tnng_mono_ms();
     if (l->up && l->cls == TRANSPORT_CONTROL && !l->closing && !t->stopping) {
         tell_lost(l);
     }
-    nng_slots_disconnected(l, c, &ended);
+    tnng_slots_disconnected(l, c, &ended);
     plan_dial(l, l->up && now - l->up_since >= STEADY_MS, now);
     l->up = false;
     l->conn = NULL;
     transport_nng_wake(t, 0);
     pthread_mutex_unlock(&t->lock); /* the link may be freed now */
-    nng_slots_hand_over(ended);
-    nng_conn_unref(c);
+    tnng_slots_hand_over(ended);
+    tnng_conn_unref(c);
 }
 
-static const struct nng_conn_events events = {greeted, answered, gone};
+static const struct tnng_conn_events events = {greeted, answered, gone};
 
 /* ---- links ---- */
 
-struct link *nng_link_find(struct transport_nng *t, const struct transport_peer *p, enum transport_class cls)
+struct link *tnng_link_find(struct transport_nng *t, const struct transport_peer *p, enum transport_class cls)
 {
     for (struct link *l = t->links; l != NULL; l = l->next) {
         if (l->cls == cls && !l->closing && str_is(p->address, l->address)
@@ -168,10 +168,10 @@ struct link *nng_link_find(struct transport_nng *t, const struct transport_peer 
     return NULL;
 }
 
-struct link *nng_link_get(struct transport_nng *t, const struct transport_peer *p, enum transport_class cls,
-                          struct errmsg *em)
+struct link *tnng_link_get(struct transport_nng *t, const struct transport_peer *p, enum transport_class cls,
+                           struct errmsg *em)
 {
-    struct link *l = nng_link_find(t, p, cls);
+    struct link *l = tnng_link_find(t, p, cls);
     if (l != NULL || t->stopping) {
         err_set(em, ERR_NODE_CLOSED, "this node is stopping");
         return l;
@@ -187,7 +187,7 @@ struct link *nng_link_get(struct transport_nng *t, const struct transport_peer *
     }
     l->t = t;
     l->cls = cls;
-    l->opened = l->next_dial = nng_mono_ms();
+    l->opened = l->next_dial = tnng_mono_ms();
     memcpy(l->address, p->address.p, p->address.n);
     memcpy(l->ephemeral_id, p->ephemeral_id.p != NULL ? p->ephemeral_id.p : "", p->ephemeral_id.n);
     l->next = t->links;
@@ -196,12 +196,12 @@ struct link *nng_link_get(struct transport_nng *t, const struct transport_peer *
     return l;
 }
 
-void nng_link_close(struct link *l, struct slot **ended)
+void tnng_link_close(struct link *l, struct slot **ended)
 {
     l->closing = true;
-    nng_slots_closed(l, ended);
+    tnng_slots_closed(l, ended);
     if (l->conn != NULL) {
-        nng_conn_close(l->conn);
+        tnng_conn_close(l->conn);
     }
     transport_nng_wake(l->t, 0);
 }
@@ -213,17 +213,17 @@ static bool is_silent(const struct link *l, int64_t since)
     for (const struct slot *s = l->slots; s != NULL; s = s->next) {
         first = s->sent && (first == NULL || s->sent_ms < first->sent_ms) ? s : first;
     }
-    return first != NULL && first->sent_ms <= since && nng_conn_heard_ms(l->conn) < first->sent_ms;
+    return first != NULL && first->sent_ms <= since && tnng_conn_heard_ms(l->conn) < first->sent_ms;
 }
 
 /* A connection that was cut off sends again later and later, also when it no longer is cut off: one that stays silent is given up, and
  * with it the others to the same process that are as silent. A single slow answer says nothing. */
-void nng_link_missed(struct link *l, const struct slot *s, int64_t now)
+void tnng_link_missed(struct link *l, const struct slot *s, int64_t now)
 {
-    if (l->cls != TRANSPORT_CONTROL || l->conn == NULL || nng_conn_heard_ms(l->conn) >= s->sent_ms) {
+    if (l->cls != TRANSPORT_CONTROL || l->conn == NULL || tnng_conn_heard_ms(l->conn) >= s->sent_ms) {
         return;
     }
-    if (l->misses > 0 && nng_conn_heard_ms(l->conn) >= l->silent_since) {
+    if (l->misses > 0 && tnng_conn_heard_ms(l->conn) >= l->silent_since) {
         l->misses = 0;
     }
     if (l->misses > 0 && s->sent_ms < l->missed_at) {
@@ -238,7 +238,7 @@ void nng_link_missed(struct link *l, const struct slot *s, int64_t now)
         bool same = strcmp(l->address, other->address) == 0
                     && strcmp(l->ephemeral_id, other->ephemeral_id) == 0 && other->conn != NULL;
         if (same && (other == l || is_silent(other, s->sent_ms))) {
-            nng_conn_close(other->conn);
+            tnng_conn_close(other->conn);
         }
     }
 }
@@ -252,13 +252,13 @@ static void take_dial(struct link *l, int64_t now, struct dial **over)
     d->next = *over;
     *over = d;
     if (d->stream != NULL && !l->closing && !l->given_up) {
-        l->conn = nng_conn_new(d->stream, true, l->cls, &events, l);
+        l->conn = tnng_conn_new(d->stream, true, l->cls, &events, l);
     } else if (d->stream != NULL) {
         nng_stream_close(d->stream);
         nng_stream_free(d->stream);
     }
     if (l->conn != NULL) {
-        nng_conn_start(l->conn);
+        tnng_conn_start(l->conn);
     } else {
         plan_dial(l, false, now);
     }
@@ -270,7 +270,7 @@ static void give_up(struct link *l)
     if (l->dial != NULL) {
         nng_aio_abort(l->dial->aio, NNG_ETIMEDOUT);
     } else if (l->conn != NULL) {
-        nng_conn_close(l->conn);
+        tnng_conn_close(l->conn);
     }
 }
 
@@ -298,7 +298,7 @@ static int64_t tend(struct link *l, int64_t now, struct dial **over)
     return l->dial == NULL && l->conn == NULL ? l->next_dial : NEVER;
 }
 
-int64_t nng_links_tend(struct transport_nng *t, int64_t now, struct dial **over)
+int64_t tnng_links_tend(struct transport_nng *t, int64_t now, struct dial **over)
 {
     int64_t wake = NEVER;
     for (struct link **at = &t->links, *l; (l = *at) != NULL;) {

@@ -155,7 +155,7 @@ static void hand_over(struct transport_rq *rq)
     }
 }
 
-void nng_slot_end(struct slot *s, enum err code, const char *why, struct slot **ended)
+void tnng_slot_end(struct slot *s, enum err code, const char *why, struct slot **ended)
 {
     err_set(&s->rq->error, code, "[%s] %s", s->link->address, why);
     detach(s);
@@ -163,13 +163,13 @@ void nng_slot_end(struct slot *s, enum err code, const char *why, struct slot **
     *ended = s;
 }
 
-void nng_slots_hand_over(struct slot *ended)
+void tnng_slots_hand_over(struct slot *ended)
 {
     while (ended != NULL) {
         struct slot *s = ended;
         ended = s->next;
         hand_over(s->rq);
-        nng_out_free(s->out);
+        tnng_out_free(s->out);
         free(s);
     }
 }
@@ -198,7 +198,7 @@ static enum err read_answer(struct transport_rq *rq, const char *address, struct
     return ERR_OK;
 }
 
-void nng_slot_answered(struct link *l, uint64_t id, struct buf *frame)
+void tnng_slot_answered(struct link *l, uint64_t id, struct buf *frame)
 {
     struct transport_nng *t = l->t;
     pthread_mutex_lock(&t->lock);
@@ -214,7 +214,7 @@ void nng_slot_answered(struct link *l, uint64_t id, struct buf *frame)
         if (read_answer(s->rq, l->address, frame, &em) != ERR_OK) {
             s->rq->error = em;
         }
-        nng_slots_hand_over(s);
+        tnng_slots_hand_over(s);
     }
     buf_fini(frame);
 }
@@ -224,7 +224,7 @@ void nng_slot_answered(struct link *l, uint64_t id, struct buf *frame)
 static enum err put_on_connection(struct slot *s, int64_t now)
 {
     struct link *l = s->link;
-    enum err e = nng_conn_queue(l->conn, s->out, waiting_max[l->cls]);
+    enum err e = tnng_conn_queue(l->conn, s->out, waiting_max[l->cls]);
     if (e == ERR_OK) {
         s->out = NULL;
         s->sent = true;
@@ -234,60 +234,60 @@ static enum err put_on_connection(struct slot *s, int64_t now)
     return e;
 }
 
-void nng_slots_connected(struct link *l, struct slot **ended)
+void tnng_slots_connected(struct link *l, struct slot **ended)
 {
-    int64_t now = nng_mono_ms();
+    int64_t now = tnng_mono_ms();
     for (struct slot *s = l->slots, *next; s != NULL; s = next) {
         next = s->next;
         if (!s->sent && put_on_connection(s, now) == ERR_REJECTED) {
-            nng_slot_end(s, ERR_REJECTED, "too much waits to be sent", ended);
+            tnng_slot_end(s, ERR_REJECTED, "too much waits to be sent", ended);
         }
     }
 }
 
-void nng_slots_disconnected(struct link *l, struct nng_conn *c, struct slot **ended)
+void tnng_slots_disconnected(struct link *l, struct tnng_conn *c, struct slot **ended)
 {
-    struct nng_out *unsent = nng_conn_unsent(c);
+    struct tnng_out *unsent = tnng_conn_unsent(c);
     while (unsent != NULL) {
-        struct nng_out *m = unsent;
+        struct tnng_out *m = unsent;
         unsent = m->next;
         struct slot *s = slot_by_id(l->t, m->id);
         if (s != NULL) {
-            nng_slot_end(s, ERR_NODE_NOT_CONNECTED, "connection closed", ended);
+            tnng_slot_end(s, ERR_NODE_NOT_CONNECTED, "connection closed", ended);
         }
-        nng_out_free(m);
+        tnng_out_free(m);
     }
     for (struct slot *s = l->slots, *next; s != NULL; s = next) {
         next = s->next;
         if (s->sent) {
-            nng_slot_end(s, ERR_NODE_DISCONNECTED, "disconnected", ended);
+            tnng_slot_end(s, ERR_NODE_DISCONNECTED, "disconnected", ended);
         }
     }
 }
 
-void nng_slots_closed(struct link *l, struct slot **ended)
+void tnng_slots_closed(struct link *l, struct slot **ended)
 {
     if (l->conn != NULL) {
-        nng_slots_disconnected(l, l->conn, ended);
+        tnng_slots_disconnected(l, l->conn, ended);
     }
     while (l->slots != NULL) {
-        nng_slot_end(l->slots, ERR_NODE_NOT_CONNECTED, "connection closed", ended);
+        tnng_slot_end(l->slots, ERR_NODE_NOT_CONNECTED, "connection closed", ended);
     }
 }
 
-int64_t nng_slots_expire(struct transport_nng *t, int64_t now, struct slot **ended)
+int64_t tnng_slots_expire(struct transport_nng *t, int64_t now, struct slot **ended)
 {
     while (t->n_heap > 0 && t->heap[0]->expires <= now) {
         struct slot *s = t->heap[0];
         if (!s->sent) {
-            nng_slot_end(s, ERR_NODE_NOT_CONNECTED, "not connected", ended);
+            tnng_slot_end(s, ERR_NODE_NOT_CONNECTED, "not connected", ended);
             continue;
         }
-        nng_link_missed(s->link, s, now);
+        tnng_link_missed(s->link, s, now);
         if (s->link->conn != NULL) {
-            nng_out_free(nng_conn_unqueue(s->link->conn, s->id));
+            tnng_out_free(tnng_conn_unqueue(s->link->conn, s->id));
         }
-        nng_slot_end(s, ERR_RECEIVE_TIMEOUT, "did not answer in time", ended);
+        tnng_slot_end(s, ERR_RECEIVE_TIMEOUT, "did not answer in time", ended);
     }
     return t->n_heap > 0 ? t->heap[0]->expires : NEVER;
 }
@@ -296,22 +296,22 @@ int64_t nng_slots_expire(struct transport_nng *t, int64_t now, struct slot **end
 
 /* The lock is held. ERR_OK: out is taken, and *flush is to be flushed, and given back, unless it is NULL. */
 static enum err begin(struct transport_nng *t, const struct transport_peer *to, struct transport_rq *rq,
-                      struct nng_out *out, struct nng_conn **flush, struct errmsg *em)
+                      struct tnng_out *out, struct tnng_conn **flush, struct errmsg *em)
 {
-    struct link *l = nng_link_get(t, to, rq->cls, em);
+    struct link *l = tnng_link_get(t, to, rq->cls, em);
     if (l == NULL) {
         return err_code(em);
     }
-    int64_t now = nng_mono_ms();
+    int64_t now = tnng_mono_ms();
     if (!l->up && (l->was_up || now - l->opened > CONNECT_MS)) {
         return err_set(em, ERR_NODE_NOT_CONNECTED, "[%s] not connected", l->address);
     }
-    size_t bytes = nng_out_bytes(out);
+    size_t bytes = tnng_out_bytes(out);
     struct slot *s = slot_new(l, rq);
     if (s == NULL) {
         return err_no_memory(em);
     }
-    nng_out_set_id(out, s->id);
+    tnng_out_set_id(out, s->id);
     s->out = out;
     s->deadline = rq->timeout_ms > 0 ? now + rq->timeout_ms : NEVER;
     if (l->up) {
@@ -323,7 +323,7 @@ static enum err begin(struct transport_nng *t, const struct transport_peer *to, 
                            e == ERR_REJECTED ? "too much waits to be sent" : "not connected");
         }
         *flush = l->conn;
-        nng_conn_ref(l->conn);
+        tnng_conn_ref(l->conn);
     } else {
         set_expiry(t, s, MIN_OF(s->deadline, now + CONNECT_MS));
     }
@@ -341,12 +341,12 @@ void transport_nng_send(void *self, const struct transport_peer *to, struct tran
                       .from = str_of(t->ephemeral_id),
                       .target = to->ephemeral_id,
                       .payload = buf_view(&rq->payload)};
-    struct nng_conn *flush = NULL;
+    struct tnng_conn *flush = NULL;
     err_clear(&rq->error);
     rq->answer = STR_NULL;
     buf_init(&rq->answer_memory, NULL, BUF_UNLIMITED);
     rq->slot = NULL;
-    struct nng_out *out = nng_out_new(&f, &rq->payload, &em);
+    struct tnng_out *out = tnng_out_new(&f, &rq->payload, &em);
     bool begun = false;
     if (out != NULL) {
         pthread_mutex_lock(&t->lock);
@@ -354,13 +354,13 @@ void transport_nng_send(void *self, const struct transport_peer *to, struct tran
         pthread_mutex_unlock(&t->lock);
     }
     if (!begun) {
-        nng_out_free(out);
+        tnng_out_free(out);
         rq->error = em;
         hand_over(rq);
     }
     if (flush != NULL) {
-        nng_conn_flush(flush);
-        nng_conn_unref(flush);
+        tnng_conn_flush(flush);
+        tnng_conn_unref(flush);
     }
 }
 
@@ -372,10 +372,10 @@ void transport_nng_cancel(void *self, struct transport_rq *rq)
     struct slot *s = rq->slot;
     if (s != NULL) {
         if (s->sent && s->link->conn != NULL) {
-            nng_out_free(nng_conn_unqueue(s->link->conn, s->id));
+            tnng_out_free(tnng_conn_unqueue(s->link->conn, s->id));
         }
-        nng_slot_end(s, ERR_CANCELLED, "request cancelled", &ended);
+        tnng_slot_end(s, ERR_CANCELLED, "request cancelled", &ended);
     }
     pthread_mutex_unlock(&t->lock);
-    nng_slots_hand_over(ended);
+    tnng_slots_hand_over(ended);
 }

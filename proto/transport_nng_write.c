@@ -12,14 +12,14 @@
 static const size_t bytes_max[TRANSPORT_CLASSES] = {TRANSPORT_CONTROL_BYTES_MAX, TRANSPORT_DATA_BYTES_MAX,
                                                     TRANSPORT_DATA_BYTES_MAX};
 
-size_t nng_frame_max(enum transport_class cls)
+size_t tnng_frame_max(enum transport_class cls)
 {
     return bytes_max[cls] + FRAME_HEADER_MAX;
 }
 
 /* ---- messages ---- */
 
-struct nng_out *nng_out_new(const struct frame *f, struct buf *payload, struct errmsg *em)
+struct tnng_out *tnng_out_new(const struct frame *f, struct buf *payload, struct errmsg *em)
 {
     size_t n = payload->n;
     if (n > bytes_max[f->cls]) {
@@ -27,7 +27,7 @@ struct nng_out *nng_out_new(const struct frame *f, struct buf *payload, struct e
                 bytes_max[f->cls]);
         return NULL;
     }
-    struct nng_out *m = payload->failed ? NULL : calloc(1, sizeof(*m));
+    struct tnng_out *m = payload->failed ? NULL : calloc(1, sizeof(*m));
     if (m == NULL) {
         err_no_memory(em);
         return NULL;
@@ -54,17 +54,17 @@ struct nng_out *nng_out_new(const struct frame *f, struct buf *payload, struct e
     } else {
         buf_fini(payload);
     }
-    store_u32(m->head.p, (uint32_t)(nng_out_bytes(m) - HEADER_BYTES));
+    store_u32(m->head.p, (uint32_t)(tnng_out_bytes(m) - HEADER_BYTES));
     return m;
 }
 
-void nng_out_set_id(struct nng_out *m, uint64_t id)
+void tnng_out_set_id(struct tnng_out *m, uint64_t id)
 {
     m->id = id;
     store_u64(m->head.p + 4, id);
 }
 
-void nng_out_free(struct nng_out *m)
+void tnng_out_free(struct tnng_out *m)
 {
     if (m != NULL) {
         buf_fini(&m->head);
@@ -73,18 +73,18 @@ void nng_out_free(struct nng_out *m)
     }
 }
 
-void nng_out_free_all(struct nng_out *m)
+void tnng_out_free_all(struct tnng_out *m)
 {
     while (m != NULL) {
-        struct nng_out *next = m->next;
-        nng_out_free(m);
+        struct tnng_out *next = m->next;
+        tnng_out_free(m);
         m = next;
     }
 }
 
 /* ---- sending ---- */
 
-static void add_piece(struct nng_conn *c, char *p, size_t n)
+static void add_piece(struct tnng_conn *c, char *p, size_t n)
 {
     nng_iov *last = c->n_out > 0 ? &c->out[c->n_out - 1] : NULL;
     if (last != NULL && (char *)last->iov_buf + last->iov_len == p) {
@@ -96,14 +96,14 @@ static void add_piece(struct nng_conn *c, char *p, size_t n)
 }
 
 /* What the next write takes: long messages as they are, short ones gathered when several wait. The lock is held. */
-static void fill_write(struct nng_conn *c)
+static void fill_write(struct tnng_conn *c)
 {
-    struct nng_out **end = &c->leaving;
+    struct tnng_out **end = &c->leaving;
     size_t gathered = 0;
     c->n_out = 0;
     c->write_left = 0;
     while (c->queue != NULL && c->n_out + 2 <= PIECES && c->write_left < WRITE_BYTES) {
-        struct nng_out *m = c->queue;
+        struct tnng_out *m = c->queue;
         c->queue = m->next;
         m->next = NULL;
         *end = m;
@@ -129,15 +129,15 @@ static void fill_write(struct nng_conn *c)
     c->write_bytes = c->write_left;
 }
 
-static void begin_write(struct nng_conn *c)
+static void begin_write(struct tnng_conn *c)
 {
     nng_aio_set_iov(c->send, c->n_out, c->out);
     nng_stream_send(c->stream, c->send);
-    nng_conn_begun(c);
+    tnng_conn_begun(c);
 }
 
 /* The write that is over took n bytes of its pieces. */
-static void drop_pieces(struct nng_conn *c, size_t n)
+static void drop_pieces(struct tnng_conn *c, size_t n)
 {
     unsigned at = 0;
     c->write_left -= n;
@@ -152,13 +152,13 @@ static void drop_pieces(struct nng_conn *c, size_t n)
 }
 
 /* NNG's thread: a write is over, perhaps of a part. */
-void nng_conn_written(void *arg)
+void tnng_conn_written(void *arg)
 {
-    struct nng_conn *c = arg;
-    struct nng_out *gone = NULL;
+    struct tnng_conn *c = arg;
+    struct tnng_out *gone = NULL;
     bool failed = nng_aio_result(c->send) != 0, resume = false;
     if (failed) {
-        nng_conn_close(c);
+        tnng_conn_close(c);
     } else {
         drop_pieces(c, MIN_OF(nng_aio_count(c->send), c->write_left));
     }
@@ -173,32 +173,32 @@ void nng_conn_written(void *arg)
             fill_write(c);
         }
     }
-    bool more = c->n_out > 0 && nng_conn_may_begin(c);
+    bool more = c->n_out > 0 && tnng_conn_may_begin(c);
     c->writing = more;
     if (!more) {
         free(c->gather);
         c->gather = NULL;
     }
-    if (c->paused && c->waiting <= c->pause_above / 2 && nng_conn_may_begin(c)) {
+    if (c->paused && c->waiting <= c->pause_above / 2 && tnng_conn_may_begin(c)) {
         c->paused = false;
         resume = true;
     }
     pthread_mutex_unlock(&c->lock);
-    nng_out_free_all(gone);
+    tnng_out_free_all(gone);
     if (more) {
         begin_write(c);
     } else {
-        nng_conn_unref(c);
+        tnng_conn_unref(c);
     }
     if (resume) {
-        nng_conn_begin_read(c);
+        tnng_conn_begin_read(c);
     }
 }
 
-enum err nng_conn_queue(struct nng_conn *c, struct nng_out *m, size_t max)
+enum err tnng_conn_queue(struct tnng_conn *c, struct tnng_out *m, size_t max)
 {
     enum err e = ERR_OK;
-    size_t n = nng_out_bytes(m);
+    size_t n = tnng_out_bytes(m);
     pthread_mutex_lock(&c->lock);
     if (c->closed) {
         e = ERR_NODE_NOT_CONNECTED;
@@ -214,13 +214,13 @@ enum err nng_conn_queue(struct nng_conn *c, struct nng_out *m, size_t max)
     return e;
 }
 
-void nng_conn_flush(struct nng_conn *c)
+void tnng_conn_flush(struct tnng_conn *c)
 {
     pthread_mutex_lock(&c->lock);
-    bool go = c->queue != NULL && !c->writing && nng_conn_may_begin(c);
+    bool go = c->queue != NULL && !c->writing && tnng_conn_may_begin(c);
     if (go) {
         c->writing = true;
-        nng_conn_ref(c); /* the writer's */
+        tnng_conn_ref(c); /* the writer's */
         fill_write(c);
     }
     pthread_mutex_unlock(&c->lock);
@@ -229,16 +229,16 @@ void nng_conn_flush(struct nng_conn *c)
     }
 }
 
-struct nng_out *nng_conn_unqueue(struct nng_conn *c, uint64_t id)
+struct tnng_out *tnng_conn_unqueue(struct tnng_conn *c, uint64_t id)
 {
-    struct nng_out *m = NULL;
+    struct tnng_out *m = NULL;
     pthread_mutex_lock(&c->lock);
-    for (struct nng_out **at = &c->queue; *at != NULL; at = &(*at)->next) {
+    for (struct tnng_out **at = &c->queue; *at != NULL; at = &(*at)->next) {
         if ((*at)->id == id) {
             m = *at;
             *at = m->next;
             c->queue_end = m->next == NULL ? at : c->queue_end;
-            c->waiting -= nng_out_bytes(m);
+            c->waiting -= tnng_out_bytes(m);
             break;
         }
     }
@@ -246,12 +246,12 @@ struct nng_out *nng_conn_unqueue(struct nng_conn *c, uint64_t id)
     return m;
 }
 
-struct nng_out *nng_conn_unsent(struct nng_conn *c)
+struct tnng_out *tnng_conn_unsent(struct tnng_conn *c)
 {
     pthread_mutex_lock(&c->lock);
-    struct nng_out *m = c->queue;
-    for (const struct nng_out *at = m; at != NULL; at = at->next) {
-        c->waiting -= nng_out_bytes(at);
+    struct tnng_out *m = c->queue;
+    for (const struct tnng_out *at = m; at != NULL; at = at->next) {
+        c->waiting -= tnng_out_bytes(at);
     }
     c->queue = NULL;
     c->queue_end = &c->queue;
@@ -261,7 +261,7 @@ struct nng_out *nng_conn_unsent(struct nng_conn *c)
 
 /* ---- the preface ---- */
 
-static void set_preface(struct nng_conn *c)
+static void set_preface(struct tnng_conn *c)
 {
     memset(c->preface, 0, sizeof(c->preface));
     store_u32(c->preface, PREFACE_MAGIC);
@@ -270,14 +270,14 @@ static void set_preface(struct nng_conn *c)
 }
 
 /* The preface goes before anything else is queued: a dialed connection is not told of before it was answered, the other not before. */
-void nng_conn_send_preface(struct nng_conn *c)
+void tnng_conn_send_preface(struct tnng_conn *c)
 {
     set_preface(c);
     pthread_mutex_lock(&c->lock);
-    bool go = !c->writing && nng_conn_may_begin(c);
+    bool go = !c->writing && tnng_conn_may_begin(c);
     if (go) {
         c->writing = true;
-        nng_conn_ref(c);
+        tnng_conn_ref(c);
         c->n_out = 0;
         add_piece(c, c->preface, PREFACE_BYTES);
         c->waiting += PREFACE_BYTES;

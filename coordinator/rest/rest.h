@@ -170,7 +170,7 @@ bool rest_shape_is_quick(struct rest *r, const struct buf *b);
 /* Reads ignore_unavailable, allow_no_indices, expand_wildcards over the defaults in *o. */
 enum err rest_index_options(struct rest *r, struct expand_options *o);
 
-/* wait_for_active_shards: a number of copies, or one of core/active.h's. */
+/* wait_for_active_shards: a number of copies, or one of coordinator/core/active.h's. */
 enum err rest_active_shards(struct rest *r, int32_t *out);
 /* The indices of the request's path, once the request is known to be whole: e is what reading its parameters came to. false: it was
  * refused, and answered. */
