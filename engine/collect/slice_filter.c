@@ -1,5 +1,6 @@
 /* The slice of a scroll, as a filter around the request's query. */
 #include "engine/collect/search_context.h"
+#include "engine/query/slice.h"
 
 #include "common/base/jsonr.h"
 
@@ -85,7 +86,12 @@ enum err search_add_slice(const struct query **q, const struct search_context *c
     } else {
         filter->field = f->type != FT_META_ID ? f : NULL;
         filter->field_name = f->path;
-        filter->slice = within;
+        struct slice *own = ARENA_NEW(cx->arena, struct slice);
+        if (own == NULL) {
+            return err_no_memory(em);
+        }
+        *own = within;
+        filter->own = own;
     }
     return add_filter(cx, q, filter, em);
 }

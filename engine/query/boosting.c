@@ -1,24 +1,35 @@
 /* boosting: a query's scores multiplied where another matches. */
 #include "common/base/num.h"
+#include "engine/query/build.h"
 #include "engine/query/print.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite.h"
 #include "engine/query/scorers.h"
 
+struct boosting {
+    const struct query *positive, *negative;
+    float negative_boost;
+};
+
+static const struct boosting *own_of(const struct query *q)
+{
+    return q->own;
+}
+
 static enum err boosting_each_child(const struct query *q, child_fn fn, void *arg)
 {
-    enum err e = fn(arg, q->boosting.positive, CHILD_SCORES);
-    return e == ERR_OK ? fn(arg, q->boosting.negative, CHILD_DEMOTES) : e;
+    enum err e = fn(arg, own_of(q)->positive, CHILD_SCORES);
+    return e == ERR_OK ? fn(arg, own_of(q)->negative, CHILD_DEMOTES) : e;
 }
 
 static void boosting_print(const struct query *q, struct buf *out)
 {
     buf_z(out, "FunctionScoreQuery(");
-    query_print(q->boosting.positive, out);
+    query_print(own_of(q)->positive, out);
     buf_z(out, ", scored by boost(queryboost(score(");
-    query_print(q->boosting.negative, out);
+    query_print(own_of(q)->negative, out);
     buf_z(out, "))^");
-    num_put_float(out, q->boosting.negative_boost);
+    num_put_float(out, own_of(q)->negative_boost);
     buf_z(out, "))");
 }
 
@@ -26,12 +37,15 @@ static enum err boosting_rewrite(struct weight_shared *sh, const struct query *q
                                  struct errmsg *em)
 {
     struct query *c = rewrite_copy(sh, q);
+    struct boosting *own = ARENA_NEW(sh->cx.arena, struct boosting);
     *out = c;
-    if (c == NULL) {
+    if (c == NULL || own == NULL) {
         return err_no_memory(em);
     }
-    enum err e = query_rewrite(sh, q->boosting.positive, &c->boosting.positive, em);
-    return e == ERR_OK ? query_rewrite(sh, q->boosting.negative, &c->boosting.negative, em) : e;
+    *own = *own_of(q);
+    c->own = own;
+    enum err e = query_rewrite(sh, own->positive, &own->positive, em);
+    return e == ERR_OK ? query_rewrite(sh, own->negative, &own->negative, em) : e;
 }
 
 /* ---- weights ---- */
@@ -128,7 +142,7 @@ static enum err boosting_scorer(const struct weight *w, const struct scorer_requ
                                    POSTINGS_UNPOSITIONED, positive->cost},
                                   positive,
                                   negative,
-                                  w->query->boosting.negative_boost,
+                                  own_of(w->query)->negative_boost,
                                   w->boost};
     *out = &b->base;
     return ERR_OK;
@@ -150,11 +164,11 @@ static enum err boosting_explain(const struct weight *w, const struct explain_re
     }
     struct arena *a = rq->arena;
     bool negative = is_negative(boosting(s), rq->doc);
-    float factor = negative ? w->query->boosting.negative_boost : 1;
-    struct str negative_text = query_text(w->query->boosting.negative, a);
+    float factor = negative ? own_of(w->query)->negative_boost : 1;
+    struct str negative_text = query_text(own_of(w->query)->negative, a);
     struct buf number;
     buf_init(&number, NULL, 64);
-    num_put_float(&number, w->query->boosting.negative_boost);
+    num_put_float(&number, own_of(w->query)->negative_boost);
     struct explanation *x = explain_new(a, true, s->ops->score(s),
                                         "weight(%.*s), result of:", STR_ARG(query_text_plain(w->query, a)));
     struct explanation *product =
@@ -180,9 +194,9 @@ static enum err boosting_weight(struct weight_shared *sh, const struct query *q,
         return err_no_memory(em);
     }
     *out = &w->base;
-    enum err e = weight_make(sh, q->boosting.positive, 1,
+    enum err e = weight_make(sh, own_of(q)->positive, 1,
                              need == NEED_NO_SCORES ? NEED_NO_SCORES : NEED_SCORES, &w->positive, em);
-    return e == ERR_OK ? weight_make(sh, q->boosting.negative, 1, NEED_NO_SCORES, &w->negative, em) : e;
+    return e == ERR_OK ? weight_make(sh, own_of(q)->negative, 1, NEED_NO_SCORES, &w->negative, em) : e;
 }
 
 const struct query_ops q_boosting = {.name = "boosting",
@@ -190,3 +204,91 @@ const struct query_ops q_boosting = {.name = "boosting",
                                      .print = boosting_print,
                                      .rewrite = boosting_rewrite,
                                      .weight = boosting_weight};
+
+/* ---- as it is written ---- */
+
+struct dsl_boosting_query {
+    struct dsl dsl;
+    struct dsl *positive, *negative;
+    float negative_boost;
+};
+
+static enum err parse_boosting(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_boosting_query),
+        {"negative_boost", PARAM_FLOAT, offsetof(struct dsl_boosting_query, negative_boost)},
+    };
+    struct dsl_boosting_query *q =
+        (struct dsl_boosting_query *)(void *)dsl_new(arena, &dsl_boosting, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    q->negative_boost = -1;
+    struct str name = STR_NULL;
+    while (json_pull_until(p, TOK_END_OBJECT)) {
+        enum err e = ERR_OK;
+        bool known = false;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (p->token == TOK_START_OBJECT && (str_is(name, "positive") || str_is(name, "negative"))) {
+            known = true;
+            e = dsl_parse_query(p, arena, str_is(name, "positive") ? &q->positive : &q->negative, em);
+        } else if (json_token_is_value(p->token)) {
+            e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+        } else if (p->token != TOK_START_OBJECT) {
+            continue;
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return dsl_unsupported(p, "boosting", name, em);
+        }
+    }
+    if (q->positive == NULL) {
+        return json_pull_err(p, em, ERR_PARSING, "[boosting] query requires 'positive' query to be set'");
+    }
+    if (q->negative == NULL) {
+        return json_pull_err(p, em, ERR_PARSING, "[boosting] query requires 'negative' query to be set'");
+    }
+    if (q->negative_boost < 0) {
+        return json_pull_err(p, em, ERR_PARSING,
+                             "[boosting] query requires 'negative_boost' to be set to be a positive value'");
+    }
+    return ERR_OK;
+}
+
+static bool boosting_none(struct builder *b, const struct dsl *d)
+{
+    return dsl_is_none(b, ((const struct dsl_boosting_query *)(const void *)d)->positive);
+}
+
+static enum err build_boosting(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_boosting_query *q = (const struct dsl_boosting_query *)(const void *)d;
+    struct query *positive, *negative;
+    if (boosting_none(b, d)) {
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
+    }
+    enum err e = build_dsl(b, q->positive, &positive, em);
+    if (e == ERR_OK) {
+        e = build_dsl(b, q->negative, &negative, em);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct query *n = *out = qnode_new(b, &q_boosting);
+    struct boosting *own = ARENA_NEW(b->arena, struct boosting);
+    if (n == NULL || own == NULL) {
+        return err_no_memory(em);
+    }
+    *own = (struct boosting){positive, negative, q->negative_boost};
+    n->own = own;
+    return ERR_OK;
+}
+
+const struct dsl_type dsl_boosting = {"boosting", parse_boosting, build_boosting, boosting_none};

@@ -71,6 +71,8 @@ enum err err_query_shard(struct builder *b, struct errmsg *em, const char *fmt, 
 
 /* The field that a query reads; NULL when it is unmapped or an object. Aliases are followed. */
 const struct field *build_field(const struct builder *b, struct str name);
+/* Refuses a field whose values cannot be read by document: there is no column. */
+enum err build_column_check(const struct field *f, struct errmsg *em);
 /* Field kinds by what a match may do on them. */
 enum text_support {
     TEXT_NONE,

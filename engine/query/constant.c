@@ -1,4 +1,5 @@
 /* constant_score, which scores the boost wherever its child matches, and boosts around other queries. */
+#include "engine/query/build.h"
 #include "engine/query/print.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite.h"
@@ -138,3 +139,71 @@ const struct query_ops q_boost = {.name = "boost",
                                   .print = boost_print,
                                   .cost = child_docs,
                                   .rewrite = boost_rewrite};
+
+/* ---- as it is written ---- */
+
+struct dsl_constant_query {
+    struct dsl dsl;
+    struct dsl *filter;
+};
+
+static enum err parse_constant(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct param params[] = {DSL_COMMON_PARAMS(struct dsl_constant_query)};
+    struct dsl_constant_query *q =
+        (struct dsl_constant_query *)(void *)dsl_new(arena, &dsl_constant_score, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    struct str name = STR_NULL;
+    while (json_pull_until(p, TOK_END_OBJECT)) {
+        enum err e = ERR_OK;
+        bool known = false;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (p->token == TOK_START_OBJECT) {
+            if (str_is(name, "filter")) {
+                if (q->filter != NULL) {
+                    return json_pull_err(p, em, ERR_PARSING,
+                                         "[constant_score] accepts only one 'filter' element.");
+                }
+                known = true;
+                e = dsl_parse_query(p, arena, &q->filter, em);
+            }
+        } else if (json_token_is_value(p->token)) {
+            e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+        } else {
+            return json_pull_err(p, em, ERR_PARSING, "unexpected token [%s]", json_token_text(p->token));
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return dsl_unsupported(p, "constant_score", name, em);
+        }
+    }
+    if (q->filter == NULL) {
+        return json_pull_err(p, em, ERR_PARSING, "[constant_score] requires a 'filter' element");
+    }
+    return ERR_OK;
+}
+
+static bool constant_none(struct builder *b, const struct dsl *d)
+{
+    return dsl_is_none(b, ((const struct dsl_constant_query *)(const void *)d)->filter);
+}
+
+static enum err build_constant(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    struct query *child;
+    if (constant_none(b, d)) {
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
+    }
+    enum err e = build_dsl(b, ((const struct dsl_constant_query *)(const void *)d)->filter, &child, em);
+    return e == ERR_OK ? qnode_constant(b, child, out, em) : e;
+}
+
+const struct dsl_type dsl_constant_score = {"constant_score", parse_constant, build_constant, constant_none};

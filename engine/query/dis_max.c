@@ -1,5 +1,6 @@
 /* dis_max: the best of several scores, and a share of the others. */
 #include "common/base/num.h"
+#include "engine/query/build.h"
 #include "engine/query/print.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite.h"
@@ -191,3 +192,99 @@ const struct query_ops q_dis_max = {.name = "dis_max",
                                     .print = dis_max_print,
                                     .rewrite = dis_max_rewrite,
                                     .weight = dis_max_weight};
+
+/* ---- as it is written ---- */
+
+struct dsl_dis_max_query {
+    struct dsl dsl;
+    struct dsl_list queries;
+    float tie_breaker;
+};
+
+static enum err parse_dis_max_queries(struct json_pull *p, struct arena *arena, struct dsl_list *list,
+                                      struct errmsg *em)
+{
+    bool array = p->token == TOK_START_ARRAY;
+    do { /* an empty array meets its end in place of a query, which is refused */
+        struct dsl *d;
+        enum err e = dsl_parse_query(p, arena, &d, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!dsl_list_add(list, arena, d)) {
+            return err_no_memory(em);
+        }
+    } while (array && json_pull_until(p, TOK_END_ARRAY));
+    return ERR_OK;
+}
+
+static enum err parse_dis_max(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_dis_max_query),
+        {"tie_breaker", PARAM_FLOAT, offsetof(struct dsl_dis_max_query, tie_breaker)},
+    };
+    struct dsl_dis_max_query *q =
+        (struct dsl_dis_max_query *)(void *)dsl_new(arena, &dsl_dis_max, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    struct str name = STR_NULL;
+    bool found = false;
+    while (json_pull_until(p, TOK_END_OBJECT)) {
+        enum err e = ERR_OK;
+        bool known = false;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (p->token == TOK_START_OBJECT || p->token == TOK_START_ARRAY) {
+            if (str_is(name, "queries")) {
+                known = found = true;
+                e = parse_dis_max_queries(p, arena, &q->queries, em);
+            }
+        } else {
+            e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return dsl_unsupported(p, "dis_max", name, em);
+        }
+    }
+    if (!found) {
+        return json_pull_err(p, em, ERR_PARSING,
+                             "[dis_max] requires 'queries' field with at least one clause");
+    }
+    return ERR_OK;
+}
+
+static enum err build_dis_max_query(struct builder *b, const struct dsl *d, struct query **out,
+                                    struct errmsg *em)
+{
+    const struct dsl_dis_max_query *q = (const struct dsl_dis_max_query *)(const void *)d;
+    const struct query **v = ARENA_ARRAY(b->arena, const struct query *, q->queries.n);
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    for (size_t i = 0; i < q->queries.n; i++) {
+        struct query *child;
+        enum err e = build_dsl(b, q->queries.v[i], &child, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        v[i] = child;
+    }
+    struct query *n = *out = qnode_new(b, &q_dis_max);
+    if (n == NULL) {
+        return err_no_memory(em);
+    }
+    n->dis_max.v = v;
+    n->dis_max.n = (uint32_t)q->queries.n;
+    n->dis_max.tie_breaker = q->tie_breaker;
+    return ERR_OK;
+}
+
+const struct dsl_type dsl_dis_max = {"dis_max", parse_dis_max, build_dis_max_query, NULL};

@@ -1,25 +1,36 @@
 /* distance_feature: the nearer a value is to an origin, the higher the score. */
 #include "common/base/num.h"
+#include "common/base/settings.h"
+#include "engine/query/build.h"
 #include "engine/query/print.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/scorers.h"
 
 #include <float.h>
 
+struct distance {
+    double origin, pivot, origin_lat, origin_lon;
+};
+
+static const struct distance *own_of(const struct query *q)
+{
+    return q->own;
+}
+
 static void distance_print(const struct query *q, struct buf *out)
 {
     if (q->field->type == FT_GEO_POINT) {
         buf_z(out, "LatLonPointDistanceFeatureQuery(field=,originLat=");
-        num_put_double(out, q->distance_feature.origin_lat);
+        num_put_double(out, own_of(q)->origin_lat);
         buf_z(out, ",originLon=");
-        num_put_double(out, q->distance_feature.origin_lon);
+        num_put_double(out, own_of(q)->origin_lon);
         buf_z(out, ",pivotDistance=");
-        num_put_double(out, q->distance_feature.pivot);
+        num_put_double(out, own_of(q)->pivot);
         buf_char(out, ')');
         return;
     }
     buf_printf(out, "LongDistanceFeatureQuery(field=,origin=%lld,pivotDistance=%lld)",
-               (long long)q->distance_feature.origin, (long long)q->distance_feature.pivot);
+               (long long)own_of(q)->origin, (long long)own_of(q)->pivot);
 }
 
 /* ---- weights ---- */
@@ -63,9 +74,9 @@ static double nearest_value(struct distance_scorer *d, doc_id doc, int64_t *near
         double x;
         if (q->field->type == FT_GEO_POINT) {
             struct geo_point p = geo_unpack(v);
-            x = geo_arc(q->distance_feature.origin_lat, q->distance_feature.origin_lon, p.lat, p.lon);
+            x = geo_arc(own_of(q)->origin_lat, own_of(q)->origin_lon, p.lat, p.lon);
         } else {
-            x = (double)v - q->distance_feature.origin;
+            x = (double)v - own_of(q)->origin;
             x = x < 0 ? -x : x;
         }
         if (x < best) {
@@ -83,7 +94,7 @@ static float distance_score(struct scorer *s)
     const struct query *q = d->query;
     int64_t at;
     double best = nearest_value(d, s->doc, &at);
-    return (float)((double)d->boost * (q->distance_feature.pivot / (q->distance_feature.pivot + best)));
+    return (float)((double)d->boost * (own_of(q)->pivot / (own_of(q)->pivot + best)));
 }
 
 static const struct scorer_ops distance_ops = {
@@ -124,14 +135,14 @@ static struct explanation *distance_details(struct distance_scorer *d, const str
     double best = nearest_value(d, rq->doc, &at);
     x = explain_add(a, x, explain_new(a, true, d->boost, "weight"));
     if (q->field->type != FT_GEO_POINT) {
-        x = explain_add(a, x, explain_whole(a, (int64_t)q->distance_feature.pivot, "pivotDistance"));
-        x = explain_add(a, x, explain_whole(a, (int64_t)q->distance_feature.origin, "origin"));
+        x = explain_add(a, x, explain_whole(a, (int64_t)own_of(q)->pivot, "pivotDistance"));
+        x = explain_add(a, x, explain_whole(a, (int64_t)own_of(q)->origin, "origin"));
         return explain_add(a, x, explain_whole(a, at, "current value"));
     }
     struct geo_point p = geo_unpack(at);
-    x = explain_add(a, x, explain_double(a, q->distance_feature.pivot, "pivotDistance"));
-    x = explain_add(a, x, explain_double(a, q->distance_feature.origin_lat, "originLat"));
-    x = explain_add(a, x, explain_double(a, q->distance_feature.origin_lon, "originLon"));
+    x = explain_add(a, x, explain_double(a, own_of(q)->pivot, "pivotDistance"));
+    x = explain_add(a, x, explain_double(a, own_of(q)->origin_lat, "originLat"));
+    x = explain_add(a, x, explain_double(a, own_of(q)->origin_lon, "originLon"));
     x = explain_add(a, x, explain_double(a, p.lat, "current lat"));
     x = explain_add(a, x, explain_double(a, p.lon, "current lon"));
     return explain_add(a, x, explain_double(a, best, "distance"));
@@ -171,3 +182,115 @@ static enum err distance_weight(struct weight_shared *sh, const struct query *q,
 
 const struct query_ops q_distance_feature = {
     .name = "distance_feature", .print = distance_print, .weight = distance_weight};
+
+/* ---- as it is written ---- */
+
+struct dsl_distance_body {
+    struct dsl dsl;
+    struct str field, pivot;
+    const struct json *origin;
+};
+
+static enum err read_origin(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+{
+    (void)arena;
+    (void)em;
+    ((struct dsl_distance_body *)base)->origin = p->value;
+    json_pull_skip(p);
+    return ERR_OK;
+}
+
+static enum err parse_distance_feature(struct json_pull *p, struct arena *arena, struct dsl **out,
+                                       struct errmsg *em)
+{
+    static const struct object_field fields[] = {
+        {"field", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl_distance_body, field), NULL},
+        {"origin", OBJ_OBJECT | OBJ_ARRAY | OBJ_STRING | OBJ_NUMBER, PARAM_IGNORED, 0, read_origin},
+        {"pivot", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl_distance_body, pivot), NULL},
+        {"boost", OBJ_NUMBER | OBJ_STRING, PARAM_BOOST, offsetof(struct dsl, boost), NULL},
+        {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},
+    };
+    struct dsl_distance_body *q =
+        (struct dsl_distance_body *)(void *)dsl_new(arena, &dsl_distance_feature, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    enum err e = dsl_parse_object(p, arena, "distance_feature", fields, ARRAY_LEN(fields), q, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    const char *const names[] = {"field", "origin", "pivot"};
+    const bool missing[] = {q->field.p == NULL, q->origin == NULL, q->pivot.p == NULL};
+    e = dsl_required(names, missing, ARRAY_LEN(names), em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    return ERR_OK;
+}
+
+/* The pivot is a distance: that of moments is a whole number. */
+static enum err no_pivot(double pivot, bool whole, struct errmsg *em)
+{
+    struct buf b;
+    buf_init(&b, NULL, KIB);
+    if (whole) {
+        buf_printf(&b, "%lld", (long long)pivot);
+    } else {
+        num_put_double(&b, pivot);
+    }
+    enum err e =
+        err_set(em, ERR_ILLEGAL_ARGUMENT, "pivotDistance must be > 0, got %.*s", STR_ARG(buf_view(&b)));
+    buf_fini(&b);
+    return e;
+}
+
+static enum err build_distance_feature(struct builder *b, const struct dsl *d, struct query **out,
+                                       struct errmsg *em)
+{
+    const struct dsl_distance_body *q = (const struct dsl_distance_body *)(const void *)d;
+    const struct field *f = build_field(b, q->field);
+    if (f == NULL) {
+        return qnode_none(b, out, em, "Can't run [distance_feature] query on unmapped fields!");
+    }
+    struct query *n = *out = qnode_new(b, &q_distance_feature);
+    struct distance *own = ARENA_NEW(b->arena, struct distance);
+    if (n == NULL || own == NULL) {
+        return err_no_memory(em);
+    }
+    n->own = own;
+    n->field = f;
+    n->field_name = f->path;
+    enum err e;
+    if (f->type == FT_GEO_POINT) {
+        struct geo_point at;
+        e = geo_point_of_json(&at, q->origin, false, em);
+        if (e != ERR_OK || (e = geo_point_bounds(at, em)) != ERR_OK) {
+            return e;
+        }
+        own->origin_lat = at.lat;
+        own->origin_lon = at.lon;
+        e = geo_distance_parse(q->pivot, 1, &own->pivot, em);
+        return e == ERR_OK && !(own->pivot > 0) ? no_pivot(own->pivot, false, em) : e;
+    }
+    if (f->type == FT_DATE || f->type == FT_DATE_NANOS) {
+        int64_t origin, pivot;
+        e = field_date(b, f, json_text(q->origin), true, NULL, NULL, &origin, em);
+        if (e == ERR_OK) {
+            e = parse_time_ms(q->pivot, "distance_feature.pivot", &pivot, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        own->origin = (double)origin;
+        own->pivot = (double)pivot * (f->type == FT_DATE_NANOS ? 1e6 : 1);
+        return pivot > 0 ? ERR_OK : no_pivot(own->pivot, true, em);
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "Illegal data type of [%s]![distance_feature] query can only be run on a date, "
+                   "date_nanos or geo_point field type!",
+                   field_type_name(f->type));
+}
+
+const struct dsl_type dsl_distance_feature = {"distance_feature", parse_distance_feature,
+                                              build_distance_feature, NULL};

@@ -131,6 +131,15 @@ enum err field_boosts_parse(struct json_pull *p, struct arena *arena, const char
 /* Looked at once all is read, as a later boost replaces an earlier one. ERR_ILLEGAL_ARGUMENT: one is negative. */
 enum err field_boosts_check(const struct field_boosts *b, struct errmsg *em);
 
+/* Values of "terms", each a scalar. */
+struct dsl_values {
+    const struct json **v;
+    size_t n, cap;
+};
+/* The cursor stands on the START_ARRAY. */
+enum err dsl_values_parse(struct json_pull *p, struct arena *arena, struct dsl_values *out,
+                          struct errmsg *em);
+
 /* Script.parse: a text or an object; the tree is kept. */
 enum err script_form_parse(struct json_pull *p, const struct json **out, struct errmsg *em);
 
@@ -146,6 +155,7 @@ bool dsl_list_add(struct dsl_list *l, struct arena *arena, struct dsl *d) NODISC
 
 /* Allocates a request of `type`; NULL: no memory. */
 struct dsl *dsl_new(struct arena *arena, const struct dsl_type *type, size_t size);
+enum err dsl_negative_boost(struct errmsg *em);
 /* "Required [a, b]" with the names of what is missing, or ERR_OK. */
 enum err dsl_required(const char *const *names, const bool *missing, size_t n, struct errmsg *em);
 enum err dsl_unsupported(const struct json_pull *p, const char *query, struct str name, struct errmsg *em);
@@ -154,11 +164,49 @@ enum err dsl_unknown_token(const struct json_pull *p, const char *query, struct 
 enum err dsl_one_field(const struct json_pull *p, const char *query, struct str field, struct str other,
                        struct errmsg *em);
 
-extern const struct dsl_type dsl_match_all, dsl_match_none, dsl_match, dsl_match_phrase,
-    dsl_match_phrase_prefix, dsl_match_bool_prefix, dsl_multi_match, dsl_query_string,
-    dsl_simple_query_string, dsl_term, dsl_terms, dsl_terms_set, dsl_range, dsl_exists, dsl_prefix,
-    dsl_wildcard, dsl_regexp, dsl_fuzzy, dsl_ids, dsl_bool, dsl_boosting, dsl_constant_score, dsl_dis_max,
-    dsl_function_score, dsl_script_score, dsl_script, dsl_geo_bounding_box, dsl_geo_distance, dsl_geo_polygon,
-    dsl_nested, dsl_distance_feature, dsl_wrapper, dsl_more_like_this, dsl_type_query;
+/* The only list of them, in the order of what a wrong name may have meant. */
+#define DSL_TYPES(X)       \
+    X(match)               \
+    X(match_phrase)        \
+    X(match_phrase_prefix) \
+    X(match_bool_prefix)   \
+    X(match_all)           \
+    X(match_none)          \
+    X(multi_match)         \
+    X(query_string)        \
+    X(simple_query_string) \
+    X(term)                \
+    X(terms)               \
+    X(range)               \
+    X(exists)              \
+    X(prefix)              \
+    X(wildcard)            \
+    X(regexp)              \
+    X(fuzzy)               \
+    X(ids)                 \
+    X(bool)                \
+    X(boosting)            \
+    X(constant_score)      \
+    X(dis_max)             \
+    X(function_score)      \
+    X(script_score)        \
+    X(script)              \
+    X(geo_bounding_box)    \
+    X(geo_distance)        \
+    X(geo_polygon)         \
+    X(nested)              \
+    X(distance_feature)    \
+    X(wrapper)             \
+    X(more_like_this)      \
+    X(type)
+#define DSL_TYPE_ROW(name) extern const struct dsl_type dsl_##name;
+DSL_TYPES(DSL_TYPE_ROW)
+#undef DSL_TYPE_ROW
+
+/* Known to Elasticsearch, not offered here: refused by name, so that nobody looks for a typing error. */
+#define DSL_NOT_OFFERED                                                                               \
+    "terms_set", "span_term", "span_near", "span_or", "span_not", "span_first", "span_multi",         \
+        "span_containing", "span_within", "span_gap", "intervals", "geo_shape", "field_masking_span", \
+        "common", "has_child", "has_parent", "parent_id", "percolate", "shape", "rank_feature"
 
 #endif

@@ -1,4 +1,4 @@
-/* term, terms, terms_set, exists, ids, type. */
+/* term, terms, exists, ids, type. */
 #include "engine/query/build.h"
 
 /* ---- term ---- */
@@ -58,48 +58,45 @@ static enum err build_term(struct builder *b, const struct dsl *d, struct query 
 struct dsl_terms_query {
     struct dsl dsl;
     struct str field;
-    const struct json **values;
-    size_t n, cap;
+    struct dsl_values values;
     const struct json *lookup; /* NULL: values are given */
     struct str index, id, path, routing;
 };
 
-static enum err add_value(struct dsl_terms_query *q, struct arena *arena, const struct json *v,
-                          struct errmsg *em)
+static enum err add_value(struct dsl_values *l, struct arena *arena, const struct json *v, struct errmsg *em)
 {
-    const struct json **values = arena_grow(arena, q->values, q->n, &q->cap, sizeof(*values));
+    const struct json **values = arena_grow(arena, l->v, l->n, &l->cap, sizeof(*values));
     if (values == NULL) {
         return err_no_memory(em);
     }
-    q->values = values;
-    q->values[q->n++] = v;
+    l->v = values;
+    l->v[l->n++] = v;
     return ERR_OK;
 }
 
 /* A name inside of an object among the values is one of them, too. */
-static enum err add_name(struct dsl_terms_query *q, struct arena *arena, struct str name, struct errmsg *em)
+static enum err add_name(struct dsl_values *l, struct arena *arena, struct str name, struct errmsg *em)
 {
     struct json *v = ARENA_NEW(arena, struct json);
     if (v == NULL) {
         return err_no_memory(em);
     }
     *v = json_mk_str(name);
-    return add_value(q, arena, v, em);
+    return add_value(l, arena, v, em);
 }
 
-static enum err parse_values(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q,
-                             struct errmsg *em)
+enum err dsl_values_parse(struct json_pull *p, struct arena *arena, struct dsl_values *out, struct errmsg *em)
 {
     while (json_pull_until(p, TOK_END_ARRAY)) {
         enum err e;
         if (p->token == TOK_NULL) {
             e = json_pull_err(p, em, ERR_PARSING, "No value specified for terms query");
         } else if (p->token == TOK_FIELD_NAME) {
-            e = add_name(q, arena, p->name, em);
+            e = add_name(out, arena, p->name, em);
         } else {
             const struct json *v;
             e = dsl_token(p, &v, em);
-            e = e == ERR_OK ? add_value(q, arena, v, em) : e;
+            e = e == ERR_OK ? add_value(out, arena, v, em) : e;
         }
         if (e != ERR_OK) {
             return e;
@@ -139,7 +136,7 @@ static enum err parse_terms_member(struct json_pull *p, struct arena *arena, str
             return json_pull_err(p, em, ERR_PARSING, "[terms] query does not support multiple fields");
         }
         q->field = name;
-        return parse_values(p, arena, q, em);
+        return dsl_values_parse(p, arena, &q->values, em);
     case TOK_START_OBJECT:
         if (q->field.p != NULL) {
             return json_pull_err(p, em, ERR_PARSING,
@@ -193,99 +190,18 @@ static enum err build_terms(struct builder *b, const struct dsl *d, struct query
         return err_set(em, ERR_ILLEGAL_STATE, "async actions are left after rewrite");
     }
     const struct field *f = build_field(b, q.field);
-    if (q.n == 0 || f == NULL) {
+    if (q.values.n == 0 || f == NULL) {
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
     uint32_t max = build_index_limit(b, "max_terms_count", 65536);
-    if (q.n > max) {
+    if (q.values.n > max) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "The number of terms [%zu] used in the Terms Query request has exceeded the allowed "
                        "maximum of [%u]. "
                        "This maximum can be set by changing the [index.max_terms_count] index level setting.",
-                       q.n, max);
+                       q.values.n, max);
     }
-    return field_terms(b, f, q.values, (uint32_t)q.n, out, em);
-}
-
-/* ---- terms_set: a document must match as many of the terms as a field of it says ---- */
-
-struct dsl_terms_set_query {
-    struct dsl dsl;
-    struct str field, minimum_field;
-    const struct json *terms;
-    const struct json *script;
-};
-
-static enum err parse_terms_set_body(struct json_pull *p, struct dsl_terms_set_query *q, struct errmsg *em)
-{
-    static const struct param params[] = {
-        DSL_COMMON_PARAMS(struct dsl_terms_set_query),
-        {"minimum_should_match_field", PARAM_TEXT, offsetof(struct dsl_terms_set_query, minimum_field)},
-    };
-    struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        bool known = true;
-        enum err e = ERR_OK;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
-        if (p->token == TOK_START_ARRAY && str_is(name, "terms")) {
-            q->terms = p->value;
-            json_pull_skip(p);
-        } else if (p->token == TOK_START_OBJECT && str_is(name, "minimum_should_match_script")) {
-            e = script_form_parse(p, &q->script, em);
-        } else if (p->token == TOK_NULL) {
-            return dsl_unknown_token(p, "terms_set", name, em);
-        } else if (json_token_is_value(p->token)) {
-            e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
-        } else {
-            known = false;
-        }
-        if (e != ERR_OK) {
-            return e;
-        }
-        if (!known) {
-            return dsl_unsupported(p, "terms_set", name, em);
-        }
-    }
-    return ERR_OK;
-}
-
-static enum err parse_terms_set(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
-{
-    struct dsl_terms_set_query *q =
-        (struct dsl_terms_set_query *)(void *)dsl_new(arena, &dsl_terms_set, sizeof(*q));
-    if (q == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &q->dsl;
-    if (json_pull_next(p) != TOK_FIELD_NAME) {
-        return json_pull_err(p, em, ERR_PARSING, "[terms_set] unknown token [%s]", json_token_text(p->token));
-    }
-    q->field = p->name;
-    if (json_pull_next(p) != TOK_START_OBJECT) {
-        return json_pull_err(p, em, ERR_PARSING, "[terms_set] unknown token [%s]", json_token_text(p->token));
-    }
-    enum err e = parse_terms_set_body(p, q, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (json_pull_next(p) != TOK_END_OBJECT) {
-        return json_pull_err(p, em, ERR_PARSING, "[terms_set] query doesn't support multiple fields");
-    }
-    if (q->terms == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "terms is null");
-    }
-    return ERR_OK;
-}
-
-static enum err build_terms_set(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
-{
-    const struct dsl_terms_set_query *q = (const struct dsl_terms_set_query *)(const void *)d;
-    (void)out;
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "[terms_set] on [%.*s] is not supported%s", STR_ARG(q->field),
-                   b->cx->mapping == NULL ? " without mapping" : "");
+    return field_terms(b, f, q.values.v, (uint32_t)q.values.n, out, em);
 }
 
 /* ---- exists ---- */
@@ -452,7 +368,7 @@ static enum err parse_type(struct json_pull *p, struct arena *arena, struct dsl 
         DSL_COMMON_PARAMS(struct dsl_type_body),
         {"value", PARAM_TEXT, offsetof(struct dsl_type_body, value)},
     };
-    struct dsl_type_body *q = (struct dsl_type_body *)(void *)dsl_new(arena, &dsl_type_query, sizeof(*q));
+    struct dsl_type_body *q = (struct dsl_type_body *)(void *)dsl_new(arena, &dsl_type, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -499,7 +415,7 @@ static bool terms_none(struct builder *b, const struct dsl *d)
 {
     const struct dsl_terms_query *q = (const struct dsl_terms_query *)(const void *)d;
     return build_field(b, q->field) == NULL
-           || (q->lookup == NULL && (q->n == 0 || leaf_is_none(b, d, q->field)));
+           || (q->lookup == NULL && (q->values.n == 0 || leaf_is_none(b, d, q->field)));
 }
 
 static bool ids_none(struct builder *b, const struct dsl *d)
@@ -510,7 +426,6 @@ static bool ids_none(struct builder *b, const struct dsl *d)
 
 const struct dsl_type dsl_term = {"term", parse_term, build_term, term_none};
 const struct dsl_type dsl_terms = {"terms", parse_terms, build_terms, terms_none};
-const struct dsl_type dsl_terms_set = {"terms_set", parse_terms_set, build_terms_set, NULL};
 const struct dsl_type dsl_exists = {"exists", parse_exists, build_exists_query, exists_none};
 const struct dsl_type dsl_ids = {"ids", parse_ids, build_ids, ids_none};
-const struct dsl_type dsl_type_query = {"type", parse_type, build_type, NULL};
+const struct dsl_type dsl_type = {"type", parse_type, build_type, NULL};

@@ -9,7 +9,6 @@
 #include "common/base/geo.h"
 #include "common/base/json_pull.h"
 #include "engine/mapping/mapping.h"
-#include "engine/query/slice.h"
 
 struct script;
 struct inner_hits_spec; /* engine/query/source.h */
@@ -156,7 +155,9 @@ struct query {
     struct str name;           /* _name; p == NULL: none */
     const struct field *field; /* leaves; NULL for an unmapped field (which matches nothing) */
     struct str field_name;     /* the concrete field the leaf reads in segments */
-    union {
+    const void *
+        own; /* parameters of a struct that the file of the kind has; a query that is rewritten gets a copy */
+    union {  /* of kinds that several files make */
         struct {
             struct str reason;
         } none; /* q_match_none: why */
@@ -220,7 +221,6 @@ struct query {
             uint8_t ip_lo[16], ip_hi[16];
             int relation; /* 0 intersects, 1 contains, 2 within */
         } range_field;
-        struct slice slice; /* q_slice; by `field`, or by _id where that is NULL */
         struct {
             double top, left, bottom, right;  /* box */
             double lat, lon, distance_m;      /* distance */
@@ -243,10 +243,6 @@ struct query {
             const struct query *child; /* q_constant, q_boost */
         } one;
         struct {
-            const struct query *positive, *negative;
-            float negative_boost;
-        } boosting;
-        struct {
             const struct query *child;
             const struct score_function *v;
             uint32_t n;
@@ -258,16 +254,6 @@ struct query {
             bool single_form; /* one function without a filter */
         } function_score;
         struct {
-            const struct query *child; /* NULL for q_script */
-            const struct script *script;
-            const struct json *params;
-            const struct json *form; /* as the request has it */
-            struct str source;
-            float min_score;
-            bool has_min_score;
-            int32_t random_salt; /* of index name and shard */
-        } script;
-        struct {
             const struct field *path;
             const struct query *child;
             const struct query
@@ -278,9 +264,6 @@ struct query {
                 *outer; /* the nested query around it: its documents are the parents; NULL: the roots */
             const struct inner_hits_spec *inner_hits; /* NULL: none */
         } nested;
-        struct {
-            double origin, pivot, origin_lat, origin_lon;
-        } distance_feature;
     };
 };
 

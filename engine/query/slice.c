@@ -179,28 +179,33 @@ bool slice_bits(struct slice s, bool by_id, const struct seg_field *f, uint32_t 
 
 /* ---- the query ---- */
 
+static const struct slice *slice_of(const struct query *q)
+{
+    return q->own;
+}
+
 static void slice_print(const struct query *q, struct buf *out)
 {
-    buf_printf(out, "SliceQuery[field=%.*s, id=%d, max=%d]", STR_ARG(q->field_name), (int)q->slice.id,
-               (int)q->slice.max);
+    buf_printf(out, "SliceQuery[field=%.*s, id=%d, max=%d]", STR_ARG(q->field_name), (int)slice_of(q)->id,
+               (int)slice_of(q)->max);
 }
 
 static void slice_key(struct buf *b, const struct query *q)
 {
-    buf_printf(b, "%d %d %d", q->field != NULL, (int)q->slice.id, (int)q->slice.max);
+    buf_printf(b, "%d %d %d", q->field != NULL, (int)slice_of(q)->id, (int)slice_of(q)->max);
 }
 
 static uint64_t slice_cost(const struct weight *w, const struct leaf *leaf)
 {
-    return leaf->doc_count / (uint64_t)w->query->slice.max + 1;
+    return leaf->doc_count / (uint64_t)slice_of(w->query)->max + 1;
 }
 
 static enum err slice_fill(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f,
                            uint64_t *bits)
 {
     const struct query *q = w->query;
-    return slice_bits(q->slice, q->field == NULL, f, rq->leaf->doc_count, bits) ? ERR_OK
-                                                                                : err_no_memory(rq->em);
+    return slice_bits(*slice_of(q), q->field == NULL, f, rq->leaf->doc_count, bits) ? ERR_OK
+                                                                                    : err_no_memory(rq->em);
 }
 
 static enum err slice_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)

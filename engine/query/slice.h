@@ -7,6 +7,7 @@
 
 #include "engine/index/segment.h"
 
+/* Parameters of a q_slice: by its field, or by _id where that is NULL. */
 struct slice {
     int32_t id, max;
 };

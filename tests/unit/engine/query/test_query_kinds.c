@@ -56,10 +56,6 @@ START_TEST(children_have_roles)
     s = (struct seen){.most = 2};
     ck_assert_int_eq(query_each_child(&q, see, &s), ERR_CANCELLED);
     ck_assert_int_eq(s.n, 2);
-    q = (struct query){.ops = &q_boosting, .boosting = {&leaf, &other, 0.5F}};
-    s = (struct seen){.most = 8};
-    ck_assert_int_eq(query_each_child(&q, see, &s), ERR_OK);
-    ck_assert(s.n == 2 && s.roles[0] == CHILD_SCORES && s.roles[1] == CHILD_DEMOTES);
     q = (struct query){.ops = &q_function_score, .function_score = {.child = &leaf, .v = f, .n = 2}};
     s = (struct seen){.most = 8};
     ck_assert_int_eq(query_each_child(&q, see, &s), ERR_OK);

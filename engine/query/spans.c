@@ -1,10 +1,10 @@
 /* Weights of spans: the statistics of all their terms, costs, explanations. */
+#include "engine/query/spans.h"
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
 #include "engine/query/print.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite_terms.h"
-#include "engine/query/spans.h"
 
 struct span_weight {
     struct weight base;

@@ -1,5 +1,6 @@
 /* script_score, a script in place of a query's scores, and script, which selects by one. */
 #include "common/base/num.h"
+#include "engine/query/build.h"
 #include "engine/query/print.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite.h"
@@ -7,6 +8,21 @@
 #include "engine/query/script_use.h"
 
 #include <math.h>
+
+struct script_params {
+    const struct query *child; /* NULL for q_script */
+    const struct script *script;
+    const struct json *params;
+    const struct json *form; /* as the request has it */
+    float min_score;
+    bool has_min_score;
+    int32_t random_salt; /* of index name and shard */
+};
+
+static const struct script_params *own_of(const struct query *q)
+{
+    return q->own;
+}
 
 /* ---- script_score ---- */
 
@@ -81,12 +97,12 @@ static bool script_matches(struct scorer *s)
     if (!scorer_accepts(x->child)) {
         return false;
     }
-    if (!q->script.has_min_score) {
+    if (!own_of(q)->has_min_score) {
         return true;
     }
     x->own = script_compute(x);
     x->scored = s->doc;
-    return x->own >= q->script.min_score * x->w->base.boost;
+    return x->own >= own_of(q)->min_score * x->w->base.boost;
 }
 
 static float script_score(struct scorer *s)
@@ -111,23 +127,23 @@ static enum err script_scorer(const struct weight *w, const struct scorer_reques
     if (e != ERR_OK || child == NULL) {
         return e;
     }
-    if (w->need == NEED_NO_SCORES && !w->query->script.has_min_score) {
+    if (w->need == NEED_NO_SCORES && !own_of(w->query)->has_min_score) {
         *out = child;
         return ERR_OK;
     }
     struct script_scorer *s = ARENA_NEW(rq->arena, struct script_scorer);
-    struct script_docs_opts o = {.script = w->query->script.script,
-                                 .params = w->query->script.params,
+    struct script_docs_opts o = {.script = own_of(w->query)->script,
+                                 .params = own_of(w->query)->params,
                                  .mapping = w->shared->cx.view->mapping,
                                  .index_name = w->shared->cx.index_name,
                                  .leaf = rq->leaf,
                                  .arena = rq->arena,
                                  .now_ms = w->shared->cx.now_ms,
-                                 .random_salt = w->query->script.random_salt};
+                                 .random_salt = own_of(w->query)->random_salt};
     if (s == NULL) {
         return err_no_memory(rq->em);
     }
-    bool verifies = child->ops->matches != NULL || w->query->script.has_min_score;
+    bool verifies = child->ops->matches != NULL || own_of(w->query)->has_min_score;
     *s = (struct script_scorer){
         .base = {verifies ? &script_verifying_ops : &script_ops, POSTINGS_UNPOSITIONED, child->cost},
         .child = child,
@@ -154,7 +170,7 @@ static enum err script_explain(const struct weight *w, const struct explain_requ
     float value = s != NULL ? s->ops->score(s) : 0;
     struct explanation *x = explain_new(rq->arena, s != NULL, value / w->boost,
                                         "script score function, computed with script:\"%.*s\"",
-                                        STR_ARG(script_form_text(w->query->script.form, rq->arena)));
+                                        STR_ARG(script_form_text(own_of(w->query)->form, rq->arena)));
     if (sw(w)->child_scores) {
         struct explanation *score = explain_new(rq->arena, true, query->value, "_score: ");
         x = explain_add(rq->arena, x, explain_add(rq->arena, score, query));
@@ -180,21 +196,22 @@ static enum err script_score_weight(struct weight_shared *sh, const struct query
     }
     *out = &w->base;
     w->child_scores =
-        script_needs_score(q->script.script) && (need != NEED_NO_SCORES || q->script.has_min_score);
-    return weight_make(sh, q->script.child, 1, w->child_scores ? NEED_SCORES : NEED_NO_SCORES, &w->child, em);
+        script_needs_score(own_of(q)->script) && (need != NEED_NO_SCORES || own_of(q)->has_min_score);
+    return weight_make(sh, own_of(q)->child, 1, w->child_scores ? NEED_SCORES : NEED_NO_SCORES, &w->child,
+                       em);
 }
 
 static enum err script_score_each_child(const struct query *q, child_fn fn, void *arg)
 {
-    return fn(arg, q->script.child, CHILD_SCORES);
+    return fn(arg, own_of(q)->child, CHILD_SCORES);
 }
 
 static void script_score_print(const struct query *q, struct buf *out)
 {
     buf_z(out, "script_score (");
-    query_print(q->script.child, out);
+    query_print(own_of(q)->child, out);
     buf_z(out, ", script: {");
-    query_print_script(q->script.form, out);
+    query_print_script(own_of(q)->form, out);
     buf_char(out, '}');
 }
 
@@ -202,8 +219,14 @@ static enum err script_score_rewrite(struct weight_shared *sh, const struct quer
                                      const struct query **out, struct errmsg *em)
 {
     struct query *c = rewrite_copy(sh, q);
+    struct script_params *own = ARENA_NEW(sh->cx.arena, struct script_params);
     *out = c;
-    return c != NULL ? query_rewrite(sh, q->script.child, &c->script.child, em) : err_no_memory(em);
+    if (c == NULL || own == NULL) {
+        return err_no_memory(em);
+    }
+    *own = *own_of(q);
+    c->own = own;
+    return query_rewrite(sh, own->child, &own->child, em);
 }
 
 const struct query_ops q_script_score = {.name = "script_score",
@@ -218,7 +241,7 @@ const struct query_ops q_script_score = {.name = "script_score",
 static void script_print(const struct query *q, struct buf *out)
 {
     buf_z(out, "ScriptQuery(");
-    query_print_script(q->script.form, out);
+    query_print_script(own_of(q)->form, out);
     buf_char(out, ')');
 }
 
@@ -254,8 +277,8 @@ static bool script_says(void *arg, doc_id doc)
 static enum err filter_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
 {
     struct script_test *t = ARENA_NEW(rq->arena, struct script_test);
-    struct script_docs_opts o = {.script = w->query->script.script,
-                                 .params = w->query->script.params,
+    struct script_docs_opts o = {.script = own_of(w->query)->script,
+                                 .params = own_of(w->query)->params,
                                  .mapping = w->shared->cx.view->mapping,
                                  .index_name = w->shared->cx.index_name,
                                  .leaf = rq->leaf,
@@ -284,3 +307,163 @@ static enum err script_weight(struct weight_shared *sh, const struct query *q, f
 
 const struct query_ops q_script = {
     .name = "script", .print = script_print, .weight = script_weight, .expensive = "[script] queries"};
+
+/* ---- as it is written ---- */
+
+struct dsl_script_body {
+    struct dsl dsl;
+    struct dsl *query;
+    const struct json *script;
+    float min_score;
+    bool has_min_score;
+};
+
+static enum err read_query(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+{
+    return dsl_parse_query(p, arena, &((struct dsl_script_body *)base)->query, em);
+}
+
+static enum err read_script(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+{
+    (void)arena;
+    return script_form_parse(p, &((struct dsl_script_body *)base)->script, em);
+}
+
+static enum err read_min_score(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+{
+    struct dsl_script_body *q = base;
+    (void)arena;
+    q->has_min_score = true;
+    return json_pull_float(p, &q->min_score, em);
+}
+
+static enum err parse_script_score(struct json_pull *p, struct arena *arena, struct dsl **out,
+                                   struct errmsg *em)
+{
+    static const struct object_field fields[] = {
+        {"query", OBJ_OBJECT, PARAM_IGNORED, 0, read_query},
+        {"script", OBJ_OBJECT, PARAM_IGNORED, 0, read_script},
+        {"min_score", OBJ_NUMBER | OBJ_STRING, PARAM_IGNORED, 0, read_min_score},
+        {"boost", OBJ_NUMBER | OBJ_STRING, PARAM_BOOST, offsetof(struct dsl, boost), NULL},
+        {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},
+    };
+    struct dsl_script_body *q =
+        (struct dsl_script_body *)(void *)dsl_new(arena, &dsl_script_score, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    enum err e = dsl_parse_object(p, arena, "script_score", fields, ARRAY_LEN(fields), q, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (q->query == NULL || q->script == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Required [%s]",
+                       q->query != NULL    ? "script"
+                       : q->script != NULL ? "query"
+                                           : "query, script");
+    }
+    return ERR_OK;
+}
+
+static bool script_score_none(struct builder *b, const struct dsl *d)
+{
+    const struct dsl *query = ((const struct dsl_script_body *)(const void *)d)->query;
+    return query != NULL && dsl_is_none(b, query);
+}
+
+static enum err build_script_score(struct builder *b, const struct dsl *d, struct query **out,
+                                   struct errmsg *em)
+{
+    const struct dsl_script_body *q = (const struct dsl_script_body *)(const void *)d;
+    if (script_score_none(b, d)) {
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
+    }
+    const struct script *script;
+    enum err e = script_of_form(b->cx, q->script, SCRIPT_SCORE, &script, em);
+    struct query *child;
+    if (e == ERR_OK) {
+        e = build_dsl(b, q->query, &child, em);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct query *n = *out = qnode_new(b, &q_script_score);
+    struct script_params *own = ARENA_NEW(b->arena, struct script_params);
+    if (n == NULL || own == NULL) {
+        return err_no_memory(em);
+    }
+    n->own = own;
+    own->child = child;
+    own->script = script;
+    own->params = json_get(q->script, "params");
+    own->form = q->script;
+    own->random_salt = random_salt(b->cx);
+    own->min_score = q->min_score;
+    own->has_min_score = q->has_min_score;
+    return ERR_OK;
+}
+
+static enum err parse_script(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct param params[] = {DSL_COMMON_PARAMS(struct dsl_script_body)};
+    struct dsl_script_body *q = (struct dsl_script_body *)(void *)dsl_new(arena, &dsl_script, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    struct str name = STR_NULL;
+    while (json_pull_until(p, TOK_END_OBJECT)) {
+        bool known = false;
+        enum err e = ERR_OK;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (p->token == TOK_START_ARRAY) {
+            return json_pull_err(p, em, ERR_PARSING,
+                                 "[script] query does not support an array of scripts. Use a bool query with "
+                                 "a clause per script instead.");
+        }
+        if (str_is(name, "script") && p->token != TOK_NULL) {
+            known = true;
+            e = script_form_parse(p, &q->script, em);
+        } else if (json_token_is_value(p->token)) {
+            e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return dsl_unsupported(p, "script", name, em);
+        }
+    }
+    if (q->script == NULL) {
+        return json_pull_err(p, em, ERR_PARSING, "script must be provided with a [script] filter");
+    }
+    return ERR_OK;
+}
+
+static enum err build_script(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_script_body *q = (const struct dsl_script_body *)(const void *)d;
+    const struct script *script;
+    enum err e = script_of_form(b->cx, q->script, SCRIPT_FILTER, &script, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct query *n = *out = qnode_new(b, &q_script);
+    struct script_params *own = ARENA_NEW(b->arena, struct script_params);
+    if (n == NULL || own == NULL) {
+        return err_no_memory(em);
+    }
+    n->own = own;
+    own->script = script;
+    own->params = json_get(q->script, "params");
+    own->form = q->script;
+    return ERR_OK;
+}
+
+const struct dsl_type dsl_script_score = {"script_score", parse_script_score, build_script_score,
+                                          script_score_none};
+const struct dsl_type dsl_script = {"script", parse_script, build_script, NULL};

@@ -1,7 +1,9 @@
 /* nested: documents whose nested documents match. */
+#include "engine/query/build.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite.h"
 #include "engine/query/scorers.h"
+#include "engine/query/source.h"
 
 #include <float.h>
 
@@ -287,3 +289,160 @@ const struct query_ops q_nested = {.name = "nested",
                                    .print = nested_print,
                                    .rewrite = nested_rewrite,
                                    .weight = nested_weight};
+
+/* ---- as it is written ---- */
+
+struct dsl_nested_query {
+    struct dsl dsl;
+    struct str path;
+    struct dsl *query;
+    enum score_mode score_mode;
+    bool score_none, ignore_unmapped;
+    struct inner_hits_spec *inner_hits;
+};
+
+static enum err parse_nested_mode(struct json_pull *p, struct dsl_nested_query *q, struct errmsg *em)
+{
+    static const struct {
+        const char *name;
+        enum score_mode mode;
+        bool none;
+    } modes[] = {{"none", SCORE_AVG, true},
+                 {"avg", SCORE_AVG, false},
+                 {"sum", SCORE_SUM, false},
+                 {"max", SCORE_MAX, false},
+                 {"min", SCORE_MIN, false}};
+    struct str s;
+    enum err e = json_pull_text(p, &s, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+        if (str_is(s, modes[i].name)) {
+            q->score_mode = modes[i].mode;
+            q->score_none = modes[i].none;
+            return ERR_OK;
+        }
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No score mode for child query [%.*s] found", STR_ARG(s));
+}
+
+static enum err parse_nested(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_nested_query),
+        {"path", PARAM_TEXT, offsetof(struct dsl_nested_query, path)},
+        {"ignore_unmapped", PARAM_BOOL, offsetof(struct dsl_nested_query, ignore_unmapped)},
+    };
+    struct dsl_nested_query *q = (struct dsl_nested_query *)(void *)dsl_new(arena, &dsl_nested, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    q->score_mode = SCORE_AVG;
+    struct str name = STR_NULL;
+    while (json_pull_until(p, TOK_END_OBJECT)) {
+        enum err e = ERR_OK;
+        bool known = false;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (p->token == TOK_START_OBJECT) {
+            known = true;
+            if (str_is(name, "query")) {
+                e = dsl_parse_query(p, arena, &q->query, em);
+            } else if (str_is(name, "inner_hits")) {
+                q->inner_hits = ARENA_NEW(arena, struct inner_hits_spec);
+                e = q->inner_hits != NULL ? inner_hits_parse(q->inner_hits, p->value, p->text, arena, em)
+                                          : err_no_memory(em);
+                json_pull_skip(p);
+            } else {
+                known = false;
+            }
+        } else if (json_token_is_value(p->token)) {
+            if (str_is(name, "score_mode")) {
+                known = true;
+                e = parse_nested_mode(p, q, em);
+            } else {
+                e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+            }
+        } else {
+            continue;
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return dsl_unsupported(p, "nested", name, em);
+        }
+    }
+    if (q->path.p == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[nested] requires 'path' field");
+    }
+    if (q->query == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[nested] requires 'query' field");
+    }
+    return ERR_OK;
+}
+
+/* The child beside a filter that lets in the objects of the path alone. */
+static struct query *for_path(struct builder *b, const struct query *child, const struct field *path)
+{
+    struct query *all = qnode_new(b, &q_bool), *of_path = qnode_new(b, &q_term);
+    struct bool_clause *v = ARENA_ARRAY(b->arena, struct bool_clause, 2);
+    if (all == NULL || of_path == NULL || v == NULL) {
+        return NULL;
+    }
+    of_path->field_name = STR("_nested_path");
+    of_path->term.term = path->path;
+    v[0] = (struct bool_clause){OCCUR_MUST, child};
+    v[1] = (struct bool_clause){OCCUR_FILTER, of_path};
+    all->boolean.v = v;
+    all->boolean.n = 2;
+    return all;
+}
+
+static enum err build_nested(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_nested_query *q = (const struct dsl_nested_query *)(const void *)d;
+    const struct field *path = mapping_field(b->cx->mapping, q->path);
+    if (path == NULL || (path->type != FT_NESTED && path->type != FT_OBJECT)) {
+        if (q->ignore_unmapped) {
+            return qnode_none(b, out, em, "%s", "");
+        }
+        return err_set(em, ERR_ILLEGAL_STATE, "[nested] failed to find nested object under path [%.*s]",
+                       STR_ARG(q->path));
+    }
+    if (path->type != FT_NESTED) {
+        return err_set(em, ERR_ILLEGAL_STATE,
+                       "[nested] nested object under path [%.*s] is not of nested type", STR_ARG(q->path));
+    }
+    struct query *child, *n;
+    const struct field *outer = b->nested;
+    b->nested = path;
+    enum err e = build_dsl(b, q->query, &child, em);
+    b->nested = outer;
+    if (e != ERR_OK) {
+        return e;
+    }
+    n = *out = qnode_new(b, &q_nested);
+    if (n == NULL) {
+        return err_no_memory(em);
+    }
+    n->nested.path = path;
+    n->nested.child = child;
+    if (query_may_match_others(b->cx->mapping, child, path)) {
+        n->nested.filtered = for_path(b, child, path);
+        if (n->nested.filtered == NULL) {
+            return err_no_memory(em);
+        }
+    }
+    n->nested.outer = outer;
+    n->nested.score_mode = q->score_mode;
+    n->nested.score_none = q->score_none;
+    n->nested.inner_hits = q->inner_hits;
+    return ERR_OK;
+}
+
+const struct dsl_type dsl_nested = {"nested", parse_nested, build_nested, NULL};

@@ -1,0 +1,250 @@
+/* Functions of function_score, with the mapping. */
+#include "engine/query/build_functions.h"
+
+#include "common/base/java_hash.h"
+#include "common/base/jsonr.h"
+#include "common/base/num.h"
+#include "common/base/settings.h"
+#include "engine/query/script_use.h"
+
+#include <float.h>
+#include <math.h>
+
+/* A decay's own reader begins anew: places are those of its parameters alone. */
+static enum err decay_refused(struct errmsg *em, bool before_first, const char *what, struct str field)
+{
+    return err_set_at(em, ERR_PARSING, 1, before_first ? 0 : 1, "%s [%.*s]", what, STR_ARG(field));
+}
+
+struct decay_args {
+    struct str scale, offset;
+    const struct json *origin;
+    const struct json *scale_value, *offset_value;
+    double decay;
+};
+
+static enum err decay_read(const struct dsl_function *f, struct decay_args *a, struct errmsg *em)
+{
+    *a = (struct decay_args){.decay = 0.5};
+    for (uint32_t i = 0; i < f->decay_params->n; i++) {
+        struct str key = f->decay_params->members[i].key;
+        const struct json *v = &f->decay_params->members[i].value;
+        if (str_is(key, "origin")) {
+            a->origin = v;
+        } else if (str_is(key, "scale")) {
+            a->scale_value = v;
+            a->scale = json_text(v);
+        } else if (str_is(key, "offset")) {
+            a->offset_value = v;
+            a->offset = json_text(v);
+        } else if (str_is(key, "decay")) {
+            if (!num_parse_double(json_text(v), &a->decay)) {
+                return jr_bad_double(json_text(v), em);
+            }
+        } else {
+            return err_set(em, ERR_PARSE, "parameter [%.*s] not supported!", STR_ARG(key));
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err read_double(const struct json *v, double *out, struct errmsg *em)
+{
+    if (v != NULL && num_parse_double(json_text(v), out)) {
+        return ERR_OK;
+    }
+    return jr_bad_double(v != NULL ? json_text(v) : STR(""), em);
+}
+
+static enum err decay_number(const struct decay_args *a, struct score_function *out, struct errmsg *em)
+{
+    if (a->origin == NULL || a->scale_value == NULL) {
+        return err_set(em, ERR_PARSE, "both [scale] and [origin] must be set for numeric fields.");
+    }
+    enum err e = read_double(a->origin, &out->origin, em);
+    if (e == ERR_OK) {
+        e = read_double(a->scale_value, &out->scale, em);
+    }
+    if (e == ERR_OK && a->offset_value != NULL) {
+        e = read_double(a->offset_value, &out->offset, em);
+    }
+    return e;
+}
+
+static enum err decay_date(struct builder *b, const struct field *f, const struct decay_args *a,
+                           struct score_function *out, struct errmsg *em)
+{
+    int64_t origin = b->cx->now_ms, ms;
+    enum err e = ERR_OK;
+    if (a->origin != NULL) {
+        e = field_date(b, f, json_text(a->origin), false, NULL, NULL, &origin, em);
+        if (f->type == FT_DATE_NANOS) {
+            origin /= 1000000;
+        }
+    }
+    if (e == ERR_OK && a->scale_value == NULL) {
+        return err_set(em, ERR_PARSE, "[scale] must be set for date fields.");
+    }
+    out->origin = (double)origin;
+    if (e == ERR_OK) {
+        e = parse_time_ms(a->scale, "scale", &ms, em);
+        out->scale = (double)ms;
+    }
+    if (e == ERR_OK && a->offset_value != NULL) {
+        e = parse_time_ms(a->offset, "offset", &ms, em);
+        out->offset = (double)ms;
+    }
+    return e;
+}
+
+static enum err decay_geo(const struct decay_args *a, struct score_function *out, struct errmsg *em)
+{
+    if (a->origin == NULL || a->scale_value == NULL) {
+        return err_set(em, ERR_PARSE, "[origin] and [scale] must be set for geo fields.");
+    }
+    struct geo_point p;
+    enum err e = geo_point_of_json(&p, a->origin, false, em);
+    if (e == ERR_OK) {
+        e = geo_distance_parse(a->scale, 1, &out->scale, em);
+    }
+    if (e == ERR_OK && a->offset_value != NULL) {
+        e = geo_distance_parse(a->offset, 1, &out->offset, em);
+    }
+    out->origin_lat = p.lat;
+    out->origin_lon = p.lon;
+    return e;
+}
+
+/* scale becomes what each curve computes with (processScale). */
+static enum err decay_check(struct score_function *out, double decay, struct errmsg *em)
+{
+    if (out->scale <= 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "function_score : scale must be > 0.0.");
+    }
+    if (decay <= 0 || decay >= 1) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "function_score : decay must be in the range [0..1].");
+    }
+    if (out->offset < 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "function_score : offset must be > 0.0");
+    }
+    out->decay_to = decay;
+    return ERR_OK;
+}
+
+enum err build_column_check(const struct field *f, struct errmsg *em)
+{
+    if (f->type == FT_TEXT && !f->fielddata) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Text fields are not optimised for operations that require per-document field data "
+                       "like aggregations and sorting, so these operations are disabled by default. Please "
+                       "use a keyword field instead. Alternatively, set fielddata=true on [%.*s] in order to "
+                       "load field data by uninverting the inverted index. Note that this can use "
+                       "significant memory.",
+                       STR_ARG(f->path));
+    }
+    if (f->doc_values || f->type == FT_TEXT || f->path.p[0] == '_') {
+        return ERR_OK;
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
+                   "[%s]. Use doc values instead.",
+                   STR_ARG(f->path), field_shown_type(f));
+}
+
+static enum err build_decay(struct builder *b, const struct dsl_function *f, struct score_function *out,
+                            struct errmsg *em)
+{
+    out->field = build_field(b, f->field);
+    if (out->field == NULL) {
+        return decay_refused(em, true, "unknown field", f->field);
+    }
+    bool date = out->field->type == FT_DATE || out->field->type == FT_DATE_NANOS;
+    bool geo = out->field->type == FT_GEO_POINT;
+    if (!date && !geo && (!field_type_is_numeric(out->field->type) || out->field->type == FT_SCALED_FLOAT)) {
+        return decay_refused(em, false, "only numeric types are supported, not", f->field);
+    }
+    struct decay_args a;
+    enum err e = geo ? ERR_OK : build_column_check(out->field, em);
+    e = e == ERR_OK ? decay_read(f, &a, em) : e;
+    if (e == ERR_OK) {
+        e = date  ? decay_date(b, out->field, &a, out, em)
+            : geo ? decay_geo(&a, out, em)
+                  : decay_number(&a, out, em);
+    }
+    e = e == ERR_OK && geo ? build_column_check(out->field, em) : e;
+    return e == ERR_OK ? decay_check(out, a.decay, em) : e;
+}
+
+static int32_t hash_i64(int64_t v)
+{
+    return (int32_t)(uint32_t)((uint64_t)v ^ ((uint64_t)v >> 32));
+}
+
+static enum err build_random(struct builder *b, const struct dsl_function *f, struct score_function *out,
+                             struct errmsg *em)
+{
+    out->random_salt = random_salt(b->cx);
+    out->seed = f->has_seed ? f->seed : hash_i64(b->cx->now_ms);
+    out->has_seed = f->has_seed;
+    if (f->has_seed) {
+        struct str name = f->field.p != NULL ? f->field : STR("_id");
+        out->field = mapping_field(b->cx->mapping, name);
+        if (out->field == NULL) {
+            return err_set(
+                em, ERR_ILLEGAL_ARGUMENT,
+                "Field [%.*s] is not mapped on [%.*s] and cannot be used as a source of random numbers.",
+                STR_ARG(name), STR_ARG(b->cx->index_name));
+        }
+    }
+    return ERR_OK;
+}
+
+enum err build_function(struct builder *b, const struct dsl_function *f, struct score_function *out,
+                        struct errmsg *em)
+{
+    out->kind = f->kind;
+    out->weight = f->has_weight ? f->weight : 1;
+    out->has_weight = f->has_weight;
+    out->mode = f->mode;
+    out->decay = f->decay;
+    switch (f->kind) {
+    case FUNC_WEIGHT:
+        return ERR_OK;
+    case FUNC_FIELD_VALUE:
+        out->field = build_field(b, f->field);
+        out->factor = f->factor;
+        out->modifier = f->modifier;
+        out->missing = f->missing;
+        out->has_missing = f->has_missing;
+        if (out->field != NULL && !field_type_is_numeric(out->field->type) && out->field->type != FT_BOOLEAN
+            && out->field->type != FT_DATE && out->field->type != FT_DATE_NANOS
+            && out->field->type != FT_TOKEN_COUNT && out->field->path.p[0] != '_'
+            && (out->field->doc_values || out->field->fielddata)) {
+            return err_set(em, ERR_CLASS_CAST, "the values of field [%.*s] cannot be cast to numbers",
+                           STR_ARG(f->field));
+        }
+        if (out->field == NULL && !f->has_missing) {
+            return err_set(em, ERR_INTERNAL,
+                           "Unable to find a field mapper for field [%.*s]. No 'missing' value defined.",
+                           STR_ARG(f->field));
+        }
+        return out->field != NULL ? build_column_check(out->field, em) : ERR_OK;
+    case FUNC_RANDOM:
+        return build_random(b, f, out, em);
+    case FUNC_SCRIPT:
+        out->params = json_get(f->script, "params");
+        out->form = f->script;
+        out->random_salt = random_salt(b->cx);
+        {
+            enum err e = script_of_form(b->cx, f->script, SCRIPT_SCORE, &out->script, em);
+            if (e != ERR_OK) {
+                e = err_wrap(em, ERR_QUERY_SHARD, "script_score: the script could not be loaded");
+                err_about_index(em, b->cx->index_name, b->cx->index_uuid);
+            }
+            return e;
+        }
+    case FUNC_DECAY:
+        return build_decay(b, f, out, em);
+    }
+    return ERR_OK;
+}
