@@ -19,6 +19,7 @@ struct inner_hits_spec; /* engine/query/source.h */
     X(match_none)       \
     X(term)             \
     X(terms)            \
+    X(terms_set)        \
     X(synonym)          \
     X(phrase)           \
     X(spans)            \
