@@ -1,8 +1,5 @@
-/* The list of kinds of queries, and visits to what is below a query. */
+/* Visits to what is below a query. */
 #include "engine/query/query_ops.h"
-
-#define ROW(name) &q_##name,
-const struct query_ops *const query_kinds[] = {QUERY_KINDS(ROW) NULL};
 
 enum err query_each_child(const struct query *q, child_fn fn, void *arg)
 {

@@ -86,9 +86,6 @@ struct query_ops {
     const char *expensive, *expensive_advice;
 };
 
-/* The rows of QUERY_KINDS, NULL-terminated. */
-extern const struct query_ops *const query_kinds[];
-
 enum err query_each_child(const struct query *q, child_fn fn, void *arg);
 /* Has it, or any query below it, a name? */
 bool query_has_names(const struct query *q);
