@@ -123,8 +123,19 @@ $(SHARE)/ik.dict: $(DICT_SRC) $(JIEBA) $(RIME) | $(BUILD)/bin/dictc
 $(SHARE)/pinyin.dict: $(SHARE)/ik.dict ;
 
 # ---- tests ----------------------------------------------------------------------------------------------------------------
+# A unit test is linked with the library of the layer that it is about and those below, and with what it uses of the tests' own.
+TEST_LIB := $(BUILD)/lib/libserai-tests.a
+$(TEST_LIB): $(call objects,$(TEST_HELP))
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+# The layers from $(1) on, of the list $(2); all when it has no such layer.
+from = $(if $(filter $(1),$(firstword $(2))),$(2),$(if $(2),$(call from,$(1),$(wordlist 2,99,$(2)))))
+layer_of = $(firstword $(foreach l,$(LAYERS),$(if $(filter tests/unit/$(l)/%,$(1)),$(l))))
+layers_for = $(if $(filter hotel,$(1)),$(LIBS_serai-hotel),$(if $(1),$(call from,$(1),$(LAYERS)),$(LAYERS)))
 define test_program
-$(1): $(call objects,$(patsubst $(BUILD)/%,%.c,$(1))) $(call objects,$(TEST_HELP)) $(ALL_LIBS)
+$(1): $(call objects,$(patsubst $(BUILD)/%,%.c,$(1))) $(TEST_LIB) $(foreach l,$(call layers_for,$(call layer_of,$(patsubst $(BUILD)/%,%,$(1)))),$(call lib,$(l)))
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(EXTRA) -o $$@ $$^ -lcheck -lsubunit -lrt $$(SYSLIBS_hotel) $$(SYSLIBS)
