@@ -17,7 +17,8 @@ struct outgoing {
     struct shard_rq *rq;
     struct transport_peer to;
     uint64_t id;
-    bool cancel_sent, lost;
+    bool cancel_sent, lost;      /* of whoever looks at it */
+    bool looked_at, ended;       /* under the lock: its end waits for the look; and has come */
     struct outgoing *next, **at; /* under the lock */
 };
 
@@ -51,22 +52,20 @@ static const struct executor *pool_of(const struct remote_shards *r, const struc
 
 /* ---- calls to other nodes ------------------------------------------------------------------------------ */
 
+/* Under the lock. */
 static void unlink_out(struct remote_shards *r, struct outgoing *c)
 {
-    pthread_mutex_lock(&r->lock);
     *c->at = c->next;
     if (c->next != NULL) {
         c->next->at = c->at;
     }
     r->n_out--;
-    pthread_mutex_unlock(&r->lock);
 }
 
-static void answered(struct transport_rq *t)
+static void finish(struct outgoing *c)
 {
-    struct outgoing *c = (struct outgoing *)t;
+    struct transport_rq *t = &c->t;
     struct shard_rq *rq = c->rq;
-    unlink_out(c->owner, c);
     if (c->lost && t->error.n > 0) {
         err_set(&rq->error, ERR_NODE_DISCONNECTED, "[%.*s] disconnected", STR_ARG(c->to.address));
     } else if (t->error.n > 0) {
@@ -85,6 +84,21 @@ static void answered(struct transport_rq *t)
     }
     buf_fini(&t->answer_memory);
     shard_rq_answer(rq);
+}
+
+static void answered(struct transport_rq *t)
+{
+    struct outgoing *c = (struct outgoing *)t;
+    struct remote_shards *r = c->owner;
+    pthread_mutex_lock(&r->lock);
+    bool waits = c->ended = c->looked_at; /* who looks finishes it */
+    if (!waits) {
+        unlink_out(r, c);
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (!waits) {
+        finish(c);
+    }
 }
 
 /* The task that asks, if it is one. */
@@ -175,22 +189,47 @@ static void send_cancel(struct remote_shards *r, const struct outgoing *c)
     r->o.transport->send(r->o.transport->self, &c->to, x);
 }
 
+/* Without the lock: what is asked here has locks of its own. */
+static void look_at(struct remote_shards *r, struct outgoing *c,
+                    bool (*gone)(void *self, struct str ephemeral_id), void *self)
+{
+    if (!c->cancel_sent && shard_rq_cancelled(c->rq)) {
+        c->cancel_sent = true;
+        send_cancel(r, c);
+    }
+    if (!c->lost && gone(self, c->to.ephemeral_id)) {
+        c->lost = true;
+        r->o.transport->cancel(r->o.transport->self, &c->t);
+    }
+}
+
 size_t remote_shards_look(struct remote_shards *r, bool (*gone)(void *self, struct str ephemeral_id),
                           void *self)
 {
-    pthread_mutex_lock(&r->lock); /* what is in the list has not ended: its maker is still there */
+    struct outgoing *ended = NULL;
+    pthread_mutex_lock(&r->lock);
     size_t n = r->n_out;
-    for (struct outgoing *c = r->out; c != NULL; c = c->next) {
-        if (!c->cancel_sent && shard_rq_cancelled(c->rq)) {
-            c->cancel_sent = true;
-            send_cancel(r, c);
+    for (struct outgoing *c = r->out, *next; c != NULL; c = next) {
+        if (!c->looked_at) { /* else somebody else is at it */
+            c->looked_at = true;
+            pthread_mutex_unlock(&r->lock);
+            look_at(r, c, gone, self);
+            pthread_mutex_lock(&r->lock);
+            c->looked_at = false;
         }
-        if (!c->lost && gone(self, c->to.ephemeral_id)) {
-            c->lost = true;
-            r->o.transport->cancel(r->o.transport->self, &c->t);
+        next = c->next;
+        if (c->ended && !c->looked_at) {
+            unlink_out(r, c);
+            c->next = ended;
+            ended = c;
         }
     }
     pthread_mutex_unlock(&r->lock);
+    while (ended != NULL) {
+        struct outgoing *c = ended;
+        ended = c->next;
+        finish(c);
+    }
     return n;
 }
 
