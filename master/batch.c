@@ -242,7 +242,7 @@ static void want_again(struct cluster *c, const struct batch *b)
     if (c->mode == QUORUM_LEADER) {
         c->nodes_wanted |= b->nodes_changed;
         if (b->voters_changed) {
-            quorum_not_reconfigured(quorum_driver_core(c->driver)); /* it looks again who should vote */
+            quorum_driver_not_reconfigured(c->driver); /* it looks again who should vote */
         }
         batch_again(c);
     }

@@ -132,14 +132,6 @@ void discovery_note_state(struct quorum *q)
     }
 }
 
-void quorum_seeds(struct quorum *q, const struct str *addresses, uint32_t n, int64_t now)
-{
-    q->now = now;
-    for (uint32_t i = 0; i < n; i++) {
-        discovery_note_address(q, addresses[i], true);
-    }
-}
-
 /* ---- the master has been found ---- */
 
 static void join(struct quorum *q, const struct node_meta *master, uint64_t term)

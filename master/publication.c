@@ -193,9 +193,8 @@ static bool takes_difference(const struct publication *p, const struct target *t
            && peer->sent_version == 0 && was != NULL && str_eq(was->ephemeral_id, t->peer.ephemeral_id);
 }
 
-enum err quorum_publish(struct quorum *q, struct cluster_state *state, int64_t now, struct errmsg *em)
+enum err publication_begin(struct quorum *q, struct cluster_state *state, struct errmsg *em)
 {
-    q->now = now;
     if (q->mode != QUORUM_LEADER || q->publication != NULL) {
         return err_set(em, q->mode != QUORUM_LEADER ? ERR_NOT_MASTER : ERR_ILLEGAL_STATE,
                        "this node cannot publish now");
@@ -207,7 +206,7 @@ enum err quorum_publish(struct quorum *q, struct cluster_state *state, int64_t n
     arena_init(&p->arena, NULL, ARENA_UNLIMITED);
     p->state = cluster_state_ref(state);
     p->base = cluster_state_ref(q->safety.accepted);
-    p->begun_ms = now;
+    p->begun_ms = q->now;
     enum err e = make_targets(q, p) ? safety_publish(&q->safety, state, em) : err_no_memory(em);
     e = e == ERR_OK ? safety_accept(&q->safety, state, em) : e;
     if (e != ERR_OK) {

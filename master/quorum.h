@@ -1,10 +1,10 @@
 /* quorum.h - one node's part in electing a master and in agreeing on states: a pure core.
  *
- * Every call is a step: it takes what happened and the time, and leaves effects in a queue that the driver
- * empties with quorum_effect(). No clock, socket, thread or disk here. Safety is safety.h's; this decides who
+ * quorum_step() takes what happened and the time, and leaves effects in a queue that the driver empties with
+ * quorum_effect(). No clock, socket, thread or disk here. Safety is safety.h's; this decides who
  * asks whom, and when.
  *
- * Durability: an effect with a `ticket` must wait until quorum_durable() has been called for it: it tells
+ * Durability: an effect with a `ticket` must wait until EVENT_DURABLE has come for it: it tells
  * others of a term or a state that a PERSIST before it makes durable. Effects without one go out at once,
  * heartbeats above all.
  *
@@ -50,17 +50,17 @@ struct quorum_opts {
 };
 
 enum quorum_effect_kind {
-    EFFECT_PERSIST,     /* term, and state unless NULL: durable, then quorum_durable(ticket) */
-    EFFECT_SEND,        /* message to peer; its answer comes as quorum_answer(id) or quorum_failed(id) */
+    EFFECT_PERSIST,     /* term, and state unless NULL: durable, then EVENT_DURABLE */
+    EFFECT_SEND,        /* message to peer; its answer comes as EVENT_ANSWER or EVENT_FAILED */
     EFFECT_PUBLISH,     /* state to peer, as a difference to `base` (NULL: whole) */
     EFFECT_REPLY,       /* message as the answer to `call` */
     EFFECT_REFUSE,      /* error as the answer to `call` */
-    EFFECT_APPLY,       /* state is committed: make it this node's, then quorum_applied(version) */
+    EFFECT_APPLY,       /* state is committed: make it this node's, then EVENT_APPLIED */
     EFFECT_MODE,        /* mode, term, peer (the master, when a follower) have changed */
     EFFECT_JOINED,      /* a leader: this node wants into the state: quorum_next_nodes() with it */
     EFFECT_LEFT,        /* a leader: this node is gone; text says why */
     EFFECT_RECONFIGURE, /* a leader: `config` should be voted by */
-    EFFECT_PUBLISHED,   /* the state of quorum_publish() is committed and applied here, or (error) failed */
+    EFFECT_PUBLISHED,   /* the state of EVENT_PUBLISH is committed and applied here, or (error) failed */
     EFFECT_ACKED,       /* every node of that state has applied it (ok), or their time is up */
     EFFECT_CONNECT,
     EFFECT_FORGET
@@ -111,41 +111,54 @@ void quorum_refuse_waiting(struct quorum *q, const struct errmsg *em);
 
 /* The next effect, to be performed in order; false: none. */
 bool quorum_effect(struct quorum *q, struct quorum_effect *out);
-/* When it wants the next quorum_tick(); INT64_MAX: never. */
+/* When it wants the next EVENT_TICK; INT64_MAX: never. */
 int64_t quorum_wake_ms(const struct quorum *q);
 
-/* ---- steps; `now` is monotonic milliseconds ---- */
-void quorum_start(struct quorum *q, int64_t now);
-void quorum_tick(struct quorum *q, int64_t now);
-/* Addresses to look at (discovery.seed_hosts, resolved); replaces those given before. */
-void quorum_seeds(struct quorum *q, const struct str *addresses, uint32_t n, int64_t now);
-/* A request. It is answered by an effect with `call`. */
-void quorum_receive(struct quorum *q, const struct quorum_message *m, void *call, int64_t now);
-void quorum_answer(struct quorum *q, uint64_t id, const struct quorum_message *m, int64_t now);
-void quorum_failed(struct quorum *q, uint64_t id, const struct errmsg *error, int64_t now);
-/* The control connection to a process went. */
-void quorum_lost(struct quorum *q, struct str ephemeral_id, int64_t now);
-void quorum_durable(struct quorum *q, uint64_t ticket, int64_t now);
-void quorum_applied(struct quorum *q, uint64_t version, int64_t now);
-/* The leader's next state, made from quorum_accepted(): one at a time, answered by EFFECT_PUBLISHED.
- * ERR_FAILED_TO_COMMIT, ERR_NOT_MASTER. */
-enum err quorum_publish(struct quorum *q, struct cluster_state *state, int64_t now, struct errmsg *em);
+/* ---- steps ---- */
+
+/* All that can happen to the core. A row of these, with the options and the random numbers, is a node's whole course. */
+enum quorum_event_kind {
+    EVENT_START,   /* `seeds`: addresses to look at (discovery.seed_hosts, resolved) */
+    EVENT_TICK,    /* quorum_wake_ms() has come */
+    EVENT_REQUEST, /* `message` of another node; answered by an effect with `call` */
+    EVENT_ANSWER,  /* `message`, to the request `id` */
+    EVENT_FAILED,  /* the request `id`: `error` */
+    EVENT_LOST,    /* the control connection to the process `ephemeral_id` went */
+    EVENT_DURABLE, /* the effect with `number` as its ticket, and all before it */
+    EVENT_APPLIED, /* the state whose version is `number` */
+    EVENT_PUBLISH, /* the leader's next `state`, made from quorum_accepted(): one at a time, answered by
+                               EFFECT_PUBLISHED, or at once: ERR_FAILED_TO_COMMIT, ERR_NOT_MASTER */
+    EVENT_NOT_RECONFIGURED, /* what EFFECT_RECONFIGURE asked for was not published: it may be asked for again */
+    EVENT_HAND_OVER /* the leader is about to go: another one is asked to take its place. ERR_NOT_MASTER:
+                               there is none, or this one does not lead */
+};
+
+struct quorum_event {
+    enum quorum_event_kind kind;
+    int64_t now; /* monotonic milliseconds */
+    uint64_t id, number;
+    const struct quorum_message *message;
+    void *call;
+    const struct errmsg *error;
+    struct str ephemeral_id;
+    struct cluster_state *state; /* a reference is taken */
+    const struct str *seeds;
+    uint32_t n_seeds;
+};
+
+/* One step. ERR_OK, but for what the two events say that may be refused. */
+enum err quorum_step(struct quorum *q, const struct quorum_event *e, struct errmsg *em);
 /* The next state that only changes who is there and who votes: from quorum_accepted(), with this node as
  * master, the nodes that joined and without those known to be gone. What a new leader publishes first is made
  * of it, and joins and leaves. */
 enum err quorum_next_nodes(struct quorum *q, const struct cluster_state *from, struct state_builder *b,
                            struct errmsg *em);
 
-/* The leader is about to go: another one is asked to take its place. false: there is none, or this one does not lead. */
-bool quorum_hand_over(struct quorum *q, int64_t now);
-
 /* ---- views ---- */
 enum quorum_mode quorum_mode(const struct quorum *q);
 uint64_t quorum_term(const struct quorum *q);
 struct cluster_state *quorum_accepted(const struct quorum *q); /* borrowed */
 bool quorum_publishing(const struct quorum *q);
-/* What EFFECT_RECONFIGURE asked for was not published: it may be asked for again. */
-void quorum_not_reconfigured(struct quorum *q);
 void quorum_invariant(const struct quorum *q);
 
 #endif

@@ -58,6 +58,14 @@ static void left_one(struct quorum_driver *d)
     }
 }
 
+/* What cannot be refused. */
+static void step(struct quorum_driver *d, const struct quorum_event *e)
+{
+    struct quorum_event at = *e;
+    at.now = now_ms(d);
+    (void)quorum_step(d->q, &at, NULL);
+}
+
 /* ---- requests and answers ---- */
 
 struct request {
@@ -77,9 +85,9 @@ static void request_done(struct transport_rq *rq)
         enum err e = rq->error.n > 0 ? err_code(&rq->error)
                                      : quorum_message_decode(&m, rq->answer, &scratch, &rq->error);
         if (e == ERR_OK) {
-            quorum_answer(d->q, r->id, &m, now_ms(d));
+            step(d, &(struct quorum_event){.kind = EVENT_ANSWER, .id = r->id, .message = &m});
         } else {
-            quorum_failed(d->q, r->id, &rq->error, now_ms(d));
+            step(d, &(struct quorum_event){.kind = EVENT_FAILED, .id = r->id, .error = &rq->error});
         }
         drain(d);
     }
@@ -117,7 +125,7 @@ static void send_request(struct quorum_driver *d, struct quorum_effect *e)
     struct errmsg em;
     if (r == NULL) {
         err_no_memory(&em);
-        quorum_failed(d->q, e->id, &em, now_ms(d));
+        step(d, &(struct quorum_event){.kind = EVENT_FAILED, .id = e->id, .error = &em});
         return;
     }
     r->d = d;
@@ -170,7 +178,7 @@ static void receive(void *arg, struct transport_call *call)
     if (e != ERR_OK) {
         d->o.transport->refuse(d->o.transport->self, call, &em);
     } else {
-        quorum_receive(d->q, &m, call, now_ms(d));
+        step(d, &(struct quorum_event){.kind = EVENT_REQUEST, .message = &m, .call = call});
         drain(d);
     }
     arena_fini(&scratch);
@@ -180,7 +188,7 @@ static void peer_lost(void *arg, const struct transport_peer *peer)
 {
     struct quorum_driver *d = arg;
     if (!d->stopping) {
-        quorum_lost(d->q, peer->ephemeral_id, now_ms(d));
+        step(d, &(struct quorum_event){.kind = EVENT_LOST, .ephemeral_id = peer->ephemeral_id});
         drain(d);
     }
 }
@@ -232,7 +240,7 @@ static void written(void *arg)
         d->durable = d->write_ticket;
         if (!d->stopping) {
             release_held(d);
-            quorum_durable(d->q, d->durable, now_ms(d));
+            step(d, &(struct quorum_event){.kind = EVENT_DURABLE, .number = d->durable});
             write_next(d);
             drain(d);
         }
@@ -279,7 +287,7 @@ static void applied_on_loop(void *arg)
     cluster_state_unref(d->applying);
     d->applying = NULL;
     if (!d->stopping) {
-        quorum_applied(d->q, version, now_ms(d));
+        step(d, &(struct quorum_event){.kind = EVENT_APPLIED, .number = version});
         apply_next(d);
         drain(d);
     }
@@ -395,7 +403,7 @@ static void tick(void *arg)
 {
     struct quorum_driver *d = arg;
     d->timer = NULL;
-    quorum_tick(d->q, now_ms(d));
+    step(d, &(struct quorum_event){.kind = EVENT_TICK});
     drain(d);
 }
 
@@ -463,8 +471,7 @@ enum err quorum_driver_new(struct quorum_driver **out, const struct quorum_drive
 
 void quorum_driver_start(struct quorum_driver *d, const struct str *seeds, uint32_t n_seeds)
 {
-    quorum_seeds(d->q, seeds, n_seeds, now_ms(d));
-    quorum_start(d->q, now_ms(d));
+    step(d, &(struct quorum_event){.kind = EVENT_START, .seeds = seeds, .n_seeds = n_seeds});
     drain(d);
 }
 
@@ -525,16 +532,23 @@ void quorum_driver_free(struct quorum_driver *d)
 
 enum err quorum_driver_publish(struct quorum_driver *d, struct cluster_state *state, struct errmsg *em)
 {
-    enum err e = quorum_publish(d->q, state, now_ms(d), em);
+    enum err e = quorum_step(
+        d->q, &(struct quorum_event){.kind = EVENT_PUBLISH, .now = now_ms(d), .state = state}, em);
     drain(d);
     return e;
 }
 
 bool quorum_driver_hand_over(struct quorum_driver *d)
 {
-    bool sent = quorum_hand_over(d->q, now_ms(d));
+    struct errmsg em;
+    enum err e = quorum_step(d->q, &(struct quorum_event){.kind = EVENT_HAND_OVER, .now = now_ms(d)}, &em);
     drain(d);
-    return sent;
+    return e == ERR_OK;
+}
+
+void quorum_driver_not_reconfigured(struct quorum_driver *d)
+{
+    step(d, &(struct quorum_event){.kind = EVENT_NOT_RECONFIGURED});
 }
 
 struct quorum *quorum_driver_core(struct quorum_driver *d)

@@ -55,8 +55,10 @@ void quorum_driver_free(struct quorum_driver *d); /* after stop()'s done; NULL o
 enum err quorum_driver_publish(struct quorum_driver *d, struct cluster_state *state, struct errmsg *em);
 /* When a state of this version was accepted here, monotonic; 0: that is not known any more. */
 int64_t quorum_driver_arrived_ns(const struct quorum_driver *d, uint64_t version);
-/* As quorum_hand_over(). */
+/* Another node is asked to lead. false: there is none, or this one does not lead. */
 bool quorum_driver_hand_over(struct quorum_driver *d);
+/* What CHANGE_VOTERS asked for was not published. */
+void quorum_driver_not_reconfigured(struct quorum_driver *d);
 struct quorum *quorum_driver_core(struct quorum_driver *d); /* to look at, and for quorum_next_nodes() */
 
 #endif

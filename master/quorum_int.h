@@ -187,6 +187,8 @@ void joiners_clear(struct quorum *q);
 void joiners_drop_present(struct quorum *q); /* those that the accepted state has */
 
 /* ---- publication.c ---- */
+/* EVENT_PUBLISH. */
+enum err publication_begin(struct quorum *q, struct cluster_state *state, struct errmsg *em);
 void publication_receive(struct quorum *q, const struct quorum_message *m, void *call);
 void publication_receive_commit(struct quorum *q, const struct quorum_message *m, void *call);
 void publication_accepted(struct quorum *q, const struct asked *a, const struct quorum_message *m);
