@@ -180,7 +180,7 @@ struct agg_orders { /* the last one is always by key: orders are total */
     uint32_t n;
 };
 
-enum value_type { VT_NONE, VT_STRING, VT_LONG, VT_DOUBLE, VT_DATE, VT_IP, VT_BOOLEAN, VT_GEO };
+enum value_type { VT_NONE, VT_STRING, VT_LONG, VT_DOUBLE, VT_DATE, VT_IP, VT_BOOLEAN };
 
 /* Where values come from. */
 struct source_spec {

@@ -148,8 +148,7 @@ static const struct {
 } value_types[] = {{"string", VT_STRING}, {"long", VT_LONG},     {"integer", VT_LONG},
                    {"short", VT_LONG},    {"byte", VT_LONG},     {"double", VT_DOUBLE},
                    {"float", VT_DOUBLE},  {"number", VT_DOUBLE}, {"numeric", VT_DOUBLE},
-                   {"date", VT_DATE},     {"ip", VT_IP},         {"boolean", VT_BOOLEAN},
-                   {"geo_point", VT_GEO}};
+                   {"date", VT_DATE},     {"ip", VT_IP},         {"boolean", VT_BOOLEAN}};
 
 static enum err set_value_type(struct agg_parse *p, struct source_spec *s, const struct json *v)
 {

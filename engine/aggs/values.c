@@ -65,18 +65,6 @@ static bool kind_of_field(const struct field *f, enum source_kind *out)
     return field_type_is_numeric(f->type);
 }
 
-/* After format and stand-in were read. */
-static enum err check_supported(const struct values *v, const struct agg *a, unsigned takes,
-                                struct errmsg *em)
-{
-    if (v->field == NULL || (takes & (1U << v->kind)) != 0) {
-        return ERR_OK;
-    }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "Field [%.*s] of type [%s] is not supported for aggregation [%s]", STR_ARG(v->field->path),
-                   field_type_name(v->field->type), a->type->name);
-}
-
 static enum err check_field(const struct values *v, struct errmsg *em)
 {
     const struct field *f = v->field;
@@ -114,8 +102,6 @@ static enum source_kind kind_of_hint(enum value_type t, enum source_kind otherwi
         return SOURCE_IP;
     case VT_BOOLEAN:
         return SOURCE_BOOLEAN;
-    case VT_GEO:
-        return SOURCE_GEO;
     default:
         return otherwise;
     }
@@ -270,6 +256,26 @@ static bool is_fraction(const struct field *f)
            || f->type == FT_SCALED_FLOAT;
 }
 
+enum err values_supported(const struct values *v, const struct agg *a, unsigned takes, struct errmsg *em)
+{
+    static const char *const types[] = {[VT_STRING] = "string", [VT_LONG] = "long", [VT_DOUBLE] = "double",
+                                        [VT_DATE] = "date",     [VT_IP] = "ip",     [VT_BOOLEAN] = "boolean"};
+    if ((takes & (1U << v->kind)) != 0 || (v->field == NULL && v->spec->value_type == VT_NONE)) {
+        return ERR_OK;
+    }
+    if (v->field != NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Field [%.*s] of type [%s] is not supported for aggregation [%s]",
+                       STR_ARG(v->field->path), field_type_name(v->field->type), a->type->name);
+    }
+    return v->spec->field.p != NULL
+               ? err_set(em, ERR_ILLEGAL_ARGUMENT, "unmapped field is not supported for aggregation [%s]",
+                         a->type->name)
+               : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                         "Script yielding [%s] is not supported for aggregation [%s]",
+                         types[v->spec->value_type], a->type->name);
+}
+
 enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, const struct source_spec *s,
                      unsigned takes, enum source_kind otherwise, struct errmsg *em)
 {
@@ -304,7 +310,7 @@ enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, c
     }
     e = e == ERR_OK ? make_shape(v, em) : e;
     e = e == ERR_OK ? bind_missing(v, em) : e;
-    return e == ERR_OK ? check_supported(v, a, takes, em) : e;
+    return e == ERR_OK ? values_supported(v, a, takes, em) : e;
 }
 
 /* ---- segments -------------------------------------------------------------------------------------------------------- */
