@@ -8,6 +8,7 @@
 #include "common/base/geo.h"
 #include "common/base/json_pull.h"
 #include "common/base/rounding.h"
+#include "engine/aggs/agg_list.h"
 #include "engine/aggs/aggs.h"
 
 struct agg;
@@ -44,6 +45,7 @@ struct agg_type {
 
     /* Properties of definitions. NULL: no. */
     bool top_only; /* global: collects whatever the query finds */
+    bool nests;    /* nested: goes down to documents within documents */
     bool (*every_document)(const struct agg *a);
     bool (*wants_scores)(const struct agg *a);
     /* Buckets in the order of numbers, which pipelines in sequence need: whether without gaps. NULL: none such. */
@@ -91,61 +93,6 @@ struct agg_type {
     enum err (*finish)(struct reduce *r, const struct agg *p, const struct agg_result *of, struct gathered *g,
                        struct agg_result *out);
 };
-
-/* The only list of them, in Elasticsearch's order. */
-#define AGG_TYPES(X)             \
-    X(filter)                    \
-    X(missing)                   \
-    X(global)                    \
-    X(nested)                    \
-    X(reverse_nested)            \
-    X(sampler)                   \
-    X(diversified_sampler)       \
-    X(terms)                     \
-    X(rare_terms)                \
-    X(significant_terms)         \
-    X(histogram)                 \
-    X(date_histogram)            \
-    X(auto_date_histogram)       \
-    X(range)                     \
-    X(date_range)                \
-    X(ip_range)                  \
-    X(geo_distance)              \
-    X(geohash_grid)              \
-    X(geotile_grid)              \
-    X(filters)                   \
-    X(adjacency_matrix)          \
-    X(composite)                 \
-    X(avg)                       \
-    X(sum)                       \
-    X(min)                       \
-    X(max)                       \
-    X(stats)                     \
-    X(extended_stats)            \
-    X(value_count)               \
-    X(cardinality)               \
-    X(percentiles)               \
-    X(percentile_ranks)          \
-    X(median_absolute_deviation) \
-    X(weighted_avg)              \
-    X(geo_bounds)                \
-    X(geo_centroid)              \
-    X(top_hits)                  \
-    X(avg_bucket)                \
-    X(sum_bucket)                \
-    X(min_bucket)                \
-    X(max_bucket)                \
-    X(stats_bucket)              \
-    X(extended_stats_bucket)     \
-    X(percentiles_bucket)        \
-    X(derivative)                \
-    X(cumulative_sum)            \
-    X(moving_fn)                 \
-    X(moving_avg)                \
-    X(serial_diff)               \
-    X(bucket_script)             \
-    X(bucket_selector)           \
-    X(bucket_sort)
 
 #define AGG_TYPE_ROW(name) extern const struct agg_type agg_##name;
 AGG_TYPES(AGG_TYPE_ROW)
@@ -322,6 +269,8 @@ enum err agg_unknown_key(struct agg_parse *p, const struct agg *a, const struct 
 
 /* The script names the score. */
 bool script_wants_score(const struct json *script);
+/* It, or one below it, needs scores. */
+bool agg_wants_scores(const struct agg *a);
 /* Checks pipelines against the aggregations around them and puts them in order. ERR_ACTION_VALIDATION. */
 enum err agg_validate(struct agg_parse *p, struct agg *root);
 

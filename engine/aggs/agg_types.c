@@ -7,13 +7,7 @@ const struct agg_type agg_type_root = {.name = "root", .class = CLASS_SINGLE};
 const struct agg_type *const agg_types[] = {AGG_TYPES(ROW) NULL};
 #undef ROW
 #define NAME(name) #name,
-const char *const agg_type_names[] = {AGG_TYPES(NAME) "variable_width_histogram",
-                                      "significant_text",
-                                      "scripted_metric",
-                                      "matrix_stats",
-                                      "children",
-                                      "parent",
-                                      NULL};
+const char *const agg_type_names[] = {AGG_TYPES(NAME) AGG_TYPES_ABSENT(NAME) NULL};
 #undef NAME
 
 bool agg_type_known(struct str name)

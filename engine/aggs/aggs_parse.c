@@ -157,7 +157,7 @@ bool script_wants_score(const struct json *script)
     return source != NULL && str_find_str(json_text(source), STR("_score")) != SIZE_MAX;
 }
 
-static bool wants_scores(const struct agg *a)
+bool agg_wants_scores(const struct agg *a)
 {
     if (a->type->wants_scores != NULL && a->type->wants_scores(a)) {
         return true;
@@ -166,7 +166,7 @@ static bool wants_scores(const struct agg *a)
         return true;
     }
     for (uint32_t i = 0; i < a->n_subs; i++) {
-        if (wants_scores(a->subs[i])) {
+        if (agg_wants_scores(a->subs[i])) {
             return true;
         }
     }
@@ -186,7 +186,7 @@ enum err aggs_parse(const struct agg_spec **out, const struct json *aggs, struct
     enum err e = parse_level(&p, &spec->root, aggs, 0);
     e = e == ERR_OK ? agg_validate(&p, &spec->root) : e;
     if (e == ERR_OK) {
-        spec->needs_scores = wants_scores(&spec->root);
+        spec->needs_scores = agg_wants_scores(&spec->root);
         *out = spec;
     }
     return e;

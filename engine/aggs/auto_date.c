@@ -262,8 +262,18 @@ static enum err auto_build(struct collector *c, uint32_t owner, struct agg_resul
     return e;
 }
 
-static const struct collector_ops auto_ops = {
-    .leaf = auto_leaf, .collect = auto_collect, .finish = auto_finish, .build = auto_build};
+static enum err auto_check(struct collector *c, struct errmsg *em)
+{
+    (void)em;
+    ((struct auto_date *)c)->single = collector_asked_once(c);
+    return ERR_OK;
+}
+
+static const struct collector_ops auto_ops = {.check = auto_check,
+                                              .leaf = auto_leaf,
+                                              .collect = auto_collect,
+                                              .finish = auto_finish,
+                                              .build = auto_build};
 
 /* Limits that follow from the multiples by which buckets may be merged, of all units but the last. */
 static enum err check_buckets(const struct agg *a, struct errmsg *em)
@@ -281,16 +291,6 @@ static enum err check_buckets(const struct agg *a, struct errmsg *em)
                : ERR_OK;
 }
 
-static bool has_one_bucket(const struct agg *a)
-{
-    for (; a != NULL && a->type != &agg_type_root; a = a->parent) {
-        if (a->type->class != CLASS_SINGLE) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static enum err auto_date_new(struct collector **out, struct agg_run *r, const struct agg *a,
                               struct errmsg *em)
 {
@@ -299,7 +299,6 @@ static enum err auto_date_new(struct collector **out, struct agg_run *r, const s
         return err_no_memory(em);
     }
     *out = &h->c;
-    h->single = has_one_bucket(a->parent);
     bucket_map_init(&h->met, r);
     bucket_map_init(&h->map, r);
     enum err e = collector_init(&h->c, &auto_ops, r, a, em);

@@ -66,8 +66,20 @@ enum err collector_new(struct collector **out, struct agg_run *r, const struct a
     }
     for (uint32_t i = 0; e == ERR_OK && i < (*out)->n_subs; i++) {
         e = collector_new(&(*out)->subs[i], r, a->subs[i], em);
+        if (e == ERR_OK) {
+            (*out)->subs[i]->parent = *out;
+        }
     }
     return e == ERR_OK && (*out)->ops->made != NULL ? (*out)->ops->made(*out, em) : e;
+}
+
+bool collector_asked_once(const struct collector *c)
+{
+    const struct collector *p = c->parent;
+    while (p != NULL && p->single) {
+        p = p->parent;
+    }
+    return p == NULL;
 }
 
 enum err collector_ready(struct collector *c, struct errmsg *em)

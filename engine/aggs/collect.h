@@ -78,9 +78,11 @@ struct collector {
     const struct collector_ops *ops;
     const struct agg *agg;
     struct agg_run *run;
+    const struct collector *parent; /* NULL: at the top; known once the tree is bound */
     struct collector **subs;
     uint32_t n_subs;
     bool rewritten; /* its filter, or that of one below */
+    bool single;    /* has one bucket for one of its parent's; set when it is bound */
     /* what is on its way to the subs */
     doc_id *out_docs;
     uint32_t *out_buckets;
@@ -92,6 +94,8 @@ struct collector {
  * formats and queries of the whole tree first; what its aggregators refuse when they are made is collector_ready()'s. */
 enum err collector_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
 enum err collector_ready(struct collector *c, struct errmsg *em);
+/* It is asked for one bucket alone, as all above it are single. */
+bool collector_asked_once(const struct collector *c);
 /* Sets up the common part. */
 enum err collector_init(struct collector *c, const struct collector_ops *ops, struct agg_run *r,
                         const struct agg *a, struct errmsg *em);

@@ -416,7 +416,7 @@ static void fix_shape(struct source *s)
 static enum err check_place(const struct agg *a, struct errmsg *em)
 {
     const struct agg *parent = a->parent;
-    while (parent->type == &agg_nested) {
+    while (parent->type->nests) {
         parent = parent->parent;
     }
     if (parent->type != &agg_type_root) {

@@ -324,6 +324,7 @@ static enum err filters_new(struct collector **out, struct agg_run *r, const str
     }
     s->buckets =
         a->type == &agg_adjacency_matrix ? s->n + s->n * (s->n - 1) / 2 : s->n + (given->other ? 1 : 0);
+    s->c.single = s->buckets == 1;
     s->f = ARENA_ARRAY(r->arena, struct filter_bits, s->n);
     s->hit = ARENA_ARRAY(r->arena, uint32_t, s->n);
     e = e == ERR_OK && (s->f == NULL || s->hit == NULL) ? err_no_memory(em) : e;
@@ -408,13 +409,21 @@ static enum err missing_new(struct collector **out, struct agg_run *r, const str
 {
     struct single *s = NULL;
     enum err e = single_new(out, &s, &missing_ops, r, a, em);
-    return e == ERR_OK ? values_bind(&s->v, r, a, &a->vs, TAKES_ALL, SOURCE_TEXT, em) : e;
+    e = e == ERR_OK ? values_bind(&s->v, r, a, &a->vs, TAKES_ALL, SOURCE_TEXT, em) : e;
+    if (e == ERR_OK) {
+        s->c.single = !s->v.none;
+    }
+    return e;
 }
 
 static enum err global_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     struct single *s = NULL;
-    return single_new(out, &s, &global_ops, r, a, em);
+    enum err e = single_new(out, &s, &global_ops, r, a, em);
+    if (e == ERR_OK) {
+        s->c.single = true;
+    }
+    return e;
 }
 
 /* ---- printing, rows -------------------------------------------------------------------------------------- */

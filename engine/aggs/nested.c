@@ -225,6 +225,7 @@ static enum err nested_new(struct collector **out, struct agg_run *r, const stru
     if (e == ERR_OK && given->path.p != NULL) {
         e = check_path(s, a, em);
     }
+    s->c.single = !s->unmapped;
     s->child_path = s->reverse ? STR("") : given->path;
     s->parent_path = !s->reverse ? scope_of(a->parent) : given->path.p != NULL ? given->path : STR("");
     return e;
@@ -232,6 +233,7 @@ static enum err nested_new(struct collector **out, struct agg_run *r, const stru
 
 const struct agg_type agg_nested = {
     .name = "nested",
+    .nests = true,
     .class = CLASS_SINGLE,
     .params_size = sizeof(struct nested_params),
     .parse = parse_nested,

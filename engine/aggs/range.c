@@ -363,6 +363,7 @@ static enum err range_new(struct collector **out, struct agg_run *r, const struc
                        STR_ARG(a->name));
     }
     s->n = given->n;
+    s->c.single = s->n == 1 && !s->v.none;
     s->r = ARENA_ARRAY(r->arena, struct one, s->n);
     s->max_to = ARENA_ARRAY(r->arena, double, s->n);
     if (e == ERR_OK && (s->r == NULL || s->max_to == NULL)) {

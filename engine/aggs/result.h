@@ -51,7 +51,7 @@ struct agg_bucket {
     struct agg_key key;
     int64_t doc_count;
     int64_t error;                  /* terms: how many documents of this term shards may not have told */
-    double from, to;                /* ranges; infinite: open */
+    double from, to;                /* of what has ends; infinite: open */
     struct str from_s, to_s;        /* ip ranges; p == NULL: open */
     const struct agg_key *keys;     /* composite: one a source */
     int64_t subset_df, superset_df; /* significant terms */
