@@ -63,10 +63,11 @@ static const struct weight_ops geo_ops = {.cost = set_cost, .scorer = geo_scorer
 static void geo_key(struct buf *b, const struct query *q)
 {
     buf_add(b,
-            (const double[]){q->geo.top, q->geo.left, q->geo.bottom, q->geo.right, q->geo.lat, q->geo.lon,
-                             q->geo.distance_m},
+            (const double[]){geo_area_of(q)->top, geo_area_of(q)->left, geo_area_of(q)->bottom,
+                             geo_area_of(q)->right, geo_area_of(q)->lat, geo_area_of(q)->lon,
+                             geo_area_of(q)->distance_m},
             7 * sizeof(double));
-    buf_add(b, q->geo.corners, q->geo.n * sizeof(*q->geo.corners));
+    buf_add(b, geo_area_of(q)->corners, geo_area_of(q)->n * sizeof(*geo_area_of(q)->corners));
 }
 
 static enum err geo_weight(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
@@ -89,13 +90,13 @@ static void box_print(const struct query *q, struct buf *out)
 {
     query_print_field(q, out);
     buf_char(out, '[');
-    num_put_double(out, geo_decode_lat(geo_encode_lat_ceil(q->geo.bottom)));
+    num_put_double(out, geo_decode_lat(geo_encode_lat_ceil(geo_area_of(q)->bottom)));
     buf_z(out, " TO ");
-    num_put_double(out, geo_decode_lat(geo_encode_lat(q->geo.top)));
+    num_put_double(out, geo_decode_lat(geo_encode_lat(geo_area_of(q)->top)));
     buf_z(out, "],[");
-    num_put_double(out, geo_decode_lon(geo_encode_lon_ceil(q->geo.left)));
+    num_put_double(out, geo_decode_lon(geo_encode_lon_ceil(geo_area_of(q)->left)));
     buf_z(out, " TO ");
-    num_put_double(out, geo_decode_lon(geo_encode_lon(q->geo.right)));
+    num_put_double(out, geo_decode_lon(geo_encode_lon(geo_area_of(q)->right)));
     buf_char(out, ']');
 }
 
@@ -107,13 +108,13 @@ static void box_print_column(const struct query *q, struct buf *out)
     }
     query_print_field(q, out);
     buf_z(out, "box(minLat=");
-    num_put_double(out, geo_decode_lat(geo_encode_lat_ceil(q->geo.bottom)));
+    num_put_double(out, geo_decode_lat(geo_encode_lat_ceil(geo_area_of(q)->bottom)));
     buf_z(out, ", maxLat=");
-    num_put_double(out, geo_decode_lat(geo_encode_lat(q->geo.top)));
+    num_put_double(out, geo_decode_lat(geo_encode_lat(geo_area_of(q)->top)));
     buf_z(out, ", minLon=");
-    num_put_double(out, geo_decode_lon(geo_encode_lon_ceil(q->geo.left)));
+    num_put_double(out, geo_decode_lon(geo_encode_lon_ceil(geo_area_of(q)->left)));
     buf_z(out, ", maxLon=");
-    num_put_double(out, geo_decode_lon(geo_encode_lon(q->geo.right)));
+    num_put_double(out, geo_decode_lon(geo_encode_lon(geo_area_of(q)->right)));
     buf_char(out, ')');
 }
 
@@ -128,11 +129,11 @@ const struct query_ops q_geo_box = {.name = "geo_box",
 static void distance_print(const struct query *q, struct buf *out)
 {
     query_print_field(q, out);
-    num_put_double(out, q->geo.lat);
+    num_put_double(out, geo_area_of(q)->lat);
     buf_char(out, ',');
-    num_put_double(out, q->geo.lon);
+    num_put_double(out, geo_area_of(q)->lon);
     buf_z(out, " +/- ");
-    num_put_double(out, q->geo.distance_m);
+    num_put_double(out, geo_area_of(q)->distance_m);
     buf_z(out, " meters");
 }
 
@@ -144,11 +145,11 @@ static void distance_print_column(const struct query *q, struct buf *out)
     }
     query_print_field(q, out);
     buf_z(out, "INTERSECTS:geometries([CIRCLE([");
-    num_put_double(out, q->geo.lat);
+    num_put_double(out, geo_area_of(q)->lat);
     buf_char(out, ',');
-    num_put_double(out, q->geo.lon);
+    num_put_double(out, geo_area_of(q)->lon);
     buf_z(out, "] radius = ");
-    num_put_double(out, q->geo.distance_m);
+    num_put_double(out, geo_area_of(q)->distance_m);
     buf_z(out, " meters)])");
 }
 
@@ -161,11 +162,11 @@ const struct query_ops q_geo_distance = {.name = "geo_distance",
 
 static void print_corners(const struct query *q, struct buf *out)
 {
-    for (uint32_t i = 0; i < q->geo.n; i++) {
+    for (uint32_t i = 0; i < geo_area_of(q)->n; i++) {
         buf_char(out, '[');
-        num_put_double(out, q->geo.corners[i].lat);
+        num_put_double(out, geo_area_of(q)->corners[i].lat);
         buf_z(out, ", ");
-        num_put_double(out, q->geo.corners[i].lon);
+        num_put_double(out, geo_area_of(q)->corners[i].lon);
         buf_z(out, "] ");
     }
 }

@@ -79,9 +79,12 @@ static uint64_t lucene_states(const struct regexp *r)
         return MAX_OF(r->digits, 2U);
     case RE_CLASS:
         return 2;
-    default:
-        return 1;
+    case RE_ANY_STRING:
+    case RE_EMPTY:
+    case RE_NOTHING:
+        break;
     }
+    return 1;
 }
 
 /* Is there no way from one end of it to the other? */

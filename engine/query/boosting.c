@@ -291,4 +291,14 @@ static enum err build_boosting(struct builder *b, const struct dsl *d, struct qu
     return ERR_OK;
 }
 
-const struct dsl_type dsl_boosting = {"boosting", parse_boosting, build_boosting, boosting_none};
+static bool boosting_plain(const struct json *body, unsigned depth)
+{
+    static const char *const keys[] = {"positive", "negative"};
+    return dsl_plain_clauses(body, keys, ARRAY_LEN(keys), depth);
+}
+
+const struct dsl_type dsl_boosting = {.name = "boosting",
+                                      .parse = parse_boosting,
+                                      .build = build_boosting,
+                                      .none = boosting_none,
+                                      .plain = boosting_plain};

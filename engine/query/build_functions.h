@@ -3,6 +3,7 @@
 #define ENGINE_QUERY_BUILD_FUNCTIONS_H
 
 #include "engine/query/build.h"
+#include "engine/query/score_functions.h"
 
 struct dsl_function {
     enum score_function_kind kind;

@@ -206,4 +206,14 @@ static enum err build_constant(struct builder *b, const struct dsl *d, struct qu
     return e == ERR_OK ? qnode_constant(b, child, out, em) : e;
 }
 
-const struct dsl_type dsl_constant_score = {"constant_score", parse_constant, build_constant, constant_none};
+static bool constant_plain(const struct json *body, unsigned depth)
+{
+    static const char *const keys[] = {"filter"};
+    return dsl_plain_clauses(body, keys, ARRAY_LEN(keys), depth);
+}
+
+const struct dsl_type dsl_constant_score = {.name = "constant_score",
+                                            .parse = parse_constant,
+                                            .build = build_constant,
+                                            .none = constant_none,
+                                            .plain = constant_plain};

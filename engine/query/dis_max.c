@@ -287,4 +287,11 @@ static enum err build_dis_max_query(struct builder *b, const struct dsl *d, stru
     return ERR_OK;
 }
 
-const struct dsl_type dsl_dis_max = {"dis_max", parse_dis_max, build_dis_max_query, NULL};
+static bool dis_max_plain(const struct json *body, unsigned depth)
+{
+    static const char *const keys[] = {"queries"};
+    return dsl_plain_clauses(body, keys, ARRAY_LEN(keys), depth);
+}
+
+const struct dsl_type dsl_dis_max = {
+    .name = "dis_max", .parse = parse_dis_max, .build = build_dis_max_query, .plain = dis_max_plain};

@@ -292,5 +292,5 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
                    field_type_name(f->type));
 }
 
-const struct dsl_type dsl_distance_feature = {"distance_feature", parse_distance_feature,
-                                              build_distance_feature, NULL};
+const struct dsl_type dsl_distance_feature = {
+    .name = "distance_feature", .parse = parse_distance_feature, .build = build_distance_feature};

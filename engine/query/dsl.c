@@ -11,8 +11,7 @@ static const char *const not_offered[] = {DSL_NOT_OFFERED};
 #define NAME(name) #name,
 static const char *const query_names[] = {DSL_TYPES(NAME) DSL_NOT_OFFERED, NULL};
 
-/* By its name, NULL when there is none. */
-static const struct dsl_type *dsl_type_find(struct str name)
+const struct dsl_type *dsl_type_find(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
         if (name.n > 0 && types[i]->name[0] == name.p[0] && str_is(name, types[i]->name)) {

@@ -22,7 +22,17 @@ struct dsl_type {
     /* Elasticsearch's rewrite phase makes match_none of it before anything is built: then nothing around it
      * that needs it is built either. NULL: never. */
     bool (*none)(struct builder *b, const struct dsl *d);
+    /* Is it plain to see that building it takes no longer than its text is long? `body` is an object, in `depth` others.
+     * NULL: it may take longer. */
+    bool (*plain)(const struct json *body, unsigned depth);
 };
+
+/* By its name, NULL when there is none. */
+const struct dsl_type *dsl_type_find(struct str name);
+/* (dsl_plain.c) It always is; no words are expanded; all queries below the keys, which hold one or a list of them, are. */
+bool dsl_plain(const struct json *body, unsigned depth);
+bool dsl_plain_words(const struct json *body, unsigned depth);
+bool dsl_plain_clauses(const struct json *body, const char *const *keys, size_t n_keys, unsigned depth);
 
 struct dsl {
     const struct dsl_type *type;

@@ -173,4 +173,11 @@ static enum err build_bool(struct builder *b, const struct dsl *d, struct query 
     return e;
 }
 
-const struct dsl_type dsl_bool = {"bool", parse_bool, build_bool, bool_none};
+static bool bool_plain(const struct json *body, unsigned depth)
+{
+    static const char *const keys[] = {"must", "should", "filter", "must_not"};
+    return dsl_plain_clauses(body, keys, ARRAY_LEN(keys), depth);
+}
+
+const struct dsl_type dsl_bool = {
+    .name = "bool", .parse = parse_bool, .build = build_bool, .none = bool_none, .plain = bool_plain};

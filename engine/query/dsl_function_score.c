@@ -470,20 +470,37 @@ static enum err build_function_score(struct builder *b, const struct dsl *d, str
         return e;
     }
     struct query *n = *out = qnode_new(b, &q_function_score);
-    if (n == NULL) {
+    struct function_score *own = ARENA_NEW(b->arena, struct function_score);
+    if (n == NULL || own == NULL) {
         return err_no_memory(em);
     }
-    n->function_score.child = child;
-    n->function_score.v = v;
-    n->function_score.n = (uint32_t)q->n;
-    n->function_score.score_mode = q->score_mode;
-    n->function_score.boost_mode = q->boost_mode;
-    n->function_score.max_boost = q->max_boost;
-    n->function_score.min_score = q->min_score;
-    n->function_score.has_min_score = q->has_min_score;
-    n->function_score.single_form = q->n == 1 && v[0].filter == NULL;
+    n->own = own;
+    own->child = child;
+    own->v = v;
+    own->n = (uint32_t)q->n;
+    own->score_mode = q->score_mode;
+    own->boost_mode = q->boost_mode;
+    own->max_boost = q->max_boost;
+    own->min_score = q->min_score;
+    own->has_min_score = q->has_min_score;
+    own->single_form = q->n == 1 && v[0].filter == NULL;
     return ERR_OK;
 }
 
-const struct dsl_type dsl_function_score = {"function_score", parse_function_score, build_function_score,
-                                            function_score_none};
+static bool functions_plain(const struct json *body, unsigned depth)
+{
+    static const char *const query[] = {"query"}, *const filter[] = {"filter"};
+    const struct json *functions = json_get(body, "functions");
+    for (uint32_t i = 0; functions != NULL && functions->type == JSON_ARRAY && i < functions->n; i++) {
+        if (!dsl_plain_clauses(&functions->items[i], filter, 1, depth)) {
+            return false;
+        }
+    }
+    return dsl_plain_clauses(body, query, 1, depth);
+}
+
+const struct dsl_type dsl_function_score = {.name = "function_score",
+                                            .parse = parse_function_score,
+                                            .build = build_function_score,
+                                            .none = function_score_none,
+                                            .plain = functions_plain};

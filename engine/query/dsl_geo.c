@@ -1,5 +1,6 @@
 /* geo_bounding_box, geo_distance, geo_polygon. */
 #include "engine/query/build.h"
+#include "engine/query/geo_shape.h"
 
 #include "common/base/num.h"
 #include "engine/query/geo_box.h"
@@ -402,32 +403,36 @@ static enum err parse_polygon(struct json_pull *p, struct arena *arena, struct d
 
 /* ---- building ---- */
 
-static enum err geo_field(struct builder *b, const struct dsl_geo *q, const struct field **f,
-                          struct query **out, struct errmsg *em)
+/* The node, and its parameters to be filled in; *own is NULL where it is another that needs none. */
+static enum err geo_node(struct builder *b, const struct dsl_geo *q, struct geo_area **own,
+                         struct query **out, struct errmsg *em)
 {
-    *f = build_field(b, q->field);
-    if (*f == NULL) {
+    const struct field *f = build_field(b, q->field);
+    *own = NULL;
+    if (f == NULL) {
         if (q->ignore_unmapped) {
             return qnode_none(b, out, em, "%s", "");
         }
         return err_query_shard(b, em, "failed to find geo%s field [%.*s]",
                                q->dsl.type == &dsl_geo_polygon ? "_point" : "", STR_ARG(q->field));
     }
-    if ((*f)->type != FT_GEO_POINT) {
+    if (f->type != FT_GEO_POINT) {
         if (q->dsl.type == &dsl_geo_polygon) {
             return err_query_shard(b, em, "field [%.*s] is not a geo_point field", STR_ARG(q->field));
         }
         return err_query_shard(b, em, "Field [%.*s] is of unsupported type [%s] for [%s] query",
-                               STR_ARG(q->field), field_type_name((*f)->type), q->dsl.type->name);
+                               STR_ARG(q->field), field_type_name(f->type), q->dsl.type->name);
     }
     struct query *n = *out = qnode_new(b, q->dsl.type == &dsl_geo_bounding_box ? &q_geo_box
                                           : q->dsl.type == &dsl_geo_distance   ? &q_geo_distance
                                                                                : &q_geo_polygon);
-    if (n == NULL) {
+    *own = ARENA_NEW(b->arena, struct geo_area);
+    if (n == NULL || *own == NULL) {
         return err_no_memory(em);
     }
-    n->field = *f;
-    n->field_name = (*f)->path;
+    n->own = *own;
+    n->field = f;
+    n->field_name = f->path;
     return ERR_OK;
 }
 
@@ -444,12 +449,11 @@ static enum err invalid_point(struct builder *b, const struct dsl_geo *q, const 
 static enum err build_box(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     const struct dsl_geo *q = (const struct dsl_geo *)(const void *)d;
-    const struct field *f;
-    enum err e = geo_field(b, q, &f, out, em);
-    if (e != ERR_OK || f == NULL) {
+    struct geo_area *own;
+    enum err e = geo_node(b, q, &own, out, em);
+    if (e != ERR_OK || own == NULL) {
         return e;
     }
-    struct query *n = *out;
     struct geo_point tl = {q->box.top, q->box.left}, br = {q->box.bottom, q->box.right};
     if (q->validation == GEO_STRICT) {
         if (!geo_lat_ok(tl.lat)) {
@@ -476,19 +480,19 @@ static enum err build_box(struct builder *b, const struct dsl *d, struct query *
             br.lon = tl.lon;
         }
     }
-    n->geo.top = tl.lat;
-    n->geo.left = tl.lon;
-    n->geo.bottom = br.lat;
-    n->geo.right = br.lon;
+    own->top = tl.lat;
+    own->left = tl.lon;
+    own->bottom = br.lat;
+    own->right = br.lon;
     return ERR_OK;
 }
 
 static enum err build_distance(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     const struct dsl_geo *q = (const struct dsl_geo *)(const void *)d;
-    const struct field *f;
-    enum err e = geo_field(b, q, &f, out, em);
-    if (e != ERR_OK || f == NULL) {
+    struct geo_area *own;
+    enum err e = geo_node(b, q, &own, out, em);
+    if (e != ERR_OK || own == NULL) {
         return e;
     }
     struct geo_point p = q->point;
@@ -511,18 +515,18 @@ static enum err build_distance(struct builder *b, const struct dsl *d, struct qu
     if ((e = geo_point_bounds(p, em)) != ERR_OK) {
         return e;
     }
-    (*out)->geo.lat = p.lat;
-    (*out)->geo.lon = p.lon;
-    (*out)->geo.distance_m = q->metres;
+    own->lat = p.lat;
+    own->lon = p.lon;
+    own->distance_m = q->metres;
     return ERR_OK;
 }
 
 static enum err build_polygon(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     const struct dsl_geo *q = (const struct dsl_geo *)(const void *)d;
-    const struct field *f;
-    enum err e = geo_field(b, q, &f, out, em);
-    if (e != ERR_OK || f == NULL || (*out)->ops != &q_geo_polygon) {
+    struct geo_area *own;
+    enum err e = geo_node(b, q, &own, out, em);
+    if (e != ERR_OK || own == NULL) {
         return e;
     }
     struct geo_corner *v = ARENA_ARRAY(b->arena, struct geo_corner, q->n);
@@ -539,11 +543,14 @@ static enum err build_polygon(struct builder *b, const struct dsl *d, struct que
         p = q->validation == GEO_STRICT ? p : geo_point_normalise(p);
         v[i] = (struct geo_corner){p.lat, p.lon};
     }
-    (*out)->geo.corners = v;
-    (*out)->geo.n = (uint32_t)q->n;
+    own->corners = v;
+    own->n = (uint32_t)q->n;
     return ERR_OK;
 }
 
-const struct dsl_type dsl_geo_bounding_box = {"geo_bounding_box", parse_box, build_box, NULL};
-const struct dsl_type dsl_geo_distance = {"geo_distance", parse_distance, build_distance, NULL};
-const struct dsl_type dsl_geo_polygon = {"geo_polygon", parse_polygon, build_polygon, NULL};
+const struct dsl_type dsl_geo_bounding_box = {
+    .name = "geo_bounding_box", .parse = parse_box, .build = build_box};
+const struct dsl_type dsl_geo_distance = {
+    .name = "geo_distance", .parse = parse_distance, .build = build_distance};
+const struct dsl_type dsl_geo_polygon = {
+    .name = "geo_polygon", .parse = parse_polygon, .build = build_polygon};

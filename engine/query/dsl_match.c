@@ -287,10 +287,15 @@ static bool always_none(struct builder *b, const struct dsl *d)
     return true;
 }
 
-const struct dsl_type dsl_match = {"match", parse_match, build_match, NULL};
-const struct dsl_type dsl_match_phrase = {"match_phrase", parse_phrase, build_match, NULL};
-const struct dsl_type dsl_match_phrase_prefix = {"match_phrase_prefix", parse_phrase_prefix, build_match,
-                                                 NULL};
-const struct dsl_type dsl_match_bool_prefix = {"match_bool_prefix", parse_bool_prefix, build_match, NULL};
-const struct dsl_type dsl_match_all = {"match_all", parse_all, build_all, NULL};
-const struct dsl_type dsl_match_none = {"match_none", parse_none, build_none, always_none};
+const struct dsl_type dsl_match = {
+    .name = "match", .parse = parse_match, .build = build_match, .plain = dsl_plain_words};
+const struct dsl_type dsl_match_phrase = {
+    .name = "match_phrase", .parse = parse_phrase, .build = build_match, .plain = dsl_plain_words};
+const struct dsl_type dsl_match_phrase_prefix = {
+    .name = "match_phrase_prefix", .parse = parse_phrase_prefix, .build = build_match};
+const struct dsl_type dsl_match_bool_prefix = {
+    .name = "match_bool_prefix", .parse = parse_bool_prefix, .build = build_match};
+const struct dsl_type dsl_match_all = {
+    .name = "match_all", .parse = parse_all, .build = build_all, .plain = dsl_plain};
+const struct dsl_type dsl_match_none = {
+    .name = "match_none", .parse = parse_none, .build = build_none, .none = always_none, .plain = dsl_plain};

@@ -26,4 +26,5 @@ static enum err build_like(struct builder *b, const struct dsl *d, struct query 
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "query [%s] is not supported", d->type->name);
 }
 
-const struct dsl_type dsl_more_like_this = {"more_like_this", parse_like, build_like, NULL};
+const struct dsl_type dsl_more_like_this = {
+    .name = "more_like_this", .parse = parse_like, .build = build_like};

@@ -160,4 +160,20 @@ static enum err build_multi_match(struct builder *b, const struct dsl *d, struct
     return build_multi(b, &fields, json_text(q->value), &o, out, em);
 }
 
-const struct dsl_type dsl_multi_match = {"multi_match", parse_multi, build_multi_match, NULL};
+static bool multi_plain(const struct json *body, unsigned depth)
+{
+    const struct json *fields = json_get(body, "fields"), *type = json_get(body, "type");
+    if (fields == NULL || fields->type != JSON_ARRAY || fields->n == 0 || !dsl_plain_words(body, depth)
+        || (type != NULL && str_find_str(json_text(type), STR("prefix")) != SIZE_MAX)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < fields->n; i++) {
+        if (fields->items[i].type != JSON_STRING || str_find_str(fields->items[i].s, STR("*")) != SIZE_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const struct dsl_type dsl_multi_match = {
+    .name = "multi_match", .parse = parse_multi, .build = build_multi_match, .plain = multi_plain};

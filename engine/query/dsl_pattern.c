@@ -192,7 +192,10 @@ static bool unmapped(struct builder *b, const struct dsl *d)
     return build_field(b, ((const struct dsl_pattern *)(const void *)d)->field) == NULL;
 }
 
-const struct dsl_type dsl_prefix = {"prefix", parse_prefix, build_pattern, pattern_none};
-const struct dsl_type dsl_wildcard = {"wildcard", parse_wildcard, build_pattern, pattern_none};
-const struct dsl_type dsl_regexp = {"regexp", parse_regexp, build_pattern, NULL};
-const struct dsl_type dsl_fuzzy = {"fuzzy", parse_fuzzy, build_fuzzy, unmapped};
+const struct dsl_type dsl_prefix = {
+    .name = "prefix", .parse = parse_prefix, .build = build_pattern, .none = pattern_none};
+const struct dsl_type dsl_wildcard = {
+    .name = "wildcard", .parse = parse_wildcard, .build = build_pattern, .none = pattern_none};
+const struct dsl_type dsl_regexp = {.name = "regexp", .parse = parse_regexp, .build = build_pattern};
+const struct dsl_type dsl_fuzzy = {
+    .name = "fuzzy", .parse = parse_fuzzy, .build = build_fuzzy, .none = unmapped};

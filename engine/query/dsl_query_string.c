@@ -328,4 +328,5 @@ static enum err build_query_string(struct builder *b, const struct dsl *d, struc
     return apply_min_should(b, out, q->minimum_should_match, em);
 }
 
-const struct dsl_type dsl_query_string = {"query_string", parse_query_string, build_query_string, NULL};
+const struct dsl_type dsl_query_string = {
+    .name = "query_string", .parse = parse_query_string, .build = build_query_string};

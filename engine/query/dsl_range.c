@@ -244,4 +244,5 @@ static bool range_none(struct builder *b, const struct dsl *d)
     return e == ERR_OK && relation == DATES_DISJOINT;
 }
 
-const struct dsl_type dsl_range = {"range", parse_range, build_range, range_none};
+const struct dsl_type dsl_range = {
+    .name = "range", .parse = parse_range, .build = build_range, .none = range_none, .plain = dsl_plain};

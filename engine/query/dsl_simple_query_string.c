@@ -502,4 +502,5 @@ static enum err build_simple(struct builder *b, const struct dsl *d, struct quer
     return apply_min_should(b, out, q->minimum_should_match, em);
 }
 
-const struct dsl_type dsl_simple_query_string = {"simple_query_string", parse_simple, build_simple, NULL};
+const struct dsl_type dsl_simple_query_string = {
+    .name = "simple_query_string", .parse = parse_simple, .build = build_simple};

@@ -424,8 +424,15 @@ static bool ids_none(struct builder *b, const struct dsl *d)
            || mapping_field(b->cx->mapping, STR("_id")) == NULL;
 }
 
-const struct dsl_type dsl_term = {"term", parse_term, build_term, term_none};
-const struct dsl_type dsl_terms = {"terms", parse_terms, build_terms, terms_none};
-const struct dsl_type dsl_exists = {"exists", parse_exists, build_exists_query, exists_none};
-const struct dsl_type dsl_ids = {"ids", parse_ids, build_ids, ids_none};
-const struct dsl_type dsl_type = {"type", parse_type, build_type, NULL};
+const struct dsl_type dsl_term = {
+    .name = "term", .parse = parse_term, .build = build_term, .none = term_none, .plain = dsl_plain};
+const struct dsl_type dsl_terms = {
+    .name = "terms", .parse = parse_terms, .build = build_terms, .none = terms_none, .plain = dsl_plain};
+const struct dsl_type dsl_exists = {.name = "exists",
+                                    .parse = parse_exists,
+                                    .build = build_exists_query,
+                                    .none = exists_none,
+                                    .plain = dsl_plain};
+const struct dsl_type dsl_ids = {
+    .name = "ids", .parse = parse_ids, .build = build_ids, .none = ids_none, .plain = dsl_plain};
+const struct dsl_type dsl_type = {.name = "type", .parse = parse_type, .build = build_type};

@@ -66,4 +66,5 @@ static bool wrapper_none(struct builder *b, const struct dsl *d)
     return dsl_is_none(b, ((const struct dsl_wrapper_query *)(const void *)d)->query);
 }
 
-const struct dsl_type dsl_wrapper = {"wrapper", parse_wrapper, build_wrapper, wrapper_none};
+const struct dsl_type dsl_wrapper = {
+    .name = "wrapper", .parse = parse_wrapper, .build = build_wrapper, .none = wrapper_none};

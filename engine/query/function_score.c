@@ -74,7 +74,7 @@ static double combine_functions(const struct query *q, enum score_mode mode, dou
 {
     double factor = 1, best = mode == SCORE_MAX ? -INFINITY : INFINITY, total = 0, weights = 0;
     bool any = false;
-    for (uint32_t i = 0; i < q->function_score.n; i++) {
+    for (uint32_t i = 0; i < function_score_of(q)->n; i++) {
         if (!on[i]) {
             continue;
         }
@@ -91,9 +91,11 @@ static double combine_functions(const struct query *q, enum score_mode mode, dou
         case SCORE_MULTIPLY:
             factor *= v[i];
             break;
-        default:
+        case SCORE_SUM:
+        case SCORE_AVG:
             total += v[i];
-            weights += q->function_score.v[i].has_weight ? (double)q->function_score.v[i].weight : 1.0;
+            weights +=
+                function_score_of(q)->v[i].has_weight ? (double)function_score_of(q)->v[i].weight : 1.0;
         }
     }
     if (!any) {
@@ -113,8 +115,8 @@ static double combine_functions(const struct query *q, enum score_mode mode, dou
 
 static float combine(const struct query *q, double score, double factor)
 {
-    double f = java_min(factor, (double)q->function_score.max_boost);
-    switch (q->function_score.boost_mode) {
+    double f = java_min(factor, (double)function_score_of(q)->max_boost);
+    switch (function_score_of(q)->boost_mode) {
     case BOOST_REPLACE:
         return (float)f;
     case BOOST_SUM:
@@ -125,14 +127,15 @@ static float combine(const struct query *q, double score, double factor)
         return (float)MAX_OF(score, f);
     case BOOST_MIN:
         return (float)MIN_OF(score, f);
-    default:
-        return (float)(score * f);
+    case BOOST_MULTIPLY:
+        break;
     }
+    return (float)(score * f);
 }
 
 static enum score_mode mode_of(const struct query *q)
 {
-    return q->function_score.single_form ? SCORE_FIRST : q->function_score.score_mode;
+    return function_score_of(q)->single_form ? SCORE_FIRST : function_score_of(q)->score_mode;
 }
 
 /* The document's factor; *ok false after a failure. */
@@ -141,7 +144,7 @@ static double factor_of(struct function_scorer *f, doc_id doc, float score, bool
     const struct query *q = f->w->base.query;
     double v[16], *values = v;
     bool o[16], *on = o;
-    uint32_t n = q->function_score.n;
+    uint32_t n = function_score_of(q)->n;
     *ok = true;
     if (n > ARRAY_LEN(v)) {
         values = ARENA_ARRAY(f->functions[0].arena, double, n);
@@ -170,7 +173,7 @@ static float compute(struct function_scorer *f)
     const struct query *q = f->w->base.query;
     bool ok;
     float score = f->w->child_scores ? scorer_score(f->child) : 0;
-    if (q->function_score.n == 0) {
+    if (function_score_of(q)->n == 0) {
         return score;
     }
     double factor = factor_of(f, f->base.doc, score, &ok);
@@ -206,12 +209,12 @@ static bool function_matches(struct scorer *s)
     if (!scorer_accepts(f->child)) {
         return false;
     }
-    if (!f->w->base.query->function_score.has_min_score) {
+    if (!function_score_of(f->w->base.query)->has_min_score) {
         return true;
     }
     f->own = compute(f);
     f->scored = s->doc;
-    return f->own >= f->w->base.query->function_score.min_score;
+    return f->own >= function_score_of(f->w->base.query)->min_score;
 }
 
 static float function_score(struct scorer *s)
@@ -268,8 +271,8 @@ static const struct scorer_ops bounded_verifying_ops = {.next = function_next,
 static float greatest_factor(const struct query *q)
 {
     double product = 1, sum = 0, best = 1;
-    for (uint32_t i = 0; i < q->function_score.n; i++) {
-        double w = (double)q->function_score.v[i].weight;
+    for (uint32_t i = 0; i < function_score_of(q)->n; i++) {
+        double w = (double)function_score_of(q)->v[i].weight;
         product *= MAX_OF(w, 1.0);
         sum += w;
         best = MAX_OF(best, w);
@@ -281,10 +284,13 @@ static float greatest_factor(const struct query *q)
     case SCORE_SUM:
         best = MAX_OF(1.0, sum);
         break;
-    default: /* first, max, min, avg (weights by weights: at most the greatest, and 1) */
+    case SCORE_FIRST:
+    case SCORE_MAX:
+    case SCORE_MIN:
+    case SCORE_AVG: /* of weights by weights: at most the greatest, and 1 */
         break;
     }
-    best = MIN_OF(best, (double)q->function_score.max_boost);
+    best = MIN_OF(best, (double)function_score_of(q)->max_boost);
     return nextafterf((float)best, INFINITY);
 }
 
@@ -298,7 +304,7 @@ static uint64_t function_cost(const struct weight *w, const struct leaf *leaf)
 static enum err bind(struct function_scorer *f, const struct scorer_request *rq)
 {
     const struct query *q = f->w->base.query;
-    uint32_t n = q->function_score.n;
+    uint32_t n = function_score_of(q)->n;
     f->functions = ARENA_ARRAY(rq->arena, struct bound_function, n);
     f->filters = ARENA_ARRAY(rq->arena, struct scorer *, n);
     f->none = ARENA_ARRAY(rq->arena, bool, n);
@@ -308,7 +314,7 @@ static enum err bind(struct function_scorer *f, const struct scorer_request *rq)
     for (uint32_t i = 0; i < n; i++) {
         struct scorer_request sub = *rq;
         sub.lead_cost = MIN_OF(rq->lead_cost, f->child->cost);
-        enum err e = function_bind(&f->functions[i], &q->function_score.v[i], f->w->base.shared, rq->leaf,
+        enum err e = function_bind(&f->functions[i], &function_score_of(q)->v[i], f->w->base.shared, rq->leaf,
                                    rq->arena, rq->em);
         if (e == ERR_OK && f->w->filters[i] != NULL) {
             f->none[i] = weight_cost(f->w->filters[i], rq->leaf) == 0;
@@ -330,7 +336,7 @@ static enum err function_scorer(const struct weight *w, const struct scorer_requ
     if (e != ERR_OK || child == NULL) {
         return e;
     }
-    if (w->need == NEED_NO_SCORES && !q->function_score.has_min_score) {
+    if (w->need == NEED_NO_SCORES && !function_score_of(q)->has_min_score) {
         *out = child;
         return ERR_OK;
     }
@@ -343,10 +349,10 @@ static enum err function_scorer(const struct weight *w, const struct scorer_requ
     f->scored = DOC_END;
     f->min = -1;
     e = bind(f, rq);
-    bool bounded =
-        w->need == NEED_TOP_SCORES && fw(w)->only_weights && q->function_score.boost_mode == BOOST_MULTIPLY;
+    bool bounded = w->need == NEED_TOP_SCORES && fw(w)->only_weights
+                   && function_score_of(q)->boost_mode == BOOST_MULTIPLY;
     f->factor_max = bounded ? greatest_factor(q) : 0;
-    bool verifies = child->ops->matches != NULL || q->function_score.has_min_score;
+    bool verifies = child->ops->matches != NULL || function_score_of(q)->has_min_score;
     const struct scorer_ops *ops = bounded ? (verifies ? &bounded_verifying_ops : &bounded_ops)
                                            : (verifies ? &verifying_ops : &plain_ops);
     f->base = (struct scorer){ops, POSTINGS_UNPOSITIONED, child->cost};
@@ -365,13 +371,13 @@ static const char *mode_text(enum score_mode m)
 static struct explanation *explain_combined(struct arena *a, const struct query *q, struct explanation *query,
                                             float score, struct explanation *function)
 {
-    double max_boost = (double)q->function_score.max_boost;
+    double max_boost = (double)function_score_of(q)->max_boost;
     double factor = (double)function->value;
     struct explanation *min = explain_new(a, true, (float)java_min(factor, max_boost), "min of:");
     min = explain_add(a, min, function);
-    min = explain_add(a, min, explain_new(a, true, q->function_score.max_boost, "maxBoost"));
+    min = explain_add(a, min, explain_new(a, true, function_score_of(q)->max_boost, "maxBoost"));
     const char *text = "function score, product of:";
-    switch (q->function_score.boost_mode) {
+    switch (function_score_of(q)->boost_mode) {
     case BOOST_REPLACE:
         return min;
     case BOOST_SUM:
@@ -386,7 +392,7 @@ static struct explanation *explain_combined(struct arena *a, const struct query 
     case BOOST_MIN:
         text = "min of";
         break;
-    default:
+    case BOOST_MULTIPLY:
         break;
     }
     struct explanation *e = explain_new(a, true, combine(q, (double)score, factor), "%s", text);
@@ -401,7 +407,7 @@ static enum err explain_functions(struct function_scorer *f, const struct explai
     struct arena *a = rq->arena;
     bool ok, any = false;
     *out = explain_new(a, true, 0, "function score, score mode [%s]", mode_text(mode_of(q)));
-    for (uint32_t i = 0; i < q->function_score.n; i++) {
+    for (uint32_t i = 0; i < function_score_of(q)->n; i++) {
         struct explanation *x;
         if (!applies(f, i, rq->doc)) {
             continue;
@@ -410,14 +416,14 @@ static enum err explain_functions(struct function_scorer *f, const struct explai
         if (e != ERR_OK) {
             return e;
         }
-        if (q->function_score.v[i].filter != NULL) {
-            struct str text = query_text(q->function_score.v[i].filter, a);
+        if (function_score_of(q)->v[i].filter != NULL) {
+            struct str text = query_text(function_score_of(q)->v[i].filter, a);
             struct explanation *product = explain_new(a, true, x->value, "function score, product of:");
             product = explain_add(a, product, explain_new(a, true, 1, "match filter: %.*s", STR_ARG(text)));
             x = explain_add(a, product, x);
         }
         any = true;
-        if (q->function_score.single_form) {
+        if (function_score_of(q)->single_form) {
             *out = x;
             return ERR_OK;
         }
@@ -440,8 +446,8 @@ static enum err function_explain_weight(const struct weight *w, const struct exp
     struct scorer *s;
     struct explanation *query, *functions;
     enum err e = explain_weight(fw(w)->child, rq, &query);
-    bool bare = w->need == NEED_NO_SCORES && !q->function_score.has_min_score;
-    if (e != ERR_OK || !query->match || q->function_score.n == 0 || bare) {
+    bool bare = w->need == NEED_NO_SCORES && !function_score_of(q)->has_min_score;
+    if (e != ERR_OK || !query->match || function_score_of(q)->n == 0 || bare) {
         *out = query;
         return e;
     }
@@ -456,12 +462,13 @@ static enum err function_explain_weight(const struct weight *w, const struct exp
         return e != ERR_OK ? e : err_no_memory(rq->em);
     }
     *out = explain_combined(rq->arena, q, query, query->value, functions);
-    if (q->function_score.has_min_score && *out != NULL && (*out)->value < q->function_score.min_score) {
+    if (function_score_of(q)->has_min_score && *out != NULL
+        && (*out)->value < function_score_of(q)->min_score) {
         struct buf a, b;
         buf_init(&a, NULL, 64);
         buf_init(&b, NULL, 64);
         num_put_float(&a, (*out)->value);
-        num_put_float(&b, q->function_score.min_score);
+        num_put_float(&b, function_score_of(q)->min_score);
         struct explanation *no =
             explain_new(rq->arena, false, 0, "Score value is too low, expected at least %.*s but got %.*s",
                         STR_ARG(buf_view(&b)), STR_ARG(buf_view(&a)));
@@ -479,15 +486,15 @@ static enum err function_weight(struct weight_shared *sh, const struct query *q,
                                 enum score_need need, const struct weight **out, struct errmsg *em)
 {
     struct function_weight *w = weight_alloc(sh, sizeof(*w), &function_ops, q, boost, need);
-    uint32_t n = q->function_score.n;
+    uint32_t n = function_score_of(q)->n;
     if (w == NULL || (w->filters = ARENA_ARRAY(sh->cx.arena, const struct weight *, n)) == NULL) {
         return err_no_memory(em);
     }
     *out = &w->base;
     w->only_weights = true;
-    w->child_scores = q->function_score.boost_mode != BOOST_REPLACE || n == 0;
+    w->child_scores = function_score_of(q)->boost_mode != BOOST_REPLACE || n == 0;
     for (uint32_t i = 0; i < n; i++) {
-        const struct score_function *f = &q->function_score.v[i];
+        const struct score_function *f = &function_score_of(q)->v[i];
         w->only_weights = w->only_weights && f->kind == FUNC_WEIGHT;
         w->child_scores = w->child_scores || (f->kind == FUNC_SCRIPT && script_needs_score(f->script));
         if (f->filter != NULL) {
@@ -498,22 +505,22 @@ static enum err function_weight(struct weight_shared *sh, const struct query *q,
         }
     }
     enum score_need child =
-        need == NEED_NO_SCORES && !q->function_score.has_min_score ? NEED_NO_SCORES
-        : !w->child_scores                                         ? NEED_NO_SCORES
-        : need == NEED_TOP_SCORES && w->only_weights && q->function_score.boost_mode == BOOST_MULTIPLY
+        need == NEED_NO_SCORES && !function_score_of(q)->has_min_score ? NEED_NO_SCORES
+        : !w->child_scores                                             ? NEED_NO_SCORES
+        : need == NEED_TOP_SCORES && w->only_weights && function_score_of(q)->boost_mode == BOOST_MULTIPLY
             ? NEED_TOP_SCORES
             : NEED_SCORES;
-    return weight_make(sh, q->function_score.child, boost, child, &w->child, em);
+    return weight_make(sh, function_score_of(q)->child, boost, child, &w->child, em);
 }
 
 static enum err function_each_child(const struct query *q, child_fn fn, void *arg)
 {
     enum err e = ERR_OK;
-    for (uint32_t i = 0; i < q->function_score.n && e == ERR_OK; i++) {
-        const struct query *filter = q->function_score.v[i].filter;
+    for (uint32_t i = 0; i < function_score_of(q)->n && e == ERR_OK; i++) {
+        const struct query *filter = function_score_of(q)->v[i].filter;
         e = filter != NULL ? fn(arg, filter, CHILD_WEIGHS) : ERR_OK;
     }
-    return e == ERR_OK ? fn(arg, q->function_score.child, CHILD_SCORES) : e;
+    return e == ERR_OK ? fn(arg, function_score_of(q)->child, CHILD_SCORES) : e;
 }
 
 static void function_print(const struct query *q, struct buf *out)
@@ -521,10 +528,10 @@ static void function_print(const struct query *q, struct buf *out)
     static const char *const names[] = {"WeightFactorFunction", "FieldValueFactorFunction",
                                         "RandomScoreFunction", "script", "DecayFunction"};
     buf_z(out, "function score (");
-    query_print(q->function_score.child, out);
+    query_print(function_score_of(q)->child, out);
     buf_z(out, ", functions: [");
-    for (uint32_t i = 0; i < q->function_score.n; i++) {
-        const struct score_function *f = &q->function_score.v[i];
+    for (uint32_t i = 0; i < function_score_of(q)->n; i++) {
+        const struct score_function *f = &function_score_of(q)->v[i];
         if (f->kind == FUNC_SCRIPT && f->filter == NULL && !f->has_weight) {
             buf_z(out, "{script");
             query_print_script(f->form, out);
@@ -541,31 +548,34 @@ static void function_print(const struct query *q, struct buf *out)
 
 static uint64_t function_docs(const struct view *v, const struct query *q)
 {
-    for (uint32_t i = 0; i < q->function_score.n; i++) {
-        const struct score_function *f = &q->function_score.v[i];
+    for (uint32_t i = 0; i < function_score_of(q)->n; i++) {
+        const struct score_function *f = &function_score_of(q)->v[i];
         if (f->kind != FUNC_WEIGHT || (f->filter != NULL && query_cost(v, f->filter) == QUERY_COST_UNKNOWN)) {
             return QUERY_COST_UNKNOWN;
         }
     }
-    return cost_times(query_cost(v, q->function_score.child), 1 + (uint64_t)q->function_score.n);
+    return cost_times(query_cost(v, function_score_of(q)->child), 1 + (uint64_t)function_score_of(q)->n);
 }
 
 static enum err function_rewrite(struct weight_shared *sh, const struct query *q, const struct query **out,
                                  struct errmsg *em)
 {
     struct query *c = rewrite_copy(sh, q);
-    struct score_function *v = ARENA_ARRAY(sh->cx.arena, struct score_function, q->function_score.n);
-    if (c == NULL || v == NULL) {
+    struct function_score *own = ARENA_NEW(sh->cx.arena, struct function_score);
+    struct score_function *v = ARENA_ARRAY(sh->cx.arena, struct score_function, function_score_of(q)->n);
+    if (c == NULL || own == NULL || v == NULL) {
         return err_no_memory(em);
     }
-    enum err e = query_rewrite(sh, q->function_score.child, &c->function_score.child, em);
-    for (uint32_t i = 0; i < q->function_score.n && e == ERR_OK; i++) {
-        v[i] = q->function_score.v[i];
+    *own = *function_score_of(q);
+    enum err e = query_rewrite(sh, function_score_of(q)->child, &own->child, em);
+    for (uint32_t i = 0; i < function_score_of(q)->n && e == ERR_OK; i++) {
+        v[i] = function_score_of(q)->v[i];
         if (v[i].filter != NULL) {
             e = query_rewrite(sh, v[i].filter, &v[i].filter, em);
         }
     }
-    c->function_score.v = v;
+    own->v = v;
+    c->own = own;
     *out = c;
     return e;
 }

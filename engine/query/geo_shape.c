@@ -9,23 +9,25 @@ bool geo_shape_init(struct geo_shape *s, const struct query *q, struct arena *a)
 {
     *s = (struct geo_shape){.ops = q->ops};
     if (q->ops == &q_geo_box) {
-        s->bounds = (struct geo_box){
-            .top = q->geo.top, .bottom = q->geo.bottom, .left = q->geo.left, .right = q->geo.right};
+        s->bounds = (struct geo_box){.top = geo_area_of(q)->top,
+                                     .bottom = geo_area_of(q)->bottom,
+                                     .left = geo_area_of(q)->left,
+                                     .right = geo_area_of(q)->right};
     } else if (q->ops == &q_geo_distance) {
-        s->lat = q->geo.lat;
-        s->lon = q->geo.lon;
-        s->key = geo_sort_key_of(q->geo.distance_m);
-        s->bounds = geo_circle_box((struct geo_point){s->lat, s->lon}, q->geo.distance_m);
+        s->lat = geo_area_of(q)->lat;
+        s->lon = geo_area_of(q)->lon;
+        s->key = geo_sort_key_of(geo_area_of(q)->distance_m);
+        s->bounds = geo_circle_box((struct geo_point){s->lat, s->lon}, geo_area_of(q)->distance_m);
     } else {
-        struct geo_point *points = ARENA_ARRAY(a, struct geo_point, q->geo.n);
+        struct geo_point *points = ARENA_ARRAY(a, struct geo_point, geo_area_of(q)->n);
         if (points == NULL) {
             return false;
         }
-        for (uint32_t i = 0; i < q->geo.n; i++) {
-            points[i] = (struct geo_point){q->geo.corners[i].lat, q->geo.corners[i].lon};
+        for (uint32_t i = 0; i < geo_area_of(q)->n; i++) {
+            points[i] = (struct geo_point){geo_area_of(q)->corners[i].lat, geo_area_of(q)->corners[i].lon};
         }
         s->points = points;
-        s->n = q->geo.n;
+        s->n = geo_area_of(q)->n;
         s->bounds = geo_polygon_box(points, s->n);
     }
     s->box = geo_box_encode(s->bounds);

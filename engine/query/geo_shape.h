@@ -5,6 +5,22 @@
 #include "engine/index/segment.h"
 #include "engine/query/query.h"
 
+struct geo_corner {
+    double lat, lon;
+};
+
+/* Parameters of q_geo_box, q_geo_distance, q_geo_polygon. */
+struct geo_area {
+    double top, left, bottom, right;  /* box */
+    double lat, lon, distance_m;      /* distance */
+    const struct geo_corner *corners; /* polygon, closed */
+    uint32_t n;
+};
+static inline const struct geo_area *geo_area_of(const struct query *q)
+{
+    return q->own;
+}
+
 struct geo_shape {
     const struct query_ops *ops; /* of its query */
     struct geo_box_enc box;      /* holds the whole area */

@@ -85,7 +85,9 @@ static doc_id join(struct nested_scorer *n, doc_id target)
     case SCORE_SUM:
         n->score = (float)sum;
         break;
-    default:
+    case SCORE_AVG:
+    case SCORE_FIRST:
+    case SCORE_MULTIPLY:
         n->score = (float)(sum / count);
     }
     n->score = n->scored ? n->score : 0;
@@ -445,4 +447,4 @@ static enum err build_nested(struct builder *b, const struct dsl *d, struct quer
     return ERR_OK;
 }
 
-const struct dsl_type dsl_nested = {"nested", parse_nested, build_nested, NULL};
+const struct dsl_type dsl_nested = {.name = "nested", .parse = parse_nested, .build = build_nested};

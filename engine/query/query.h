@@ -88,48 +88,7 @@ struct span_part {
     uint32_t n;
 };
 
-enum score_function_kind { FUNC_WEIGHT, FUNC_FIELD_VALUE, FUNC_RANDOM, FUNC_SCRIPT, FUNC_DECAY };
 enum score_mode { SCORE_MULTIPLY, SCORE_SUM, SCORE_AVG, SCORE_FIRST, SCORE_MAX, SCORE_MIN };
-enum boost_mode { BOOST_MULTIPLY, BOOST_REPLACE, BOOST_SUM, BOOST_AVG, BOOST_MAX, BOOST_MIN };
-enum value_modifier {
-    MOD_NONE,
-    MOD_LOG,
-    MOD_LOG1P,
-    MOD_LOG2P,
-    MOD_LN,
-    MOD_LN1P,
-    MOD_LN2P,
-    MOD_SQUARE,
-    MOD_SQRT,
-    MOD_RECIPROCAL
-};
-enum decay_kind { DECAY_GAUSS, DECAY_EXP, DECAY_LINEAR };
-enum multi_value_mode { MODE_MIN, MODE_MAX, MODE_SUM, MODE_AVG, MODE_MEDIAN };
-
-struct score_function {
-    enum score_function_kind kind;
-    const struct query *filter; /* NULL: every document */
-    float weight;
-    bool has_weight;
-    const struct field *field;
-    /* FUNC_FIELD_VALUE */
-    float factor;
-    enum value_modifier modifier;
-    double missing;
-    bool has_missing;
-    /* FUNC_RANDOM */
-    int64_t seed;
-    bool has_seed;
-    int32_t random_salt; /* of index name and shard */
-    /* FUNC_SCRIPT */
-    const struct script *script;
-    const struct json *params, *form;
-    /* FUNC_DECAY: numbers, dates (ms) or metres */
-    enum decay_kind decay;
-    double origin, scale, offset, decay_to;
-    double origin_lat, origin_lon;
-    enum multi_value_mode mode;
-};
 
 struct term_override {
     int64_t doc_freq, total_freq;
@@ -144,10 +103,6 @@ struct blended_term {
     const struct field *field;
     struct str term;
     float boost;
-};
-
-struct geo_corner {
-    double lat, lon;
 };
 
 struct query {
@@ -223,12 +178,6 @@ struct query {
             int relation; /* 0 intersects, 1 contains, 2 within */
         } range_field;
         struct {
-            double top, left, bottom, right;  /* box */
-            double lat, lon, distance_m;      /* distance */
-            const struct geo_corner *corners; /* polygon, closed */
-            uint32_t n;
-        } geo;
-        struct {
             const struct bool_clause *v;
             uint32_t n;
             int32_t min_should; /* resolved number */
@@ -243,17 +192,6 @@ struct query {
         struct {
             const struct query *child; /* q_constant, q_boost */
         } one;
-        struct {
-            const struct query *child;
-            const struct score_function *v;
-            uint32_t n;
-            enum score_mode score_mode;
-            enum boost_mode boost_mode;
-            float max_boost;
-            float min_score;
-            bool has_min_score;
-            bool single_form; /* one function without a filter */
-        } function_score;
         struct {
             const struct field *path;
             const struct query *child;
@@ -319,6 +257,8 @@ enum err query_build(const struct query **out, const struct query_context *cx, c
  * The error is one of rewriting, as query_build() would find it. */
 enum err query_rewrites_to_none(bool *none, const struct query_context *cx, const struct json *dsl,
                                 struct errmsg *em);
+/* Is it plain to see that building it takes no longer than its text is long? What is not known may take long. */
+bool query_is_plain(const struct json *dsl);
 /* A script as Elasticsearch's Script prints itself. */
 struct str script_form_text(const struct json *form, struct arena *a);
 /* The text form that validate?explain=true and profile print (Lucene's toString). */

@@ -58,9 +58,10 @@ enum err function_bind(struct bound_function *b, const struct score_function *f,
                                      .random_salt = f->random_salt};
         return script_docs_new(&b->script, &o, em);
     }
-    default:
-        return ERR_OK;
+    case FUNC_WEIGHT:
+        break;
     }
+    return ERR_OK;
 }
 
 /* ---- field_value_factor ---- */
@@ -86,9 +87,10 @@ static double modify(enum value_modifier m, double v)
         return sqrt(v);
     case MOD_RECIPROCAL:
         return 1.0 / v;
-    default:
-        return v;
+    case MOD_NONE:
+        break;
     }
+    return v;
 }
 
 static enum err field_value(struct bound_function *b, doc_id doc, double *out, struct errmsg *em)
@@ -185,12 +187,14 @@ static double pick(enum multi_value_mode mode, const double *v, uint32_t n)
         return v[n - 1];
     case MODE_MEDIAN:
         return n % 2 == 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-    default:
-        for (uint32_t i = 0; i < n; i++) {
-            sum += v[i];
-        }
-        return mode == MODE_SUM ? sum : sum / n;
+    case MODE_SUM:
+    case MODE_AVG:
+        break;
     }
+    for (uint32_t i = 0; i < n; i++) {
+        sum += v[i];
+    }
+    return mode == MODE_SUM ? sum : sum / n;
 }
 
 /* Without a value, a document is as close as can be. */
@@ -224,9 +228,10 @@ static double decay_scale(const struct score_function *f)
         return 0.5 * pow(f->scale, 2.0) / log(f->decay_to);
     case DECAY_EXP:
         return log(f->decay_to) / f->scale;
-    default:
-        return f->scale / (1.0 - f->decay_to);
+    case DECAY_LINEAR:
+        break;
     }
+    return f->scale / (1.0 - f->decay_to);
 }
 
 static double decay_at(const struct score_function *f, double d)
@@ -237,9 +242,10 @@ static double decay_at(const struct score_function *f, double d)
         return exp(0.5 * pow(d, 2.0) / scale);
     case DECAY_EXP:
         return exp(scale * d);
-    default:
-        return MAX_OF(0.0, (scale - d) / scale);
+    case DECAY_LINEAR:
+        break;
     }
+    return MAX_OF(0.0, (scale - d) / scale);
 }
 
 /* ---- all ---- */

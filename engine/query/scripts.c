@@ -464,6 +464,8 @@ static enum err build_script(struct builder *b, const struct dsl *d, struct quer
     return ERR_OK;
 }
 
-const struct dsl_type dsl_script_score = {"script_score", parse_script_score, build_script_score,
-                                          script_score_none};
-const struct dsl_type dsl_script = {"script", parse_script, build_script, NULL};
+const struct dsl_type dsl_script_score = {.name = "script_score",
+                                          .parse = parse_script_score,
+                                          .build = build_script_score,
+                                          .none = script_score_none};
+const struct dsl_type dsl_script = {.name = "script", .parse = parse_script, .build = build_script};

@@ -489,4 +489,5 @@ static enum err build_terms_set(struct builder *b, const struct dsl *d, struct q
                              : err_set(em, ERR_ILLEGAL_STATE, "No minimum should match has been specified");
 }
 
-const struct dsl_type dsl_terms_set = {"terms_set", parse_terms_set, build_terms_set, NULL};
+const struct dsl_type dsl_terms_set = {
+    .name = "terms_set", .parse = parse_terms_set, .build = build_terms_set};

@@ -32,109 +32,6 @@ static bool is_plain(const struct search_context *cx)
            && !s->profile && s->from >= 0 && s->size >= 0;
 }
 
-static const struct json *member(const struct json *o, const char *key)
-{
-    return o->type == JSON_OBJECT ? json_get(o, key) : NULL;
-}
-
-static bool is_kind(struct str s, const char *const *kinds, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (str_is(s, kinds[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Words that are looked for as they are: nothing is expanded over the fields or the terms that there are. */
-static bool plain_match(const struct json *body)
-{
-    for (uint32_t i = 0; i < body->n; i++) {
-        const struct json *v = &body->members[i].value;
-        if (member(v, "fuzziness") != NULL || member(v, "analyzer") != NULL
-            || str_is(body->members[i].key, "fuzziness") || str_is(body->members[i].key, "analyzer")) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool plain_multi_match(const struct json *body)
-{
-    const struct json *fields = member(body, "fields"), *type = member(body, "type");
-    if (fields == NULL || fields->type != JSON_ARRAY || fields->n == 0 || !plain_match(body)
-        || (type != NULL && str_find_str(json_text(type), STR("prefix")) != SIZE_MAX)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < fields->n; i++) {
-        if (fields->items[i].type != JSON_STRING || str_find_str(fields->items[i].s, STR("*")) != SIZE_MAX) {
-            return false;
-        }
-    }
-    return true;
-}
-
-#define DEPTH_MAX 8
-
-static bool plain_query(const struct json *q, unsigned depth);
-
-/* All queries below the keys, which hold one or a list of them. */
-static bool plain_clauses(const struct json *body, const char *const *keys, size_t n_keys, unsigned depth)
-{
-    for (size_t k = 0; k < n_keys; k++) {
-        const struct json *v = member(body, keys[k]);
-        bool many = v != NULL && v->type == JSON_ARRAY;
-        for (uint32_t i = 0; v != NULL && i < (many ? v->n : 1); i++) {
-            if (!plain_query(many ? &v->items[i] : v, depth + 1)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static bool plain_functions(const struct json *body, unsigned depth)
-{
-    static const char *const query[] = {"query"}, *const filter[] = {"filter"};
-    const struct json *functions = member(body, "functions");
-    for (uint32_t i = 0; functions != NULL && functions->type == JSON_ARRAY && i < functions->n; i++) {
-        if (!plain_clauses(&functions->items[i], filter, 1, depth)) {
-            return false;
-        }
-    }
-    return plain_clauses(body, query, 1, depth);
-}
-
-/* Is it plain to see that building the query takes no longer than its text is long? What is not known may take long. */
-static bool plain_query(const struct json *q, unsigned depth)
-{
-    static const char *const simple[] = {"match_all", "match_none", "term",  "terms",
-                                         "ids",       "range",      "exists"};
-    static const char *const words[] = {"match", "match_phrase"};
-    static const char *const parts[] = {"must",     "should",   "filter", "must_not",
-                                        "positive", "negative", "queries"};
-    static const char *const compounds[] = {"bool", "constant_score", "boosting", "dis_max"};
-    if (depth > DEPTH_MAX || q->type != JSON_OBJECT || q->n != 1 || q->members[0].value.type != JSON_OBJECT) {
-        return false;
-    }
-    struct str kind = q->members[0].key;
-    const struct json *body = &q->members[0].value;
-    if (is_kind(kind, simple, ARRAY_LEN(simple))) {
-        return true;
-    }
-    if (is_kind(kind, words, ARRAY_LEN(words))) {
-        return plain_match(body);
-    }
-    if (str_is(kind, "multi_match")) {
-        return plain_multi_match(body);
-    }
-    if (is_kind(kind, compounds, ARRAY_LEN(compounds))) {
-        return plain_clauses(body, parts, ARRAY_LEN(parts), depth);
-    }
-    return str_is(kind, "function_score") && plain_functions(body, depth);
-}
-
 /* Does it take long to read any of the documents? */
 static bool stores_much(const struct view *v)
 {
@@ -152,7 +49,7 @@ uint64_t search_cost(const struct search_context *cx, const struct query **q)
     const struct view *v = cx->shard->view;
     struct errmsg em;
     *q = NULL;
-    if (!is_plain(cx) || (s->query != NULL && !plain_query(s->query, 0))
+    if (!is_plain(cx) || (s->query != NULL && !query_is_plain(s->query))
         || (s->size > 0 && !s->stored_none && stores_much(v))) {
         return SEARCH_COST_UNKNOWN;
     }

@@ -3,6 +3,7 @@
 
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite.h"
+#include "engine/query/score_functions.h"
 
 #define ROW(name) &q_##name,
 static const struct query_ops *const query_kinds[] = {QUERY_KINDS(ROW) NULL};
@@ -59,7 +60,8 @@ START_TEST(children_have_roles)
     s = (struct seen){.most = 2};
     ck_assert_int_eq(query_each_child(&q, see, &s), ERR_CANCELLED);
     ck_assert_int_eq(s.n, 2);
-    q = (struct query){.ops = &q_function_score, .function_score = {.child = &leaf, .v = f, .n = 2}};
+    q = (struct query){.ops = &q_function_score,
+                       .own = &(struct function_score){.child = &leaf, .v = f, .n = 2}};
     s = (struct seen){.most = 8};
     ck_assert_int_eq(query_each_child(&q, see, &s), ERR_OK);
     ck_assert(s.n == 2 && s.roles[0] == CHILD_WEIGHS && s.roles[1] == CHILD_SCORES);
