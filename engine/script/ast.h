@@ -157,7 +157,8 @@ enum op {
     OP_NEG,
     OP_PLUS,
     OP_NOT,
-    OP_BNOT
+    OP_BNOT,
+    OPS /* how many there are */
 };
 
 struct param {

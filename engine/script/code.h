@@ -48,7 +48,6 @@ enum opcode {
     I_CAST,          /* a: dimensions, b: type; as written */
     I_CONVERT,       /* a: dimensions, b: type; as assignment does */
     I_INSTANCEOF,    /* a, b */
-    I_BOOL,          /* the top must be a boolean */
     I_ITERATE,       /* collection -> iterator */
     I_NEXT,          /* c: where to go at the end (the iterator is popped); else pushes the next element */
     I_LAMBDA,        /* a: captured values (popped), c: function */

@@ -43,7 +43,8 @@ enum sv_kind {
     SV_BUILDER,  /* StringBuilder */
     SV_OPTIONAL, /* a list of none or one */
     SV_LOCAL,    /* a date, a time of day or both, without a zone: as in UTC */
-    SV_DURATION  /* seconds and nanoseconds */
+    SV_DURATION, /* seconds and nanoseconds */
+    SV_KINDS     /* how many there are */
 };
 
 struct sv_list;
@@ -193,11 +194,9 @@ uint32_t sv_hash(struct sv v);
 bool sv_compare(struct sv a, struct sv b, int *out);
 /* Java's String.valueOf; false: no memory or too deep. */
 bool sv_text(struct sv v, struct buf *out, unsigned depth);
-/* Dates, times and durations: Java's toString, what XContent shows, compareTo and hashCode. */
-void sv_put_date(struct sv v, struct buf *out);
+/* Dates, times and durations: what XContent shows, and compareTo. */
 void sv_put_shown_local(struct sv v, struct buf *out);
 int sv_compare_dates(struct sv a, struct sv b);
-uint32_t sv_hash_date(struct sv v);
 /* The value as a number of `kind`, as a Java cast converts primitives. */
 struct sv sv_to_kind(struct sv v, enum sv_kind kind);
 

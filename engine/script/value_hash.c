@@ -1,16 +1,17 @@
 /* Java's hash codes, and the order in which its hash maps and sets are walked. */
 #include "common/base/sort_items.h"
 #include "common/base/utf8.h"
-#include "engine/script/value.h"
+#include "engine/script/kinds.h"
 
 #include <string.h>
 
 /* String.hashCode: over UTF-16 units. */
-static uint32_t text_hash(struct str s)
+uint32_t hash_text(struct sv v, uint32_t *left)
 {
     uint32_t h = 0;
-    for (size_t at = 0; at < s.n;) {
-        uint32_t c = utf8_next(s, &at);
+    (void)left;
+    for (size_t at = 0; at < v.s.n;) {
+        uint32_t c = utf8_next(v.s, &at);
         if (c > 0xFFFF) {
             h = h * 31 + (0xD800 + ((c - 0x10000) >> 10));
             c = 0xDC00 + ((c - 0x10000) & 0x3FF);
@@ -25,72 +26,78 @@ static uint32_t fold(uint64_t v)
     return (uint32_t)(v ^ v >> 32);
 }
 
-#define HASH_VALUES_MAX 1000 /* enough to tell containers apart; one may hold itself */
-
-/* Of a value, and of what is in it as long as *left is not used up. */
-static uint32_t hash_part(struct sv v, uint32_t *left);
-
-/* Of a list in order, of a set without. */
-static uint32_t list_hash(const struct sv_list *l, uint32_t *left)
+uint32_t hash_bool(struct sv v, uint32_t *left)
 {
-    uint32_t h = l->form == LIST_SET ? 0 : 1;
-    for (uint32_t i = 0; *left != 0 && i < l->n; i++) {
-        uint32_t one = hash_part(l->v[i], left);
-        h = l->form == LIST_SET ? h + one : h * 31 + one;
-    }
-    return h;
+    (void)left;
+    return v.b ? 1231 : 1237;
 }
 
-static uint32_t map_hash(const struct sv_map *m, uint32_t *left)
+uint32_t hash_int(struct sv v, uint32_t *left)
 {
-    uint32_t h = 0;
-    for (uint32_t i = 0; *left != 0 && i < m->n; i++) {
-        uint32_t key = hash_part(m->e[i].key, left);
-        h += key ^ hash_part(m->e[i].value, left);
-    }
-    return h;
+    (void)left;
+    return (uint32_t)v.i;
 }
 
-static uint32_t hash_part(struct sv v, uint32_t *left)
+uint32_t hash_long(struct sv v, uint32_t *left)
+{
+    (void)left;
+    return fold((uint64_t)v.i);
+}
+
+uint32_t hash_float(struct sv v, uint32_t *left)
+{
+    float f = (float)v.d;
+    uint32_t bits;
+    (void)left;
+    memcpy(&bits, &f, sizeof(bits));
+    return bits;
+}
+
+uint32_t hash_double(struct sv v, uint32_t *left)
 {
     uint64_t bits;
-    float f;
-    uint32_t fbits;
+    (void)left;
+    memcpy(&bits, &v.d, sizeof(bits));
+    return fold(bits);
+}
+
+/* Of a list in order, of a set without. */
+uint32_t hash_list(struct sv v, uint32_t *left)
+{
+    bool set = v.list->form == LIST_SET;
+    uint32_t h = set ? 0 : 1;
+    for (uint32_t i = 0; *left != 0 && i < v.list->n; i++) {
+        uint32_t one = kinds_hash(v.list->v[i], left);
+        h = set ? h + one : h * 31 + one;
+    }
+    return h;
+}
+
+uint32_t hash_map(struct sv v, uint32_t *left)
+{
+    uint32_t h = 0;
+    for (uint32_t i = 0; *left != 0 && i < v.map->n; i++) {
+        uint32_t key = kinds_hash(v.map->e[i].key, left);
+        h += key ^ kinds_hash(v.map->e[i].value, left);
+    }
+    return h;
+}
+
+uint32_t kinds_hash(struct sv v, uint32_t *left)
+{
     if (*left == 0) {
         return 0;
     }
     --*left;
-    switch (v.kind) {
-    case SV_BOOL:
-        return v.b ? 1231 : 1237;
-    case SV_LONG:
-        return fold((uint64_t)v.i);
-    case SV_FLOAT:
-        f = (float)v.d;
-        memcpy(&fbits, &f, sizeof(fbits));
-        return fbits;
-    case SV_DOUBLE:
-        memcpy(&bits, &v.d, sizeof(bits));
-        return fold(bits);
-    case SV_STR:
-        return text_hash(v.s);
-    case SV_LIST:
-        return list_hash(v.list, left);
-    case SV_MAP:
-        return map_hash(v.map, left);
-    case SV_INSTANT:
-    case SV_LOCAL:
-    case SV_DURATION:
-        return sv_hash_date(v);
-    default:
-        return sv_is_whole(v) ? (uint32_t)v.i : 0;
-    }
+    return kinds[v.kind].hash != NULL ? kinds[v.kind].hash(v, left) : 0;
 }
+
+#define HASH_VALUES_MAX 1000 /* enough to tell containers apart; one may hold itself */
 
 uint32_t sv_hash(struct sv v)
 {
     uint32_t left = HASH_VALUES_MAX;
-    return hash_part(v, &left);
+    return kinds_hash(v, &left);
 }
 
 /* The bucket of a hash in a table that has grown for n entries: 16 buckets, twice as many whenever more than three quarters are full. */

@@ -1,11 +1,9 @@
 /* Values from JSON and back. */
 #include "common/base/bits.h"
 #include "common/base/jsonw.h"
-#include "engine/script/value.h"
+#include "engine/script/kinds.h"
 
 #include <math.h>
-
-#define DEPTH_MAX 100
 
 enum err script_template(const struct json *source, struct errmsg *em)
 {
@@ -65,7 +63,7 @@ bool sv_of_json(struct sv *out, const struct json *v, struct arena *a, bool froz
             out->list->frozen = frozen;
         }
         return out->list != NULL;
-    default:
+    case JSON_OBJECT:
         *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(a)};
         for (uint32_t i = 0; out->map != NULL && i < v->n; i++) {
             struct sv key;
@@ -80,6 +78,7 @@ bool sv_of_json(struct sv *out, const struct json *v, struct arena *a, bool froz
         }
         return out->map != NULL;
     }
+    return false;
 }
 
 bool sv_thaw(struct sv *out, struct sv v, struct arena *a)
@@ -125,7 +124,7 @@ static enum err text_json(struct json *out, struct sv v, enum json_type type, st
     return ok && copy.p != NULL ? ERR_OK : err_no_memory(em);
 }
 
-static enum err list_json(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+enum err write_list(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
 {
     bool field = v.kind == SV_FIELD;
     uint32_t n = field ? v.field->doc.n : v.list->n;
@@ -143,9 +142,9 @@ static enum err list_json(struct json *out, struct sv v, struct arena *a, unsign
     return ERR_OK;
 }
 
-static enum err map_json(struct json *out, struct sv_map *m, struct arena *a, unsigned depth,
-                         struct errmsg *em)
+enum err write_map(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
 {
+    struct sv_map *m = v.map;
     if (!sv_map_arrange(m)) {
         return err_no_memory(em);
     }
@@ -171,11 +170,12 @@ static enum err map_json(struct json *out, struct sv_map *m, struct arena *a, un
     return ERR_OK;
 }
 
-static enum err geo_json(struct json *out, const struct geo_point *p, struct arena *a, struct errmsg *em)
+enum err write_geo(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
 {
     struct json lat, lon;
-    enum err e = text_json(&lat, sv_double(p->lat), JSON_NUMBER, a, em);
-    e = e == ERR_OK ? text_json(&lon, sv_double(p->lon), JSON_NUMBER, a, em) : e;
+    (void)depth;
+    enum err e = text_json(&lat, sv_double(v.geo->lat), JSON_NUMBER, a, em);
+    e = e == ERR_OK ? text_json(&lon, sv_double(v.geo->lon), JSON_NUMBER, a, em) : e;
     *out = json_mk_object();
     if (e == ERR_OK && (!json_put(out, a, STR("lat"), lat) || !json_put(out, a, STR("lon"), lon))) {
         e = err_no_memory(em);
@@ -183,15 +183,11 @@ static enum err geo_json(struct json *out, const struct geo_point *p, struct are
     return e;
 }
 
-static enum err unwritable(const char *class, struct errmsg *em)
-{
-    return err_set(em, ERR_UNWRITABLE, "cannot write xcontent for unknown value of type class %s", class);
-}
-
 /* A time of day shows its milliseconds, and one of a date is taken for UTC. */
-static enum err shown_local(struct json *out, struct sv v, struct arena *a, struct errmsg *em)
+enum err write_local(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
 {
     struct buf b;
+    (void)depth;
     buf_init(&b, NULL, 64);
     sv_put_shown_local(v, &b);
     struct str text = arena_str(a, buf_view(&b));
@@ -200,54 +196,58 @@ static enum err shown_local(struct json *out, struct sv v, struct arena *a, stru
     return text.p != NULL ? ERR_OK : err_no_memory(em);
 }
 
+/* A moment is shown as a field's dates are. */
+enum err write_moment(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+{
+    (void)depth;
+    v.kind = SV_DATE;
+    v.aux = DATE_OF_DOC;
+    return text_json(out, v, JSON_STRING, a, em);
+}
+
+enum err write_null(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+{
+    (void)v, (void)a, (void)depth, (void)em;
+    *out = (struct json){.type = JSON_NULL};
+    return ERR_OK;
+}
+
+enum err write_bool(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+{
+    (void)a, (void)depth, (void)em;
+    *out = json_mk_bool(v.b);
+    return ERR_OK;
+}
+
+enum err write_whole(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+{
+    (void)depth;
+    return text_json(out, v, JSON_NUMBER, a, em);
+}
+
+enum err write_fraction(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+{
+    (void)depth;
+    return text_json(out, v, isfinite(v.d) ? JSON_NUMBER : JSON_STRING, a, em);
+}
+
+enum err write_text(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+{
+    (void)depth;
+    return text_json(out, v, JSON_STRING, a, em);
+}
+
 enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
 {
     if (depth > DEPTH_MAX) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Iterable object is self-referencing itself");
     }
-    switch (v.kind) {
-    case SV_NULL:
-        *out = (struct json){.type = JSON_NULL};
-        return ERR_OK;
-    case SV_BOOL:
-        *out = json_mk_bool(v.b);
-        return ERR_OK;
-    case SV_BYTE:
-    case SV_SHORT:
-    case SV_INT:
-    case SV_LONG:
-        return text_json(out, v, JSON_NUMBER, a, em);
-    case SV_FLOAT:
-    case SV_DOUBLE:
-        return text_json(out, v, isfinite(v.d) ? JSON_NUMBER : JSON_STRING, a, em);
-    case SV_LIST:
-        if (v.list->form == LIST_STREAM) {
-            return unwritable("java.util.stream.ReferencePipeline$Head", em);
-        }
-        return list_json(out, v, a, depth, em);
-    case SV_FIELD:
-        return list_json(out, v, a, depth, em);
-    case SV_MAP:
-        return map_json(out, v.map, a, depth, em);
-    case SV_GEO:
-        return geo_json(out, v.geo, a, em);
-    case SV_STR:
-    case SV_DATE:
-        v.aux = DATE_OF_DOC;
-        return text_json(out, v, JSON_STRING, a, em);
-    case SV_LOCAL:
-        return shown_local(out, v, a, em);
-    case SV_INSTANT:
-        v.kind = SV_DATE;
-        v.aux = DATE_OF_DOC;
-        return text_json(out, v, JSON_STRING, a, em);
-    case SV_DURATION:
-    case SV_ZONE:
-    case SV_ENUM:
-        return text_json(out, v, JSON_STRING, a, em);
-    default:
-        return unwritable(sv_class(v), em);
+    bool stream = v.kind == SV_LIST && v.list->form == LIST_STREAM;
+    if (stream || kinds[v.kind].json == NULL) {
+        return err_set(em, ERR_UNWRITABLE, "cannot write xcontent for unknown value of type class %s",
+                       stream ? "java.util.stream.ReferencePipeline$Head" : sv_class(v));
     }
+    return kinds[v.kind].json(out, v, a, depth, em);
 }
 
 /* One of the values that an aggregation computes with: dates are their milliseconds where numbers are asked for; what is no number

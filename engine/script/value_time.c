@@ -1,5 +1,5 @@
 /* Moments, dates, times and durations as values: how they are written, compared and hashed. */
-#include "engine/script/value.h"
+#include "engine/script/kinds.h"
 
 #include "common/base/zone.h"
 
@@ -113,8 +113,9 @@ static void put_duration(struct instant t, struct buf *out)
     buf_char(out, 'S');
 }
 
-void sv_put_date(struct sv v, struct buf *out)
+bool text_date(struct sv v, struct buf *out, unsigned depth)
 {
+    (void)depth;
     if (v.kind == SV_LOCAL) {
         put_local(v, false, out);
     } else if (v.kind == SV_DURATION) {
@@ -122,6 +123,7 @@ void sv_put_date(struct sv v, struct buf *out)
     } else {
         put_moment(v, out);
     }
+    return !out->failed;
 }
 
 int sv_compare_dates(struct sv a, struct sv b)
@@ -143,22 +145,23 @@ int sv_compare_dates(struct sv a, struct sv b)
     return a.kind == SV_DURATION ? x.nanos - y.nanos : (x.nanos > y.nanos) - (x.nanos < y.nanos);
 }
 
-static uint32_t hash_long(uint64_t v)
+static uint32_t fold(uint64_t v)
 {
     return (uint32_t)(v ^ (v >> 32));
 }
 
-uint32_t sv_hash_date(struct sv v)
+uint32_t hash_date(struct sv v, uint32_t *left)
 {
     struct instant t = v.date->t;
+    (void)left;
     if (v.kind != SV_LOCAL) {
-        return hash_long((uint64_t)t.seconds) + 51 * (uint32_t)t.nanos;
+        return fold((uint64_t)t.seconds) + 51 * (uint32_t)t.nanos;
     }
     int64_t days = day_of(t.seconds), year;
     int month, day;
     civil_of_days(days, &year, &month, &day);
     uint32_t of_date =
         ((uint32_t)year & 0xFFFFF800U) ^ (((uint32_t)year << 11) + ((uint32_t)month << 6) + (uint32_t)day);
-    uint32_t of_time = hash_long((uint64_t)((t.seconds - days * DAY) * 1000000000 + t.nanos));
+    uint32_t of_time = fold((uint64_t)((t.seconds - days * DAY) * 1000000000 + t.nanos));
     return v.aux == LOCAL_DATE ? of_date : v.aux == LOCAL_TIME ? of_time : of_date ^ of_time;
 }

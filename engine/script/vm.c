@@ -1,48 +1,67 @@
 /* The machine: fetches instructions, moves values, calls. */
-#include "engine/script/vm.h"
+#include "engine/script/instructions.h"
 
-#define HANDLERS_MAX 16
+/* ---- values that are there ---- */
 
-struct frame {
-    const struct code *code;
-    struct sv *slot;
-    uint32_t pc, base; /* stack below belongs to callers */
-    struct {
-        uint32_t target, sp;
-    } handler[HANDLERS_MAX];
-    uint32_t handlers_n;
-    struct errmsg *caught; /* what a handler looks at; made when first needed */
-};
-
-static enum err push(struct script_run *m, struct sv v)
+static INSTRUCTION(constant)
 {
-    if (m->sp >= STACK_MAX) {
-        return err_set(m->em, ERR_PAINLESS, "the script needs too much stack");
-    }
-    m->stack[m->sp++] = v;
+    (void)f;
+    return push(m, m->script->consts[in->c]);
+}
+
+static INSTRUCTION(load)
+{
+    return push(m, f->slot[in->c]);
+}
+
+static INSTRUCTION(store)
+{
+    f->slot[in->c] = pop(m);
     return ERR_OK;
 }
 
-static struct sv pop(struct script_run *m)
+static INSTRUCTION(drop)
 {
-    return m->stack[--m->sp];
+    (void)f, (void)in;
+    m->sp--;
+    return ERR_OK;
 }
 
-static struct sv *top(struct script_run *m)
+static INSTRUCTION(dup)
 {
-    return &m->stack[m->sp - 1];
+    (void)f, (void)in;
+    return push(m, *top(m));
 }
 
-/* Replaces n values by one. */
-static enum err give(struct script_run *m, uint32_t n, struct sv v)
+static INSTRUCTION(dup_two)
 {
-    m->sp -= n;
-    return push(m, v);
+    (void)f, (void)in;
+    enum err e = push(m, m->stack[m->sp - 2]);
+    return e == ERR_OK ? push(m, m->stack[m->sp - 2]) : e;
 }
 
-static struct str name_of(const struct script_run *m, const struct ins *in)
+static INSTRUCTION(doc)
 {
-    return m->script->consts[in->c].s;
+    (void)f, (void)in;
+    return push(m, (struct sv){.kind = SV_DOCS});
+}
+
+static INSTRUCTION(params)
+{
+    (void)f, (void)in;
+    return push(m, m->params);
+}
+
+static INSTRUCTION(score)
+{
+    (void)f, (void)in;
+    return push(m, sv_double(m->env->score != NULL ? m->env->score(m->env->self) : 0));
+}
+
+static INSTRUCTION(ctx)
+{
+    (void)f, (void)in;
+    return push(m, m->ctx);
 }
 
 /* `_value` where no aggregation sets it: null, and zero in expressions. */
@@ -51,113 +70,158 @@ static struct sv no_value(const struct script_run *m)
     return str_is(m->script->lang, "expression") ? sv_double(0) : sv_null();
 }
 
-static enum err variable(struct script_run *m, enum opcode op)
+static INSTRUCTION(value)
 {
     const struct script_env *env = m->env;
+    (void)f, (void)in;
+    return push(m, !env->has_value          ? no_value(m)
+                   : env->value_s.p != NULL ? sv_str(env->value_s)
+                   : env->value_whole       ? sv_long(env->value_i)
+                                            : sv_double(env->value_d));
+}
+
+static INSTRUCTION(values)
+{
     struct sv list;
+    enum err e = vm_list(m, LIST_ARRAY, &list);
+    (void)f, (void)in;
+    for (uint32_t i = 0; i < m->env->values_n && e == ERR_OK; i++) {
+        e = vm_push(m, list.list, sv_double(m->env->values[i]));
+    }
+    return give(m, e, 0, list);
+}
+
+/* ---- jumps ---- */
+
+static enum err jump(struct script_run *m, struct frame *f, uint32_t to)
+{
+    bool back = to < f->pc;
+    f->pc = to;
+    return back ? vm_spend(m, 4) : ERR_OK;
+}
+
+static INSTRUCTION(jump_always)
+{
+    return jump(m, f, in->c);
+}
+
+/* Pops a boolean. */
+static enum err jump_when(struct script_run *m, struct frame *f, uint32_t to, bool when)
+{
+    bool b = false;
+    enum err e = vm_arg_bool(m, pop(m), &b);
+    return e == ERR_OK && b == when ? jump(m, f, to) : e;
+}
+
+static INSTRUCTION(jump_if)
+{
+    return jump_when(m, f, in->c, true);
+}
+
+static INSTRUCTION(jump_if_not)
+{
+    return jump_when(m, f, in->c, false);
+}
+
+static INSTRUCTION(jump_if_value)
+{
+    if (top(m)->kind != SV_NULL) {
+        return jump(m, f, in->c);
+    }
+    m->sp--;
+    return ERR_OK;
+}
+
+static INSTRUCTION(jump_if_null)
+{
+    return top(m)->kind == SV_NULL ? jump(m, f, in->c) : ERR_OK;
+}
+
+static INSTRUCTION(iterate)
+{
+    struct sv v;
+    (void)f, (void)in;
+    enum err e = vm_iterator(m, *top(m), &v);
+    return give(m, e, 1, v);
+}
+
+static INSTRUCTION(next)
+{
+    struct sv v, it = pop(m);
     enum err e = ERR_OK;
-    switch (op) {
-    case I_DOC:
-        return push(m, (struct sv){.kind = SV_DOCS});
-    case I_PARAMS:
-        return push(m, m->params);
-    case I_SCORE:
-        return push(m, sv_double(env->score != NULL ? env->score(env->self) : 0));
-    case I_CTX:
-        return push(m, m->ctx);
-    case I_VALUE:
-        return push(m, !env->has_value          ? no_value(m)
-                       : env->value_s.p != NULL ? sv_str(env->value_s)
-                       : env->value_whole       ? sv_long(env->value_i)
-                                                : sv_double(env->value_d));
-    default:
-        e = vm_list(m, LIST_ARRAY, &list);
-        for (uint32_t i = 0; i < env->values_n && e == ERR_OK; i++) {
-            e = vm_push(m, list.list, sv_double(env->values[i]));
-        }
-        return e == ERR_OK ? push(m, list) : e;
+    if (vm_next(m, it.iter, &v, &e)) {
+        return push(m, v);
     }
+    return e == ERR_OK ? jump(m, f, in->c) : e;
 }
 
-static enum err make_list(struct script_run *m, uint32_t n, enum list_form form, enum sv_kind element)
+/* ---- operators ---- */
+
+static INSTRUCTION(binary)
 {
-    struct sv list;
-    enum err e = vm_list(m, form, &list);
-    for (uint32_t i = 0; i < n && e == ERR_OK; i++) {
-        struct sv v = m->stack[m->sp - n + i];
-        e = vm_push(m, list.list, element != SV_NULL && sv_is_number(v) ? sv_to_kind(v, element) : v);
-    }
-    list.list->element = element;
-    return e == ERR_OK ? give(m, n, list) : e;
+    struct sv v;
+    (void)f;
+    enum err e = vm_binary(m, (enum op)in->a, m->stack[m->sp - 2], *top(m), &v);
+    return give(m, e, 2, v);
 }
 
-static enum err make_map(struct script_run *m, uint32_t pairs)
+static INSTRUCTION(unary)
 {
-    struct sv map = {.kind = SV_MAP, .map = sv_map_new(&m->mem)};
-    if (map.map == NULL) {
-        return vm_no_memory(m);
-    }
-    map.map->hashed = true;
-    for (uint32_t i = 0; i < pairs; i++) {
-        const struct sv *at = &m->stack[m->sp - 2 * pairs + 2 * i];
-        if (!sv_map_put(&m->mem, map.map, at[0], at[1])) {
-            return vm_no_memory(m);
-        }
-    }
-    return give(m, 2 * pairs, map);
+    struct sv v;
+    (void)f;
+    enum err e = vm_unary(m, (enum op)in->a, *top(m), &v);
+    return give(m, e, 1, v);
 }
 
-static enum err make_array(struct script_run *m, uint32_t dims, enum type_id type)
+static struct type type_in(const struct ins *in)
 {
-    int64_t n = 0;
-    enum err e = vm_arg_i64(m, m->stack[m->sp - dims], &n);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (n < 0) {
-        return err_set(m->em, ERR_NEGATIVE_ARRAY_SIZE, "%lld", (long long)n);
-    }
-    enum sv_kind kind = dims == 1 && type_is_primitive(type) ? type_kind(type) : SV_NULL;
-    struct sv list, zero = kind == SV_NULL   ? sv_null()
-                           : kind == SV_BOOL ? sv_bool(false)
-                                             : sv_to_kind(sv_int(0), kind);
-    e = vm_list(m, LIST_ARRAY, &list);
-    for (int64_t i = 0; i < n && e == ERR_OK; i++) {
-        e = vm_push(m, list.list, zero);
-    }
-    if (e == ERR_OK) {
-        list.list->element = kind;
-        e = give(m, dims, list);
-    }
-    return e;
+    return (struct type){.id = (enum type_id)in->b, .dims = in->a, .row = (uint8_t)in->c};
 }
 
-static enum err make_lambda(struct script_run *m, const struct ins *in)
+static INSTRUCTION(cast)
 {
-    struct sv_func *f = ARENA_NEW(&m->mem, struct sv_func);
-    struct sv *captured = ARENA_ARRAY(&m->mem, struct sv, in->a);
-    if (f == NULL || captured == NULL) {
-        return vm_no_memory(m);
-    }
-    if (in->a > 0) {
-        memcpy(captured, &m->stack[m->sp - in->a], in->a * sizeof(*captured));
-    }
-    *f = (struct sv_func){.code = in->c, .captured = captured, .captured_n = in->a};
-    return give(m, in->a, (struct sv){.kind = SV_FUNC, .func = f});
+    struct sv v;
+    (void)f;
+    enum err e = vm_cast(m, type_in(in), *top(m), in->op == I_CONVERT, &v);
+    return give(m, e, 1, v);
 }
 
-static enum err make_reference(struct script_run *m, const struct ins *in)
+static INSTRUCTION(instance)
 {
-    struct sv_func *f = ARENA_NEW(&m->mem, struct sv_func);
-    if (f == NULL) {
-        return vm_no_memory(m);
-    }
-    *f = (struct sv_func){.code = UINT32_MAX, .type = {.id = (enum type_id)in->b}, .name = name_of(m, in)};
-    if (in->b == TYPE_NONE) {
-        f->object = pop(m);
-        f->bound = true;
-    }
-    return push(m, (struct sv){.kind = SV_FUNC, .func = f});
+    (void)f;
+    return give(m, ERR_OK, 1, sv_bool(type_holds(type_in(in), *top(m))));
+}
+
+/* ---- members ---- */
+
+static INSTRUCTION(get)
+{
+    struct sv v;
+    (void)f;
+    enum err e = vm_get(m, *top(m), name_of(m, in), &v);
+    return give(m, e, 1, v);
+}
+
+static INSTRUCTION(put)
+{
+    struct sv v = pop(m), object = pop(m);
+    (void)f;
+    return give(m, vm_put(m, object, name_of(m, in), v), 0, v);
+}
+
+static INSTRUCTION(get_at)
+{
+    struct sv v, index = pop(m);
+    (void)f, (void)in;
+    enum err e = vm_get_at(m, *top(m), index, &v);
+    return give(m, e, 1, v);
+}
+
+static INSTRUCTION(put_at)
+{
+    struct sv v = pop(m), index = pop(m), object = pop(m);
+    (void)f, (void)in;
+    return give(m, vm_put_at(m, object, index, v), 0, v);
 }
 
 /* ++ and -- of a member or element. */
@@ -171,360 +235,116 @@ static enum err step(struct script_run *m, const struct ins *in, bool at)
         now = sv_to_kind(now, old.kind);
         e = at ? vm_put_at(m, object, index, now) : vm_put(m, object, name, now);
     }
-    return e == ERR_OK ? push(m, in->b != 0 ? now : old) : e;
+    return give(m, e, 0, in->b != 0 ? now : old);
 }
 
-/* The first of a name is what a new exception of that class becomes. */
-static const struct {
-    const char *name;
-    enum err e;
-} exceptions[] = {{"IllegalArgumentException", ERR_ILLEGAL_ARGUMENT},
-                  {"IllegalStateException", ERR_ILLEGAL_STATE},
-                  {"ArithmeticException", ERR_ARITHMETIC},
-                  {"NullPointerException", ERR_NULL_POINTER},
-                  {"ClassCastException", ERR_CLASS_CAST},
-                  {"NumberFormatException", ERR_NUMBER_FORMAT},
-                  {"IndexOutOfBoundsException", ERR_INDEX_BOUNDS},
-                  {"IndexOutOfBoundsException", ERR_STRING_BOUNDS},
-                  {"IndexOutOfBoundsException", ERR_ARRAY_BOUNDS},
-                  {"UnsupportedOperationException", ERR_UNSUPPORTED},
-                  {"IllegalArgumentException", ERR_NUMBER_FORMAT},
-                  {"DateTimeException", ERR_DATE_TIME}};
-
-static bool is_exception(const struct ins *in, struct str name, enum err e)
+static INSTRUCTION(step_member)
 {
-    if (in->b != TYPE_EXCEPTION || str_is(name, "Exception") || str_is(name, "RuntimeException")) {
-        return true;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(exceptions); i++) {
-        if (exceptions[i].e == e && str_is(name, exceptions[i].name)) {
-            return true;
-        }
-    }
-    return false;
+    (void)f;
+    return step(m, in, false);
 }
 
-static enum err exception_code(struct str name)
+static INSTRUCTION(step_element)
 {
-    for (size_t i = 0; i < ARRAY_LEN(exceptions); i++) {
-        if (str_is(name, exceptions[i].name)) {
-            return exceptions[i].e;
-        }
-    }
-    return ERR_RUNTIME;
+    (void)f;
+    return step(m, in, true);
 }
 
-static enum err throw(struct script_run * m, struct frame *f, const struct ins *in) {
-    if (in->a == 1){/* no handler took it */
-                        *m->em = *f->caught; return err_code(f->caught);}
-struct sv v = pop(m);
-if (v.kind != SV_MAP) {
-    return v.kind == SV_NULL ? vm_null(m, "throw") : vm_class_cast(m, v, "java.lang.Exception");
-}
-const struct sv *code = sv_map_get(v.map, sv_str(STR("#code"))),
-                *text = sv_map_get(v.map, sv_str(STR("message")));
-struct str message = STR_NULL;
-if (text != NULL && text->kind == SV_STR) {
-    message = text->s;
-}
-return err_set(m->em, code != NULL ? (enum err)code->i : ERR_ILLEGAL_ARGUMENT, "%.*s", STR_ARG(message));
-}
-
-/* The exception as a value: a map with its message. */
-static enum err caught_value(struct script_run *m, const struct frame *f)
-{
-    struct sv map = {.kind = SV_MAP, .map = sv_map_new(&m->mem)}, text;
-    if (map.map == NULL) {
-        return vm_no_memory(m);
-    }
-    enum err e = vm_str(m, str_of(f->caught->frame[0].reason), &text);
-    if (e == ERR_OK
-        && (!sv_map_put(&m->mem, map.map, sv_str(STR("message")), text)
-            || !sv_map_put(&m->mem, map.map, sv_str(STR("#code")),
-                           sv_int((int32_t)f->caught->frame[0].code)))) {
-        e = vm_no_memory(m);
-    }
-    return e == ERR_OK ? push(m, map) : e;
-}
-
-static enum err jump(struct script_run *m, struct frame *f, uint32_t to)
-{
-    bool back = to < f->pc;
-    f->pc = to;
-    return back ? vm_spend(m, 4) : ERR_OK;
-}
-
-static enum err branch(struct script_run *m, struct frame *f, const struct ins *in)
-{
-    bool b = false;
-    enum err e = ERR_OK;
-    switch ((enum opcode)in->op) {
-    case I_JUMP:
-        return jump(m, f, in->c);
-    case I_IF_VALUE:
-        if (top(m)->kind != SV_NULL) {
-            return jump(m, f, in->c);
-        }
-        m->sp--;
-        return ERR_OK;
-    case I_IF_NULL:
-        return top(m)->kind == SV_NULL ? jump(m, f, in->c) : ERR_OK;
-    case I_NEXT: {
-        struct sv v, it = pop(m);
-        if (vm_next(m, it.iter, &v, &e)) {
-            return push(m, v);
-        }
-        return e == ERR_OK ? jump(m, f, in->c) : e;
-    }
-    default:
-        e = vm_arg_bool(m, pop(m), &b);
-        return e == ERR_OK && b == (in->op == I_IF) ? jump(m, f, in->c) : e;
-    }
-}
-
-/* A new map or set: a TreeMap keeps its keys in order, a HashMap in that of their hashes, a LinkedHashMap as they came. */
-static enum err new_container(struct script_run *m, enum type_id type, struct str name, struct sv *args,
-                              uint32_t n, struct sv *out)
-{
-    const bool sorted = str_starts(name, STR("Tree")), hashed = !sorted && !str_starts(name, STR("Linked"));
-    struct sv ignored;
-    if (type == TYPE_MAP) {
-        *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(&m->mem)};
-        if (out->map == NULL) {
-            return vm_no_memory(m);
-        }
-        out->map->sorted = sorted;
-        out->map->hashed = hashed;
-    } else {
-        enum err e = vm_list(m, LIST_SET, out);
-        if (e != ERR_OK) {
-            return e;
-        }
-        out->list->sorted = sorted;
-        out->list->hashed = hashed;
-    }
-    return n == 1 && !sv_is_whole(args[0]) /* a number would be a capacity */
-               ? vm_method(m, *out, type == TYPE_MAP ? STR("putAll") : STR("addAll"), args, 1, &ignored)
-               : ERR_OK;
-}
-
-/* A new object of a class by its name: several classes are one type here. */
-static enum err construct(struct script_run *m, enum type_id type, struct str name, struct sv *args,
-                          uint32_t n, struct sv *out)
-{
-    return type == TYPE_MAP || type == TYPE_SET ? new_container(m, type, name, args, n, out)
-                                                : vm_new(m, type, args, n, out);
-}
-
-static enum err call(struct script_run *m, const struct ins *in)
-{
-    struct sv out = sv_null(), *args = &m->stack[m->sp - in->a];
-    enum err e;
-    switch ((enum opcode)in->op) {
-    case I_CALL:
-        e = vm_method(m, m->stack[m->sp - in->a - 1], name_of(m, in), args, in->a, &out);
-        return e == ERR_OK ? give(m, in->a + 1U, out) : e;
-    case I_CALL_FUNCTION:
-        e = vm_run(m, in->c, args, in->a, &out);
-        break;
-    case I_CALL_STATIC:
-        e = vm_static(m, (enum type_id)in->b, name_of(m, in), args, in->a, &out);
-        break;
-    case I_CALL_BUILTIN:
-        e = vm_builtin(m, (enum builtin)in->b, args, in->a, &out);
-        break;
-    default:
-        e = construct(m, (enum type_id)in->b, name_of(m, in), args, in->a, &out);
-        if (e == ERR_OK && in->b == TYPE_EXCEPTION) {
-            struct sv code = sv_int((int32_t)exception_code(name_of(m, in)));
-            e = sv_map_put(&m->mem, out.map, sv_str(STR("#code")), code) ? ERR_OK : vm_no_memory(m);
-        }
-    }
-    return e == ERR_OK ? give(m, in->a, out) : e;
-}
-
-static enum err access(struct script_run *m, const struct ins *in)
-{
-    struct sv v, index, object;
-    enum err e;
-    switch ((enum opcode)in->op) {
-    case I_GET:
-        e = vm_get(m, *top(m), name_of(m, in), &v);
-        return e == ERR_OK ? give(m, 1, v) : e;
-    case I_PUT:
-        v = pop(m);
-        object = pop(m);
-        e = vm_put(m, object, name_of(m, in), v);
-        return e == ERR_OK ? push(m, v) : e;
-    case I_GET_AT:
-        index = pop(m);
-        e = vm_get_at(m, *top(m), index, &v);
-        return e == ERR_OK ? give(m, 1, v) : e;
-    case I_PUT_AT:
-        v = pop(m);
-        index = pop(m);
-        object = pop(m);
-        e = vm_put_at(m, object, index, v);
-        return e == ERR_OK ? push(m, v) : e;
-    case I_STEP:
-    case I_STEP_AT:
-        return step(m, in, in->op == I_STEP_AT);
-    default:
-        e = vm_static_field(m, (enum type_id)in->b, name_of(m, in), &v);
-        return e == ERR_OK ? push(m, v) : e;
-    }
-}
-
-static enum err compute(struct script_run *m, const struct ins *in)
+static INSTRUCTION(get_static)
 {
     struct sv v;
-    struct type type = {.id = (enum type_id)in->b, .dims = in->a, .row = (uint8_t)in->c};
-    enum err e;
-    switch ((enum opcode)in->op) {
-    case I_BINARY:
-        e = vm_binary(m, (enum op)in->a, m->stack[m->sp - 2], *top(m), &v);
-        return e == ERR_OK ? give(m, 2, v) : e;
-    case I_UNARY:
-        e = vm_unary(m, (enum op)in->a, *top(m), &v);
-        break;
-    case I_INSTANCEOF:
-        v = sv_bool(type_holds(type, *top(m)));
-        e = ERR_OK;
-        break;
-    case I_ITERATE:
-        e = vm_iterator(m, *top(m), &v);
-        break;
-    default:
-        e = vm_cast(m, type, *top(m), in->op == I_CONVERT, &v);
-    }
-    return e == ERR_OK ? give(m, 1, v) : e;
+    (void)f;
+    enum err e = vm_static_field(m, (enum type_id)in->b, name_of(m, in), &v);
+    return give(m, e, 0, v);
 }
 
-static enum err make(struct script_run *m, const struct ins *in)
+/* ---- calls ---- */
+
+static struct sv *arguments(const struct script_run *m, const struct ins *in)
 {
-    switch ((enum opcode)in->op) {
-    case I_LIST:
-        return make_list(m, in->c, LIST_LIST, SV_NULL);
-    case I_ARRAY:
-        return make_list(m, in->c, LIST_ARRAY,
-                         type_is_primitive((enum type_id)in->b) ? type_kind((enum type_id)in->b) : SV_NULL);
-    case I_MAP:
-        return make_map(m, in->c);
-    case I_NEW_ARRAY:
-        return make_array(m, in->a, (enum type_id)in->b);
-    case I_LAMBDA:
-        return make_lambda(m, in);
-    default:
-        return make_reference(m, in);
-    }
+    return &m->stack[m->sp - in->a];
 }
 
-static enum err handlers(struct script_run *m, struct frame *f, const struct ins *in)
+static INSTRUCTION(call)
 {
-    switch ((enum opcode)in->op) {
-    case I_TRY:
-        if (f->handlers_n == HANDLERS_MAX) {
-            return err_set(m->em, ERR_PAINLESS, "try statements are nested too deeply");
-        }
-        f->handler[f->handlers_n].target = in->c;
-        f->handler[f->handlers_n++].sp = m->sp;
-        return ERR_OK;
-    case I_END_TRY:
-        f->handlers_n--;
-        return ERR_OK;
-    case I_CAUGHT: {
-        bool is = is_exception(in, name_of(m, in), f->caught->frame[0].code);
-        enum err e = is ? caught_value(m, f) : ERR_OK;
-        return e == ERR_OK ? push(m, sv_bool(is)) : e;
-    }
-    default:
-        return throw(m, f, in);
-    }
+    struct sv out = sv_null(), *args = arguments(m, in);
+    (void)f;
+    enum err e = vm_method(m, args[-1], name_of(m, in), args, in->a, &out);
+    return give(m, e, in->a + 1U, out);
 }
 
-static enum err instruction(struct script_run *m, struct frame *f, const struct ins *in)
+static INSTRUCTION(call_function)
 {
-    enum opcode op = (enum opcode)in->op;
-    switch (op) {
-    case I_CONST:
-        return push(m, m->script->consts[in->c]);
-    case I_LOAD:
-        return push(m, f->slot[in->c]);
-    case I_STORE:
-        f->slot[in->c] = pop(m);
-        return ERR_OK;
-    case I_POP:
-        m->sp--;
-        return ERR_OK;
-    case I_DUP:
-        return push(m, *top(m));
-    case I_DUP2: {
-        enum err e = push(m, m->stack[m->sp - 2]);
-        return e == ERR_OK ? push(m, m->stack[m->sp - 2]) : e;
-    }
-    case I_JUMP:
-    case I_IF_NOT:
-    case I_IF:
-    case I_IF_VALUE:
-    case I_IF_NULL:
-    case I_NEXT:
-        return branch(m, f, in);
-    case I_GET:
-    case I_PUT:
-    case I_GET_AT:
-    case I_PUT_AT:
-    case I_STEP:
-    case I_STEP_AT:
-    case I_GET_STATIC:
-        return access(m, in);
-    case I_CALL:
-    case I_CALL_FUNCTION:
-    case I_CALL_STATIC:
-    case I_CALL_BUILTIN:
-    case I_NEW:
-        return call(m, in);
-    case I_BINARY:
-    case I_UNARY:
-    case I_CAST:
-    case I_CONVERT:
-    case I_INSTANCEOF:
-    case I_ITERATE:
-        return compute(m, in);
-    case I_LIST:
-    case I_ARRAY:
-    case I_MAP:
-    case I_NEW_ARRAY:
-    case I_LAMBDA:
-    case I_METHOD_REF:
-        return make(m, in);
-    case I_TRY:
-    case I_END_TRY:
-    case I_CAUGHT:
-    case I_THROW:
-        return handlers(m, f, in);
-    default:
-        return variable(m, op);
-    }
+    struct sv out = sv_null();
+    (void)f;
+    enum err e = vm_run(m, in->c, arguments(m, in), in->a, &out);
+    return give(m, e, in->a, out);
 }
 
-/* An error that a try statement can handle moves on to its handler. */
-static bool handled(struct script_run *m, struct frame *f, enum err e)
+static INSTRUCTION(call_static)
 {
-    if (f->handlers_n == 0 || e == ERR_PAINLESS || e == ERR_STACK_OVERFLOW || e == ERR_NO_MEMORY) {
-        return false;
-    }
-    f->caught = f->caught != NULL ? f->caught : ARENA_NEW(&m->mem, struct errmsg);
-    if (f->caught == NULL) {
-        return false;
-    }
-    f->handlers_n--;
-    m->placed = false;
-    f->pc = f->handler[f->handlers_n].target;
-    m->sp = f->handler[f->handlers_n].sp;
-    *f->caught = *m->em;
-    err_clear(m->em); /* whoever looks at the message takes what is in it for a failure */
-    return true;
+    struct sv out = sv_null();
+    (void)f;
+    enum err e = vm_static(m, (enum type_id)in->b, name_of(m, in), arguments(m, in), in->a, &out);
+    return give(m, e, in->a, out);
 }
+
+static INSTRUCTION(call_builtin)
+{
+    struct sv out = sv_null();
+    (void)f;
+    enum err e = vm_builtin(m, (enum builtin)in->b, arguments(m, in), in->a, &out);
+    return give(m, e, in->a, out);
+}
+
+/* ---- running ---- */
+
+const instruction_fn instructions[I_RETURN] = {[I_CONST] = constant,
+                                               [I_LOAD] = load,
+                                               [I_STORE] = store,
+                                               [I_POP] = drop,
+                                               [I_DUP] = dup,
+                                               [I_DUP2] = dup_two,
+                                               [I_DOC] = doc,
+                                               [I_PARAMS] = params,
+                                               [I_SCORE] = score,
+                                               [I_CTX] = ctx,
+                                               [I_VALUE] = value,
+                                               [I_VALUES] = values,
+                                               [I_BINARY] = binary,
+                                               [I_UNARY] = unary,
+                                               [I_JUMP] = jump_always,
+                                               [I_IF_NOT] = jump_if_not,
+                                               [I_IF] = jump_if,
+                                               [I_IF_VALUE] = jump_if_value,
+                                               [I_IF_NULL] = jump_if_null,
+                                               [I_GET] = get,
+                                               [I_PUT] = put,
+                                               [I_GET_AT] = get_at,
+                                               [I_PUT_AT] = put_at,
+                                               [I_STEP] = step_member,
+                                               [I_STEP_AT] = step_element,
+                                               [I_CALL] = call,
+                                               [I_CALL_FUNCTION] = call_function,
+                                               [I_CALL_STATIC] = call_static,
+                                               [I_CALL_BUILTIN] = call_builtin,
+                                               [I_GET_STATIC] = get_static,
+                                               [I_NEW] = make_object,
+                                               [I_NEW_ARRAY] = make_empty_array,
+                                               [I_ARRAY] = make_array,
+                                               [I_LIST] = make_list,
+                                               [I_MAP] = make_map,
+                                               [I_CAST] = cast,
+                                               [I_CONVERT] = cast,
+                                               [I_INSTANCEOF] = instance,
+                                               [I_ITERATE] = iterate,
+                                               [I_NEXT] = next,
+                                               [I_LAMBDA] = make_lambda,
+                                               [I_METHOD_REF] = make_reference,
+                                               [I_TRY] = try_begin,
+                                               [I_END_TRY] = try_end,
+                                               [I_CAUGHT] = is_caught,
+                                               [I_THROW] = throw_it};
 
 /* The innermost part of the script that runs when an error comes is where it is told; a loop that ran too long is told
  * where it begins. */
@@ -557,7 +377,7 @@ static enum err interpret(struct script_run *m, struct frame *f, struct sv *out)
                 *out = pop(m);
                 return ERR_OK;
             }
-            e = instruction(m, f, in);
+            e = instructions[in->op](m, f, in);
         }
         if (e != ERR_OK) {
             place_error(m, f->code, (uint32_t)(in - f->code->ins), e);

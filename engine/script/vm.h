@@ -2,6 +2,7 @@
 #ifndef ENGINE_SCRIPT_VM_H
 #define ENGINE_SCRIPT_VM_H
 
+#include "common/base/stop.h"
 #include "engine/script/code.h"
 
 #define CALL_DEPTH_MAX 64
@@ -66,8 +67,14 @@ struct method {
     method_fn fn;
 };
 
-/* Spends n steps. ERR_PAINLESS when the budget is gone. */
-enum err vm_spend(struct script_run *m, uint64_t n);
+/* Why no step is left: ERR_PAINLESS when the budget is gone. */
+enum err vm_stopped(struct script_run *m);
+/* Spends n steps. */
+static inline enum err vm_spend(struct script_run *m, uint64_t n)
+{
+    m->steps += n;
+    return stop_often() || m->steps > m->limits.steps_max ? vm_stopped(m) : ERR_OK;
+}
 /* Runs one of the script's functions; 0 is the script itself. */
 enum err vm_run(struct script_run *m, uint32_t code, const struct sv *args, uint32_t n, struct sv *out);
 /* Calls a lambda or a method reference. */
@@ -105,6 +112,10 @@ enum err moving_function(struct script_run *m, struct str name, struct sv *args,
 
 enum err vm_no_memory(struct script_run *m);
 enum err vm_null(struct script_run *m, const char *what);
+/* Null, where the class of a value is asked for. */
+enum err vm_no_class(struct script_run *m, const char *what);
+/* A class, or the primitive that it boxes. */
+const char *vm_class(struct sv v);
 enum err vm_class_cast(struct script_run *m, struct sv v, const char *to);
 enum err vm_frozen(struct script_run *m);
 enum err vm_index(struct script_run *m, int64_t at, uint64_t n);

@@ -1,8 +1,6 @@
 /* What methods and operators share: errors, arguments, results, iterators. */
 #include "engine/script/time.h"
 
-#include "common/base/stop.h"
-
 enum err vm_no_memory(struct script_run *m)
 {
     return err_no_memory(m->em);
@@ -11,6 +9,19 @@ enum err vm_no_memory(struct script_run *m)
 enum err vm_null(struct script_run *m, const char *what)
 {
     return err_set(m->em, ERR_NULL_POINTER, "Cannot invoke \"%s\" because the value is null", what);
+}
+
+enum err vm_no_class(struct script_run *m, const char *what)
+{
+    return err_set(m->em, ERR_NULL_POINTER, "Cannot invoke \"Object.getClass()\" because \"%s\" is null",
+                   what);
+}
+
+const char *vm_class(struct sv v)
+{
+    return v.kind >= SV_BOOL && v.kind <= SV_DOUBLE
+               ? type_name((enum type_id)(TYPE_BOOLEAN + (int)(v.kind - SV_BOOL)))
+               : sv_class(v);
 }
 
 enum err vm_class_cast(struct script_run *m, struct sv v, const char *to)
@@ -29,17 +40,12 @@ enum err vm_index(struct script_run *m, int64_t at, uint64_t n)
                    (unsigned long long)n);
 }
 
-enum err vm_spend(struct script_run *m, uint64_t n)
+enum err vm_stopped(struct script_run *m)
 {
-    m->steps += n;
-    if (stop_often()) {
-        return err_set(m->em, ERR_CANCELLED, "task cancelled");
-    }
-    if (m->steps > m->limits.steps_max) {
-        return err_set(m->em, ERR_PAINLESS,
-                       "The maximum number of statements that can be executed in a loop has been reached.");
-    }
-    return ERR_OK;
+    return stop_is_on() ? err_set(m->em, ERR_CANCELLED, "task cancelled")
+                        : err_set(m->em, ERR_PAINLESS,
+                                  "The maximum number of statements that can be executed in a loop has been "
+                                  "reached.");
 }
 
 enum err vm_arg_i64(struct script_run *m, struct sv v, int64_t *out)
@@ -57,8 +63,7 @@ enum err vm_arg_i64(struct script_run *m, struct sv v, int64_t *out)
 enum err vm_arg_num(struct script_run *m, struct sv v, double *out)
 {
     if (v.kind == SV_NULL) {
-        return err_set(m->em, ERR_NULL_POINTER,
-                       "Cannot invoke \"Object.getClass()\" because \"value\" is null");
+        return vm_no_class(m, "value");
     }
     if (!sv_is_number(v)) {
         return err_set(m->em, ERR_CLASS_CAST, "cannot implicitly cast def [%s] to double", sv_class(v));

@@ -3,44 +3,6 @@
 
 #include <stdio.h>
 
-static const struct {
-    const char *sign, *words;
-} ops[] = {[OP_ADD] = {"+", "addition"},
-           [OP_SUB] = {"-", "subtraction"},
-           [OP_MUL] = {"*", "multiplication"},
-           [OP_DIV] = {"/", "division"},
-           [OP_REM] = {"%", "remainder"},
-           [OP_SHL] = {"<<", "left shift"},
-           [OP_SHR] = {">>", "right shift"},
-           [OP_USHR] = {">>>", "unsigned shift"},
-           [OP_BAND] = {"&", "bitwise and"},
-           [OP_BOR] = {"|", "boolean or"},
-           [OP_BXOR] = {"^", "bitwise xor"},
-           [OP_EQ] = {"==", "equals"},
-           [OP_NE] = {"!=", "not equals"},
-           [OP_SAME] = {"===", "reference equals"},
-           [OP_NOT_SAME] = {"!==", "reference not equals"},
-           [OP_LT] = {"<", "less than"},
-           [OP_LE] = {"<=", "less than or equals"},
-           [OP_GT] = {">", "greater than"},
-           [OP_GE] = {">=", "greater than or equals"},
-           [OP_FIND] = {"=~", "find"},
-           [OP_MATCH] = {"==~", "match"},
-           [OP_NEG] = {"-", "subtraction"},
-           [OP_PLUS] = {"+", "addition"},
-           [OP_NOT] = {"!", "boolean not"},
-           [OP_BNOT] = {"~", "bitwise not"}};
-
-const char *op_words(enum op op)
-{
-    return (size_t)op < ARRAY_LEN(ops) && ops[op].words != NULL ? ops[op].words : "";
-}
-
-const char *op_sign(enum op op)
-{
-    return (size_t)op < ARRAY_LEN(ops) && ops[op].sign != NULL ? ops[op].sign : "";
-}
-
 static void constant_words(const struct node *n, char *out, size_t size)
 {
     bool real = n->value.kind == SV_DOUBLE || n->value.kind == SV_FLOAT;
