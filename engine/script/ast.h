@@ -61,7 +61,8 @@ enum type_id {
     TYPE_EXCEPTION,
     TYPE_SYSTEM,
     TYPE_STREAM,
-    TYPE_FUNCTION /* Function, Predicate, Consumer ... */
+    TYPE_FUNCTION, /* Function, Predicate, Consumer ... */
+    TYPES          /* how many there are */
 };
 
 struct type {
@@ -128,7 +129,8 @@ enum node_kind {
     S_BREAK,
     S_CONTINUE,
     S_THROW,
-    S_TRY /* kids: body, then per catch: S_DECLARE of its variable, body */
+    S_TRY, /* kids: body, then per catch: S_DECLARE of its variable, body */
+    NODES  /* how many there are */
 };
 
 enum op {

@@ -38,7 +38,7 @@ enum opcode {
     I_CALL,          /* a: arguments, c: name; object arguments -> value */
     I_CALL_FUNCTION, /* a: arguments, c: function */
     I_CALL_STATIC,   /* a: arguments, b: type, c: name */
-    I_CALL_BUILTIN,  /* a: arguments, b: enum builtin */
+    I_CALL_BUILTIN,  /* a: arguments, b: place in `builtins` */
     I_GET_STATIC,    /* b: type, c: name */
     I_NEW,           /* a: arguments, b: type */
     I_NEW_ARRAY,     /* a: dimensions given, b: type */
@@ -77,27 +77,6 @@ struct code {
     uint32_t slots_n;
     struct type *param_types;
     struct type type; /* what it returns */
-};
-
-enum builtin {
-    BUILTIN_NONE,
-    BUILTIN_SATURATION,
-    BUILTIN_SIGMOID,
-    BUILTIN_DECAY_NUMERIC_LINEAR,
-    BUILTIN_DECAY_NUMERIC_EXP,
-    BUILTIN_DECAY_NUMERIC_GAUSS,
-    BUILTIN_DECAY_GEO_LINEAR,
-    BUILTIN_DECAY_GEO_EXP,
-    BUILTIN_DECAY_GEO_GAUSS,
-    BUILTIN_DECAY_DATE_LINEAR,
-    BUILTIN_DECAY_DATE_EXP,
-    BUILTIN_DECAY_DATE_GAUSS,
-    BUILTIN_RANDOM,
-    BUILTIN_ACOSH, /* this and what follows: of expressions */
-    BUILTIN_ASINH,
-    BUILTIN_ATANH,
-    BUILTIN_LOGN,
-    BUILTIN_HAVERSIN
 };
 
 struct script {

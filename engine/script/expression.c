@@ -363,26 +363,20 @@ static enum err rewrite(struct rewriter *r, struct node **at)
 {
     struct node *n = *at;
     enum err e;
-    switch (n->kind) {
-    case N_NAME:
+    if (n->kind == N_NAME) {
         return variable(r, at, n->name);
-    case N_CALL:
-        return function(r, at);
-    case N_AND:
-    case N_OR:
-    case N_TERNARY:
-        return logic(r, at);
-    case N_UNARY:
-        return n->op == OP_NOT ? logic(r, at) : n->op == OP_BNOT ? bits(r, at) : rewrite_kids(r, n, 0);
-    case N_BINARY:
-        if (n->op >= OP_SHL && n->op <= OP_BXOR) {
-            return bits(r, at);
-        }
-        e = rewrite_kids(r, n, 0);
-        return e == ERR_OK && n->op >= OP_EQ ? as_number(r, at) : e;
-    default:
-        return ERR_OK;
     }
+    if (n->kind == N_CALL) {
+        return function(r, at);
+    }
+    if (n->kind == N_AND || n->kind == N_OR || n->kind == N_TERNARY || n->op == OP_NOT) {
+        return logic(r, at);
+    }
+    if (n->op == OP_BNOT || (n->op >= OP_SHL && n->op <= OP_BXOR)) {
+        return bits(r, at);
+    }
+    e = rewrite_kids(r, n, 0);
+    return e == ERR_OK && n->kind == N_BINARY && n->op >= OP_EQ ? as_number(r, at) : e;
 }
 
 enum err script_parse_expression(struct program *out, struct str source, enum script_context context,

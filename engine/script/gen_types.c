@@ -1,5 +1,5 @@
 /* Types that are known before running, and what they forbid. */
-#include "engine/script/generate.h"
+#include "engine/script/nodes.h"
 
 static bool gen_is_arithmetic(enum op op)
 {
@@ -50,7 +50,7 @@ bool gen_called(struct gen *g, const struct node *n, struct allowed *out)
                               : allow_find(gen_type_of(g, of), ALLOW_METHOD, n->name, argc, out);
 }
 
-static struct type call_type(struct gen *g, const struct node *n)
+struct type type_of_call(struct gen *g, struct node *n)
 {
     struct allowed m;
     const struct function *f = n->kids[0] == NULL ? gen_function(g, n) : NULL;
@@ -94,7 +94,7 @@ bool gen_field(struct type of, struct str name, bool written, struct type *out)
     return there || of.id == TYPE_MAP || of.id == TYPE_LIST;
 }
 
-static struct type member_type(struct gen *g, const struct node *n)
+struct type type_of_member(struct gen *g, struct node *n)
 {
     struct type t = plain(TYPE_DEF);
     struct allowed m;
@@ -105,30 +105,21 @@ static struct type member_type(struct gen *g, const struct node *n)
     return t;
 }
 
-static struct type element_type(struct type of)
+struct type type_of_element(struct gen *g, struct node *n)
 {
-    of.dims = of.dims > 0 ? (uint8_t)(of.dims - 1) : 0;
+    struct type of = gen_type_of(g, n->kids[0]);
+    if (of.dims == 0) {
+        return plain(TYPE_DEF);
+    }
+    of.dims--;
     return of;
 }
 
-static struct type name_type(struct gen *g, struct node *n)
+struct type type_of_variable(struct gen *g, struct node *n)
 {
     const struct local *local = gen_resolve(g, n->name);
-    if (local != NULL) {
-        return local->type;
-    }
-    switch (gen_context_variable(g, n->name)) {
-    case VAR_SCORE:
-        return plain(TYPE_DOUBLE);
-    case VAR_VALUES:
-        return (struct type){.id = TYPE_DOUBLE, .dims = 1};
-    case VAR_DOC:
-    case VAR_PARAMS:
-    case VAR_CTX:
-        return type_called(STR("Map"));
-    default:
-        return plain(TYPE_DEF);
-    }
+    const struct variable *given = gen_context_variable(g, n->name);
+    return local != NULL ? local->type : given != NULL ? gen_variable_type(given) : plain(TYPE_DEF);
 }
 
 enum type_id gen_promoted(enum type_id a, enum type_id b, bool decimal)
@@ -143,7 +134,7 @@ enum type_id gen_promoted(enum type_id a, enum type_id b, bool decimal)
     return a == TYPE_LONG || b == TYPE_LONG ? TYPE_LONG : whole_a || whole_b ? TYPE_INT : TYPE_NONE;
 }
 
-static struct type binary_type(struct gen *g, struct node *n)
+struct type type_of_binary(struct gen *g, struct node *n)
 {
     if (!gen_is_arithmetic(n->op)) {
         return plain(TYPE_BOOLEAN);
@@ -182,65 +173,67 @@ bool gen_conditional(struct gen *g, struct node *n, struct type *out)
     return !(a.id < TYPE_CHAR && b.id < TYPE_CHAR);
 }
 
-static struct type of_constant(struct sv v)
+struct type type_of_conditional(struct gen *g, struct node *n)
 {
-    return v.kind == SV_NULL      ? type_called(STR("Object"))
-           : v.kind == SV_PATTERN ? plain(TYPE_PATTERN)
-                                  : plain(of_kind(v.kind));
+    struct type t;
+    gen_conditional(g, n, &t);
+    return t;
 }
 
-static struct type find_type(struct gen *g, struct node *n)
+struct type type_of_const(struct gen *g, struct node *n)
 {
-    struct type a;
-    switch (n->kind) {
-    case N_CONST:
-        return of_constant(n->value);
-    case N_NAME:
-        return name_type(g, n);
-    case N_CAST:
-    case N_NEW:
-    case N_NEW_ARRAY:
-        return n->type;
-    case N_AND:
-    case N_OR:
-    case N_INSTANCEOF:
+    enum sv_kind kind = n->value.kind;
+    (void)g;
+    return kind == SV_NULL      ? type_called(STR("Object"))
+           : kind == SV_PATTERN ? plain(TYPE_PATTERN)
+                                : plain(of_kind(kind));
+}
+
+struct type type_written_down(struct gen *g, struct node *n)
+{
+    (void)g;
+    return n->type;
+}
+
+struct type type_of_condition(struct gen *g, struct node *n)
+{
+    (void)g, (void)n;
+    return plain(TYPE_BOOLEAN);
+}
+
+struct type type_of_list(struct gen *g, struct node *n)
+{
+    (void)g, (void)n;
+    return type_called(STR("ArrayList"));
+}
+
+struct type type_of_map(struct gen *g, struct node *n)
+{
+    (void)g, (void)n;
+    return type_called(STR("HashMap"));
+}
+
+struct type type_of_unary(struct gen *g, struct node *n)
+{
+    if (n->op == OP_NOT) {
         return plain(TYPE_BOOLEAN);
-    case N_LIST:
-        return type_called(STR("ArrayList"));
-    case N_MAP:
-        return type_called(STR("HashMap"));
-    case N_UNARY:
-        if (n->op == OP_NOT) {
-            return plain(TYPE_BOOLEAN);
-        }
-        a = plain(gen_unboxed(gen_static_type(g, n->kids[0])));
-        return is_numeric(a.id) ? plain(MAX_OF(a.id, TYPE_INT)) : plain(TYPE_DEF);
-    case N_BINARY:
-        return binary_type(g, n);
-    case N_TERNARY:
-    case N_ELVIS:
-        gen_conditional(g, n, &a);
-        return a;
-    case N_ASSIGN:
-    case N_STEP:
-        return n->kids[0]->kind == N_NAME ? gen_type_of(g, n->kids[0]) : plain(TYPE_DEF);
-    case N_CALL:
-        return call_type(g, n);
-    case N_MEMBER:
-        return member_type(g, n);
-    case N_INDEX:
-        a = gen_type_of(g, n->kids[0]);
-        return a.dims > 0 ? element_type(a) : plain(TYPE_DEF);
-    default:
-        return plain(TYPE_DEF);
     }
+    enum type_id id = gen_unboxed(gen_static_type(g, n->kids[0]));
+    return is_numeric(id) ? plain(MAX_OF(id, TYPE_INT)) : plain(TYPE_DEF);
+}
+
+/* What is assigned to. */
+struct type type_of_target(struct gen *g, struct node *n)
+{
+    return n->kids[0]->kind == N_NAME ? gen_type_of(g, n->kids[0]) : plain(TYPE_DEF);
 }
 
 /* TYPE_DEF where only running shows it. */
 struct type gen_type_of(struct gen *g, struct node *n)
 {
     if (!n->typed) {
-        n->is = find_type(g, n);
+        node_type_fn *find = nodes[n->kind].type;
+        n->is = find != NULL ? find(g, n) : plain(TYPE_DEF);
         n->typed = true;
     }
     return n->is;
@@ -374,23 +367,5 @@ struct type gen_result_type(const struct gen *g)
     if (g->scope->code != 0) {
         return g->s->code[g->scope->code].type;
     }
-    if (str_is(g->s->lang, "expression")) {
-        return (struct type){.id = TYPE_DEF};
-    }
-    switch (g->s->context) {
-    case SCRIPT_SCORE:
-    case SCRIPT_NUMBER_SORT:
-    case SCRIPT_MOVING_FN:
-        return (struct type){.id = TYPE_DOUBLE};
-    case SCRIPT_FILTER:
-    case SCRIPT_BUCKET_SELECTOR:
-        return (struct type){.id = TYPE_BOOLEAN};
-    case SCRIPT_STRING_SORT:
-        return (struct type){.id = TYPE_STRING};
-    case SCRIPT_BUCKET:
-    case SCRIPT_TERMS_SET:
-        return (struct type){.id = TYPE_NUMBER};
-    default:
-        return (struct type){.id = TYPE_DEF};
-    }
+    return plain(str_is(g->s->lang, "expression") ? TYPE_DEF : gen_context_type(g->s->context));
 }

@@ -157,19 +157,47 @@ struct local *gen_resolve(struct gen *g, struct str name)
     return gen_find_local(g->scope, name);
 }
 
-enum variable gen_context_variable(const struct gen *g, struct str name)
+#define IN(context) (1U << SCRIPT_##context)
+#define SCORING     (IN(SCORE) | IN(NUMBER_SORT) | IN(STRING_SORT) | IN(AGG))
+
+const struct variable variables[] = {
+    {"ctx", I_CTX, {.id = TYPE_MAP}, true, IN(UPDATE)},
+    {"params", I_PARAMS, {.id = TYPE_MAP}, true, UINT32_MAX},
+    {"doc", I_DOC, {.id = TYPE_MAP}, true, ~(IN(UPDATE) | IN(BUCKET) | IN(BUCKET_SELECTOR) | IN(MOVING_FN))},
+    {"_score", I_SCORE, {.id = TYPE_DOUBLE}, true, SCORING},
+    {"_value", I_VALUE, {.id = TYPE_DEF}, false, IN(AGG)},
+    {"values", I_VALUES, {.id = TYPE_DOUBLE, .dims = 1}, false, IN(MOVING_FN)}};
+const size_t variables_n = ARRAY_LEN(variables);
+
+const struct variable *gen_context_variable(const struct gen *g, struct str name)
 {
-    enum script_context c = g->s->context;
-    bool docs =
-        c != SCRIPT_UPDATE && c != SCRIPT_BUCKET && c != SCRIPT_BUCKET_SELECTOR && c != SCRIPT_MOVING_FN;
-    bool scores = c == SCRIPT_SCORE || c == SCRIPT_NUMBER_SORT || c == SCRIPT_STRING_SORT || c == SCRIPT_AGG;
-    return str_is(name, "params")                            ? VAR_PARAMS
-           : str_is(name, "doc") && docs                     ? VAR_DOC
-           : str_is(name, "_score") && scores                ? VAR_SCORE
-           : str_is(name, "ctx") && c == SCRIPT_UPDATE       ? VAR_CTX
-           : str_is(name, "_value") && c == SCRIPT_AGG       ? VAR_VALUE
-           : str_is(name, "values") && c == SCRIPT_MOVING_FN ? VAR_VALUES
-                                                             : VAR_NONE;
+    for (size_t i = 0; i < variables_n; i++) {
+        if (str_is(name, variables[i].name) && (variables[i].contexts >> g->s->context & 1) != 0) {
+            return &variables[i];
+        }
+    }
+    return NULL;
+}
+
+struct type gen_variable_type(const struct variable *v)
+{
+    return v->type.id == TYPE_MAP ? type_called(STR("Map")) : v->type;
+}
+
+enum type_id gen_context_type(enum script_context context)
+{
+    static const enum type_id types[] = {[SCRIPT_SCORE] = TYPE_DOUBLE,
+                                         [SCRIPT_FIELD] = TYPE_DEF,
+                                         [SCRIPT_FILTER] = TYPE_BOOLEAN,
+                                         [SCRIPT_NUMBER_SORT] = TYPE_DOUBLE,
+                                         [SCRIPT_STRING_SORT] = TYPE_STRING,
+                                         [SCRIPT_AGG] = TYPE_DEF,
+                                         [SCRIPT_UPDATE] = TYPE_DEF,
+                                         [SCRIPT_BUCKET] = TYPE_NUMBER,
+                                         [SCRIPT_BUCKET_SELECTOR] = TYPE_BOOLEAN,
+                                         [SCRIPT_MOVING_FN] = TYPE_DOUBLE,
+                                         [SCRIPT_TERMS_SET] = TYPE_NUMBER};
+    return types[context];
 }
 
 enum err gen_new_code(struct gen *g, uint32_t *index)
@@ -209,18 +237,8 @@ enum err gen_set_params(struct gen *g, const struct param *params, uint32_t n)
 /* What the script gives where no statement returns: as Java's primitive types begin, in contexts that return one of them. */
 static struct sv default_result(const struct gen *g)
 {
-    bool whole = g->scope->code == 0;
-    switch (g->s->context) {
-    case SCRIPT_SCORE:
-    case SCRIPT_NUMBER_SORT:
-    case SCRIPT_MOVING_FN:
-        return whole ? sv_double(0) : sv_null();
-    case SCRIPT_FILTER:
-    case SCRIPT_BUCKET_SELECTOR:
-        return whole ? sv_bool(false) : sv_null();
-    default:
-        return sv_null();
-    }
+    enum type_id type = g->scope->code == 0 ? gen_context_type(g->s->context) : TYPE_DEF;
+    return type == TYPE_DOUBLE ? sv_double(0) : type == TYPE_BOOLEAN ? sv_bool(false) : sv_null();
 }
 
 enum err gen_finish(struct gen *g)

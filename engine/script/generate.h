@@ -32,7 +32,17 @@ struct gen {
     bool placed;   /* the error has its place */
 };
 
-enum variable { VAR_NONE, VAR_DOC, VAR_PARAMS, VAR_SCORE, VAR_CTX, VAR_VALUE, VAR_VALUES };
+/* A variable that scripts of some contexts are given. */
+struct variable {
+    const char *name;
+    enum opcode op;    /* pushes it */
+    struct type type;  /* TYPE_DEF: only running shows it */
+    bool own;          /* a script that assigns to it has one of its own from then on */
+    uint32_t contexts; /* a bit for each that has it */
+};
+
+extern const struct variable variables[];
+extern const size_t variables_n;
 
 enum err gen_illegal(struct gen *g, const char *what, struct str name);
 struct code *gen_code_of(struct gen *g);
@@ -54,7 +64,9 @@ enum err gen_emit_type(struct gen *g, enum opcode op, struct type t);
 /* A new variable in a slot of its own. */
 enum err gen_declare(struct gen *g, struct str name, struct type type, uint32_t *slot);
 struct local *gen_resolve(struct gen *g, struct str name);
-enum variable gen_context_variable(const struct gen *g, struct str name);
+/* NULL: the script's context has none of that name. */
+const struct variable *gen_context_variable(const struct gen *g, struct str name);
+struct type gen_variable_type(const struct variable *v);
 enum err gen_new_code(struct gen *g, uint32_t *index);
 enum err gen_set_params(struct gen *g, const struct param *params, uint32_t n);
 enum err gen_finish(struct gen *g);
@@ -85,8 +97,9 @@ bool gen_conditional(struct gen *g, struct node *n, struct type *out);
 enum err gen_arguments(struct gen *g, struct node *n, uint32_t first, const struct allowed *m);
 /* A function takes and gives primitives where it says objects, and objects where it says primitives; an assignment does not. */
 bool gen_boxes(enum type_id from, struct type to);
-/* What the function being compiled must give. */
+/* What the function being compiled must give; what the script itself must, without anything that its language says. */
 struct type gen_result_type(const struct gen *g);
+enum type_id gen_context_type(enum script_context context);
 /* An expression whose value is then converted as `how` says; as an assignment does; a condition to a boolean. */
 enum err gen_expr_to(struct gen *g, struct node *n, struct type to, unsigned how);
 enum err gen_expr_as(struct gen *g, struct node *n, struct type to);
@@ -103,6 +116,10 @@ enum err gen_unknown_call(struct gen *g, struct node *n);
 /* Whether both sides of n's operator, a and b, can become the type that it works on. */
 enum err gen_check_operands(struct gen *g, const struct node *n, struct node *a, struct node *b);
 enum err gen_condition(struct gen *g, struct node *n);
+/* Expressions one after the other, from kid `from` on; as elements of a list or a map, which are of any class. */
+enum err gen_exprs(struct gen *g, struct node *n, uint32_t from);
+/* Does every way through a statement end in one that leaves? */
+bool gen_leaves(const struct node *n);
 /* Leaves one value on the stack. */
 enum err gen_expr(struct gen *g, struct node *n);
 /* `last`: an expression's value is what the function returns. */

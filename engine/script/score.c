@@ -8,29 +8,33 @@
 
 /* ---- decay ---- */
 
-enum curve { CURVE_LINEAR, CURVE_EXP, CURVE_GAUSS };
-
-static double decayed(enum curve curve, double distance, double scale, double decay)
+static double along_line(double distance, double scale, double decay)
 {
-    if (curve == CURVE_LINEAR) {
-        double scaling = scale / (1.0 - decay);
-        return fmax(0.0, (scaling - distance) / scaling);
-    }
-    if (curve == CURVE_EXP) {
-        return exp(log(decay) / scale * distance);
-    }
+    double scaling = scale / (1.0 - decay);
+    return fmax(0.0, (scaling - distance) / scaling);
+}
+
+static double exponential(double distance, double scale, double decay)
+{
+    return exp(log(decay) / scale * distance);
+}
+
+static double gauss(double distance, double scale, double decay)
+{
     return exp(0.5 * pow(distance, 2.0) / (0.5 * pow(scale, 2.0) / log(decay)));
 }
 
-static enum err decay_numeric(struct script_run *m, enum curve curve, struct sv *a, struct sv *out)
+static enum err decay_numeric(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
+                              struct sv *out)
 {
+    (void)n;
     double v[5];
     enum err e = ERR_OK;
     for (int i = 0; i < 5 && e == ERR_OK; i++) {
         e = vm_arg_num(m, a[i], &v[i]);
     }
     if (e == ERR_OK) {
-        *out = sv_double(decayed(curve, fmax(0.0, fabs(v[4] - v[0]) - v[2]), v[1], v[3]));
+        *out = sv_double(b->curve(fmax(0.0, fabs(v[4] - v[0]) - v[2]), v[1], v[3]));
     }
     return e;
 }
@@ -44,8 +48,10 @@ static enum err texts(struct script_run *m, const struct sv *a, struct str out[3
     return e;
 }
 
-static enum err decay_geo(struct script_run *m, enum curve curve, struct sv *a, struct sv *out)
+static enum err decay_geo(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
+                          struct sv *out)
 {
+    (void)n;
     struct str t[3];
     struct geo_point origin;
     double scale = 0, offset = 0, decay = 0;
@@ -60,13 +66,15 @@ static enum err decay_geo(struct script_run *m, enum curve curve, struct sv *a, 
     }
     if (e == ERR_OK) {
         double distance = geo_arc(origin.lat, origin.lon, a[4].geo->lat, a[4].geo->lon);
-        *out = sv_double(decayed(curve, fmax(0.0, distance - offset), scale, decay));
+        *out = sv_double(b->curve(fmax(0.0, distance - offset), scale, decay));
     }
     return e;
 }
 
-static enum err decay_date(struct script_run *m, enum curve curve, struct sv *a, struct sv *out)
+static enum err decay_date(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
+                           struct sv *out)
 {
+    (void)n;
     struct str t[3];
     const struct date_format *f;
     struct instant origin = {0, 0};
@@ -85,15 +93,17 @@ static enum err decay_date(struct script_run *m, enum curve curve, struct sv *a,
     }
     if (e == ERR_OK) {
         double diff = fabs((double)instant_to_ms(a[4].date->t) - (double)from);
-        *out = sv_double(decayed(curve, fmax(0.0, diff - (double)offset), (double)scale, decay));
+        *out = sv_double(b->curve(fmax(0.0, diff - (double)offset), (double)scale, decay));
     }
     return vm_spend(m, 50) == ERR_OK ? e : ERR_PAINLESS;
 }
 
 /* ---- the others ---- */
 
-static enum err saturation(struct script_run *m, struct sv *a, struct sv *out)
+static enum err saturation(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
+                           struct sv *out)
 {
+    (void)b, (void)n;
     double v = 0, k = 0;
     enum err e = vm_arg_num(m, a[0], &v);
     e = e == ERR_OK ? vm_arg_num(m, a[1], &k) : e;
@@ -101,8 +111,10 @@ static enum err saturation(struct script_run *m, struct sv *a, struct sv *out)
     return e;
 }
 
-static enum err sigmoid(struct script_run *m, struct sv *a, struct sv *out)
+static enum err sigmoid(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
+                        struct sv *out)
 {
+    (void)b, (void)n;
     double v = 0, k = 0, x = 0;
     enum err e = vm_arg_num(m, a[0], &v);
     e = e == ERR_OK ? vm_arg_num(m, a[1], &k) : e;
@@ -111,8 +123,10 @@ static enum err sigmoid(struct script_run *m, struct sv *a, struct sv *out)
     return e;
 }
 
-static enum err random_score(struct script_run *m, struct sv *a, uint32_t n, struct sv *out)
+static enum err random_score(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
+                             struct sv *out)
 {
+    (void)b;
     int64_t seed = 0;
     struct str field, text = STR_NULL;
     struct sv values, at = sv_int(0), first;
@@ -128,54 +142,83 @@ static enum err random_score(struct script_run *m, struct sv *a, uint32_t n, str
     return e;
 }
 
-/* The functions of expressions that Java's Math has not. */
-static enum err expression_function(struct script_run *m, enum builtin id, struct sv *a, uint32_t n,
-                                    struct sv *out)
+/* ---- functions of expressions that Java's Math has not ---- */
+
+static double java_acosh(const double *v)
+{
+    return log(v[0] + sqrt(v[0] * v[0] - 1));
+}
+
+static double java_asinh(const double *v)
+{
+    double x = fabs(v[0]);
+    return copysign(log(sqrt(x * x + 1) + x), v[0]);
+}
+
+static double java_atanh(const double *v)
+{
+    double x = fabs(v[0]);
+    return copysign(0.5 * log((1 + x) / (1 - x)), v[0]);
+}
+
+static double logn(const double *v)
+{
+    return log(v[1]) / log(v[0]);
+}
+
+static double haversin(const double *v)
+{
+    return geo_arc(v[0], v[1], v[2], v[3]) / 1000;
+}
+
+static enum err of_numbers(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
+                           struct sv *out)
 {
     double v[4] = {0, 0, 0, 0};
     enum err e = ERR_OK;
-    for (uint32_t i = 0; i < n && i < 4 && e == ERR_OK; i++) {
+    for (uint32_t i = 0; i < n && i < ARRAY_LEN(v) && e == ERR_OK; i++) {
         e = vm_arg_num(m, a[i], &v[i]);
     }
-    double x = fabs(v[0]);
-    *out = sv_double(id == BUILTIN_ACOSH   ? log(v[0] + sqrt(v[0] * v[0] - 1))
-                     : id == BUILTIN_ASINH ? copysign(log(sqrt(x * x + 1) + x), v[0])
-                     : id == BUILTIN_ATANH ? copysign(0.5 * log((1 + x) / (1 - x)), v[0])
-                     : id == BUILTIN_LOGN  ? log(v[1]) / log(v[0])
-                                           : geo_arc(v[0], v[1], v[2], v[3]) / 1000);
+    *out = sv_double(b->numbers(v));
     return e;
 }
 
-enum err vm_builtin(struct script_run *m, enum builtin id, struct sv *a, uint32_t n, struct sv *out)
+/* ---- all of them ---- */
+
+const struct builtin builtins[] = {{"saturation", 2, 2, .fn = saturation},
+                                   {"sigmoid", 3, 3, .fn = sigmoid},
+                                   {"decayNumericLinear", 5, 5, decay_numeric, .curve = along_line},
+                                   {"decayNumericExp", 5, 5, decay_numeric, .curve = exponential},
+                                   {"decayNumericGauss", 5, 5, decay_numeric, .curve = gauss},
+                                   {"decayGeoLinear", 5, 5, decay_geo, .curve = along_line},
+                                   {"decayGeoExp", 5, 5, decay_geo, .curve = exponential},
+                                   {"decayGeoGauss", 5, 5, decay_geo, .curve = gauss},
+                                   {"decayDateLinear", 5, 5, decay_date, .curve = along_line},
+                                   {"decayDateExp", 5, 5, decay_date, .curve = exponential},
+                                   {"decayDateGauss", 5, 5, decay_date, .curve = gauss},
+                                   {"randomScore", 1, 2, .fn = random_score},
+                                   {"acosh", 1, 1, of_numbers, .numbers = java_acosh},
+                                   {"asinh", 1, 1, of_numbers, .numbers = java_asinh},
+                                   {"atanh", 1, 1, of_numbers, .numbers = java_atanh},
+                                   {"logn", 2, 2, of_numbers, .numbers = logn},
+                                   {"haversin", 4, 4, of_numbers, .numbers = haversin}};
+
+const struct builtin *builtin_named(struct str name, bool of_expressions)
 {
-    if (id >= BUILTIN_ACOSH) {
-        return expression_function(m, id, a, n, out);
+    for (size_t i = 0; i < ARRAY_LEN(builtins); i++) {
+        if (str_is(name, builtins[i].name) && of_expressions == (builtins[i].numbers != NULL)) {
+            return &builtins[i];
+        }
     }
-    uint32_t want = id == BUILTIN_SATURATION ? 2
-                    : id == BUILTIN_SIGMOID  ? 3
-                    : id == BUILTIN_RANDOM   ? (n == 2 ? 2 : 1)
-                                             : 5;
-    if (n != want) {
-        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "expected [%u] arguments, got [%u]", want, n);
+    return NULL;
+}
+
+enum err vm_builtin(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n, struct sv *out)
+{
+    if (n < b->least || n > b->most) {
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "expected [%u] arguments, got [%u]", b->least, n);
     }
-    switch (id) {
-    case BUILTIN_SATURATION:
-        return saturation(m, a, out);
-    case BUILTIN_SIGMOID:
-        return sigmoid(m, a, out);
-    case BUILTIN_RANDOM:
-        return random_score(m, a, n, out);
-    case BUILTIN_DECAY_NUMERIC_LINEAR:
-    case BUILTIN_DECAY_NUMERIC_EXP:
-    case BUILTIN_DECAY_NUMERIC_GAUSS:
-        return decay_numeric(m, (enum curve)(id - BUILTIN_DECAY_NUMERIC_LINEAR), a, out);
-    case BUILTIN_DECAY_GEO_LINEAR:
-    case BUILTIN_DECAY_GEO_EXP:
-    case BUILTIN_DECAY_GEO_GAUSS:
-        return decay_geo(m, (enum curve)(id - BUILTIN_DECAY_GEO_LINEAR), a, out);
-    default:
-        return decay_date(m, (enum curve)(id - BUILTIN_DECAY_DATE_LINEAR), a, out);
-    }
+    return b->fn(m, b, a, n, out);
 }
 
 /* ---- MovingFunctions: values that are not numbers are passed over ---- */

@@ -293,7 +293,7 @@ static INSTRUCTION(call_builtin)
 {
     struct sv out = sv_null();
     (void)f;
-    enum err e = vm_builtin(m, (enum builtin)in->b, arguments(m, in), in->a, &out);
+    enum err e = vm_builtin(m, &builtins[in->b], arguments(m, in), in->a, &out);
     return give(m, e, in->a, out);
 }
 

@@ -67,6 +67,18 @@ struct method {
     method_fn fn;
 };
 
+/* A function of scripts for scores, or of expressions (score.c). */
+struct builtin {
+    const char *name;
+    uint32_t least, most; /* arguments */
+    enum err (*fn)(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n, struct sv *out);
+    double (*curve)(double distance, double scale, double decay); /* of a decay */
+    double (*numbers)(const double *v);                           /* of expressions */
+};
+
+extern const struct builtin builtins[];
+const struct builtin *builtin_named(struct str name, bool of_expressions); /* NULL: none */
+
 /* Why no step is left: ERR_PAINLESS when the budget is gone. */
 enum err vm_stopped(struct script_run *m);
 /* Spends n steps. */
@@ -93,7 +105,8 @@ enum err vm_static(struct script_run *m, enum type_id type, struct str name, str
 enum err vm_no_static(struct script_run *m, enum type_id type, struct str name, uint32_t n);
 enum err vm_static_field(struct script_run *m, enum type_id type, struct str name, struct sv *out);
 enum err vm_new(struct script_run *m, enum type_id type, struct sv *args, uint32_t n, struct sv *out);
-enum err vm_builtin(struct script_run *m, enum builtin id, struct sv *args, uint32_t n, struct sv *out);
+enum err vm_builtin(struct script_run *m, const struct builtin *b, struct sv *args, uint32_t n,
+                    struct sv *out);
 enum err vm_binary(struct script_run *m, enum op op, struct sv a, struct sv b, struct sv *out);
 enum err vm_unary(struct script_run *m, enum op op, struct sv v, struct sv *out);
 /* A cast as written, or (implicit) as assignment, arguments and return convert. */

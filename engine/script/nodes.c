@@ -1,0 +1,41 @@
+/* The kinds of nodes. */
+#include "engine/script/nodes.h"
+
+#define STATEMENT "AExpression", "expression", NULL, NULL, NULL
+
+const struct node_row nodes[NODES] = {
+    [N_CONST] = {"AExpression", NULL, const_words, gen_const, type_of_const},
+    [N_NAME] = {"ESymbol", NULL, name_words, gen_name, type_of_variable},
+    [N_TYPE] = {"ESymbol", NULL, class_words, gen_class, NULL},
+    [N_LIST] = {"EListInit", "list initializer", NULL, gen_list, type_of_list},
+    [N_MAP] = {"EMapInit", "map initializer", NULL, gen_map, type_of_map},
+    [N_NEW] = {"ENewObj", "new object", NULL, gen_new, type_written_down, .effect = true},
+    [N_NEW_ARRAY] = {"ENewArray", "new array", NULL, gen_new_array, type_written_down},
+    [N_MEMBER] = {"EDot", "dot operator [.]", NULL, gen_member, type_of_member},
+    [N_CALL] = {"ECall", "method call", NULL, gen_call, type_of_call, .effect = true},
+    [N_INDEX] = {"EBrace", "brace operator", NULL, gen_index, type_of_element},
+    [N_UNARY] = {"EUnary", NULL, operator_words, gen_unary, type_of_unary},
+    [N_BINARY] = {"EBinary", NULL, operator_words, gen_binary, type_of_binary},
+    [N_AND] = {"EBooleanComp", "boolean and operation [&&]", NULL, gen_logical, type_of_condition},
+    [N_OR] = {"EBooleanComp", "boolean or operation [||]", NULL, gen_logical, type_of_condition},
+    [N_TERNARY] = {"EConditional", "conditional operation [?:]", NULL, gen_ternary, type_of_conditional},
+    [N_ELVIS] = {"EElvis", "elvis operation [?:]", NULL, gen_elvis, type_of_conditional},
+    [N_CAST] = {"EExplicit", NULL, cast_words, gen_cast, type_written_down},
+    [N_INSTANCEOF] = {"EInstanceof", NULL, cast_words, gen_instanceof, type_of_condition},
+    [N_ASSIGN] = {"EAssignment", "assignment", NULL, gen_assign, type_of_target, .effect = true},
+    [N_STEP] = {"EAssignment", "assignment", NULL, gen_step, type_of_target, .effect = true},
+    [N_LAMBDA] = {"ELambda", "lambda", NULL, gen_lambda, NULL},
+    [N_METHOD_REF] = {"EFunctionRef", "function reference", NULL, gen_method_ref, NULL},
+    [S_BLOCK] = {STATEMENT, gen_block},
+    [S_EXPR] = {STATEMENT, gen_expression, .gives = true},
+    [S_DECLARE] = {STATEMENT, gen_declaration},
+    [S_IF] = {STATEMENT, gen_if},
+    [S_WHILE] = {STATEMENT, gen_while, .gives = true},
+    [S_DO] = {STATEMENT, gen_do, .gives = true},
+    [S_FOR] = {STATEMENT, gen_for, .gives = true},
+    [S_EACH] = {STATEMENT, gen_each},
+    [S_RETURN] = {STATEMENT, gen_return, .leaves = true, .gives = true},
+    [S_BREAK] = {STATEMENT, gen_break, .leaves = true},
+    [S_CONTINUE] = {STATEMENT, gen_continue},
+    [S_THROW] = {STATEMENT, gen_throw, .leaves = true, .gives = true},
+    [S_TRY] = {STATEMENT, gen_try}};
