@@ -1,5 +1,6 @@
 /* Collectors, comparators, optional values and streams by name. */
 #include "engine/script/collectors.h"
+#include "engine/script/classes.h"
 
 #define MADE_MAX 4 /* values that one keeps */
 
@@ -234,7 +235,8 @@ static enum err collect(struct script_run *m, struct str name, struct sv *a, uin
                                             : added(m, name, a[0], stream, out);
 }
 
-enum err collectors(struct script_run *m, struct str name, struct sv *a, uint32_t n, struct sv *out)
+enum err static_collectors(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                           struct sv *out)
 {
     static const struct {
         const char *name;
@@ -255,7 +257,7 @@ enum err collectors(struct script_run *m, struct str name, struct sv *a, uint32_
                            : made(m, TYPE_COLLECTORS, name, a, n, out);
         }
     }
-    return vm_no_static(m, TYPE_COLLECTORS, name, n);
+    return vm_no_static(m, type, name, n);
 }
 
 /* ---- comparators ---- */
@@ -273,8 +275,8 @@ static enum err key_of(struct script_run *m, struct str name, const struct sv *f
     return vm_method(m, v, str_is(name, "comparingByKey") ? STR("getKey") : STR("getValue"), NULL, 0, out);
 }
 
-enum err comparator(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
-                    struct sv *out)
+enum err static_comparator(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                           struct sv *out)
 {
     bool natural = str_is(name, "naturalOrder"), back = str_is(name, "reverseOrder");
     bool entries = type == TYPE_ENTRY && str_starts(name, STR("comparingBy"));
@@ -316,7 +318,8 @@ enum err comparator_reversed(struct script_run *m, struct sv of, struct sv *out)
 
 /* ---- optional values and streams ---- */
 
-enum err optional_static(struct script_run *m, struct str name, struct sv *a, uint32_t n, struct sv *out)
+enum err static_optional(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                         struct sv *out)
 {
     if (n == 0 && str_is(name, "empty")) {
         return optional_of(m, false, sv_null(), out);
@@ -328,10 +331,11 @@ enum err optional_static(struct script_run *m, struct str name, struct sv *a, ui
     if (n == 1 && str_is(name, "ofNullable")) {
         return optional_of(m, a[0].kind != SV_NULL, a[0], out);
     }
-    return vm_no_static(m, TYPE_OPTIONAL, name, n);
+    return vm_no_static(m, type, name, n);
 }
 
-enum err stream_static(struct script_run *m, struct str name, struct sv *a, uint32_t n, struct sv *out)
+enum err static_stream(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                       struct sv *out)
 {
     int64_t from = 0, to = 0;
     bool closed = str_is(name, "rangeClosed");
@@ -346,7 +350,7 @@ enum err stream_static(struct script_run *m, struct str name, struct sv *a, uint
                            : vm_push(m, out->list, a[0]);
     }
     if (n != 2 || (!closed && !str_is(name, "range"))) {
-        return vm_no_static(m, TYPE_STREAM, name, n);
+        return vm_no_static(m, type, name, n);
     }
     enum err e = vm_arg_i64(m, a[0], &from);
     e = e == ERR_OK ? vm_arg_i64(m, a[1], &to) : e;
@@ -361,7 +365,8 @@ enum err stream_static(struct script_run *m, struct str name, struct sv *a, uint
     return e;
 }
 
-enum err function_static(struct script_run *m, struct str name, struct sv *a, uint32_t n, struct sv *out)
+enum err static_function(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                         struct sv *out)
 {
     if (n == 0 && str_is(name, "identity")) {
         return made(m, TYPE_FUNCTION, STR("#identity"), a, 0, out);
@@ -370,5 +375,5 @@ enum err function_static(struct script_run *m, struct str name, struct sv *a, ui
         *out = a[0];
         return ERR_OK;
     }
-    return vm_no_static(m, TYPE_FUNCTION, name, n);
+    return vm_no_static(m, type, name, n);
 }

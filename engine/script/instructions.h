@@ -66,9 +66,6 @@ INSTRUCTION(make_empty_array);
 INSTRUCTION(make_lambda);
 INSTRUCTION(make_reference);
 INSTRUCTION(make_object);
-/* A new object of a class by its name: several classes are one type here. */
-enum err construct(struct script_run *m, enum type_id type, struct str name, struct sv *args, uint32_t n,
-                   struct sv *out);
 
 /* Exceptions (vm_catch.c). */
 INSTRUCTION(try_begin);

@@ -168,9 +168,12 @@ static double number_at(const struct sv_field *f, uint32_t i)
         return (double)f->doc.i[i];
     case SCRIPT_DOC_DATE_NANOS:
         return (double)instant_to_ms(instant_of_nanos(f->doc.i[i]));
-    default:
-        return 0;
+    case SCRIPT_DOC_KEYWORD:
+    case SCRIPT_DOC_IP:
+    case SCRIPT_DOC_GEO:
+        break;
     }
+    return 0;
 }
 
 static enum err numeric(struct script_run *m, const struct sv_field *f)

@@ -296,31 +296,30 @@ static enum err take(struct script_run *m, struct sv map, uint32_t i, enum over 
 {
     const struct sv_map_entry *entry = &map.map->e[i];
     bool is = false;
-    if (what == OVER_EACH) {
-        return ERR_OK;
-    }
-    if (what == OVER_COLLECT) {
-        return vm_push(m, out->list, given);
-    }
-    enum err e = vm_arg_bool(m, given, &is);
+    enum err e = what == OVER_EACH || what == OVER_COLLECT ? ERR_OK : vm_arg_bool(m, given, &is);
     if (e != ERR_OK) {
         return e;
     }
     switch (what) {
+    case OVER_EACH:
+        break;
+    case OVER_COLLECT:
+        return vm_push(m, out->list, given);
     case OVER_COUNT:
         out->i += is;
-        return ERR_OK;
+        break;
     case OVER_EVERY:
         out->b = is;
         *done = !is;
-        return ERR_OK;
+        break;
     case OVER_FIND:
         *out = is ? (struct sv){.kind = SV_ENTRY, .aux = i, .map = map.map} : sv_null();
         *done = is;
-        return ERR_OK;
-    default:
+        break;
+    case OVER_FIND_ALL:
         return is ? put(m, out->map, entry->key, entry->value) : ERR_OK;
     }
+    return ERR_OK;
 }
 
 static enum err over_entries(struct script_run *m, struct sv self, struct sv f, enum over what,

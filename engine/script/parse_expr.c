@@ -310,10 +310,11 @@ static struct node *primary(struct parser *p)
             struct node *n = parse_expression(p);
             return p_close(p, ")") ? n : NULL;
         }
-        return p_fail(p, "");
-    default:
-        return p_fail(p, "");
+        break;
+    case T_END:
+        break;
     }
+    return p_fail(p, "");
 }
 
 /* .name, .name(...), [index], ::name behind a primary. */

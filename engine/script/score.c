@@ -1,4 +1,5 @@
 /* The functions of score scripts, and MovingFunctions. */
+#include "engine/script/classes.h"
 #include "engine/script/time.h"
 
 #include "common/base/date_math.h"
@@ -365,10 +366,12 @@ static enum err holt_winters(struct script_run *m, const double *in, uint32_t n,
     return ERR_OK;
 }
 
-enum err moving_function(struct script_run *m, struct str name, struct sv *a, uint32_t n, struct sv *out)
+enum err static_moving(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                       struct sv *out)
 {
     struct sv_list *list;
     double arg[2] = {0, 0};
+    (void)type;
     enum err e =
         n < 1 ? err_set(m->em, ERR_ILLEGAL_ARGUMENT, "expected an argument") : vm_arg_list(m, a[0], &list);
     double *v = e == ERR_OK ? ARENA_ARRAY(&m->mem, double, list->n) : NULL;

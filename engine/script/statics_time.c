@@ -1,5 +1,6 @@
-/* Statics and constants of LocalDate, LocalTime, LocalDateTime, Duration, and of formatters by name. */
+/* Statics and constants of java.time: moments, dates and times without a zone, durations, formatters by name. */
 #include "engine/script/allow.h"
+#include "engine/script/classes.h"
 #include "engine/script/time.h"
 
 #include <stdio.h>
@@ -140,23 +141,120 @@ static enum err duration_of(struct script_run *m, struct str name, struct sv *a,
     return methods_duration(m, none, str_of(plus), a, n, out, found);
 }
 
-enum err time_static(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
-                     struct sv *out, bool *found)
+enum err static_duration(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                         struct sv *out)
+{
+    bool found = false;
+    enum err e = duration_of(m, name, a, n, out, &found);
+    return found || e != ERR_OK ? e : vm_no_static(m, type, name, n);
+}
+
+enum err static_local(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                      struct sv *out)
 {
     enum sv_local form = (enum sv_local)(type - TYPE_LOCAL_DATE);
-    if (type == TYPE_DURATION) {
-        return duration_of(m, name, a, n, out, found);
-    }
     struct allowed ignored;
-    *found = allow_find((struct type){.id = type}, ALLOW_STATIC, name, n, &ignored);
-    if (!*found) {
-        return ERR_OK;
+    if (!allow_find((struct type){.id = type}, ALLOW_STATIC, name, n, &ignored)) {
+        return vm_no_static(m, type, name, n);
     }
     return str_is(name, "parse")       ? parsed(m, form, a, n, out)
            : str_is(name, "of")        ? local_of(m, form, a, n, out)
            : str_is(name, "ofYearDay") ? of_year_day(m, a, out)
            : str_is(name, "ofInstant") ? of_instant(m, a, out)
                                        : of_number(m, name, a, out);
+}
+
+enum err static_zone(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                     struct sv *out)
+{
+    if (n != 1 || !str_is(name, "of")) {
+        return vm_no_static(m, type, name, n);
+    }
+    struct str id;
+    const struct zone *z;
+    enum err e = vm_arg_str(m, a[0], &id);
+    e = e == ERR_OK ? zone_of(&z, id, &m->mem, m->em) : e;
+    *out = (struct sv){.kind = SV_ZONE, .zone = e == ERR_OK ? z : NULL};
+    return e == ERR_OK ? vm_spend(m, 2000) : e;
+}
+
+enum err static_moment(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                       struct sv *out)
+{
+    enum sv_kind kind = type == TYPE_DATE ? SV_DATE : SV_INSTANT;
+    struct str text;
+    int64_t i = 0;
+    const struct date_format *f;
+    struct instant t;
+    enum err e;
+    if (str_is(name, "parse") && n >= 1) {
+        e = vm_arg_str(m, a[0], &text);
+        if (e == ERR_OK && n > 1 && a[1].kind == SV_FORMATTER) {
+            f = a[1].format;
+        } else if (e == ERR_OK) {
+            e = date_format_new(&f, STR("uuuu-MM-dd'T'HH:mm[:ss[.SSSSSSSSS][.SSSSSS][.SSS]]XXX['['VV']']"),
+                                &m->mem, m->em);
+        }
+        e = e == ERR_OK ? date_parse(f, text, NULL, DATE_FILL_MIN, &t, m->em) : e;
+        if (e != ERR_OK && e != ERR_NULL_POINTER && e != ERR_CLASS_CAST) {
+            return vm_unparsed(m, text);
+        }
+        return e == ERR_OK ? vm_date(m, kind, t, &zone_utc, out) : e;
+    }
+    if (type == TYPE_INSTANT && n == 1 && (str_is(name, "ofEpochMilli") || str_is(name, "ofEpochSecond"))) {
+        e = vm_arg_i64(m, a[0], &i);
+        t = str_is(name, "ofEpochMilli") ? instant_of_ms(i) : (struct instant){i, 0};
+        return e == ERR_OK ? vm_date(m, SV_INSTANT, t, &zone_utc, out) : e;
+    }
+    if (type == TYPE_DATE && n == 2 && str_is(name, "ofInstant")
+        && (a[0].kind == SV_INSTANT || a[0].kind == SV_DATE) && a[1].kind == SV_ZONE) {
+        return vm_date(m, SV_DATE, a[0].date->t, a[1].zone, out);
+    }
+    if (type == TYPE_DATE && n == 2 && str_is(name, "of")) {
+        e = time_arg(m, a[0], LOCAL_DATE_TIME, &t);
+        return e == ERR_OK ? time_in_zone(m, t, a[1], out) : e;
+    }
+    if (type == TYPE_DATE && n == 3 && str_is(name, "of")) {
+        struct instant clock = {0, 0};
+        e = time_arg(m, a[0], LOCAL_DATE, &t);
+        e = e == ERR_OK ? time_arg(m, a[1], LOCAL_TIME, &clock) : e;
+        clock.seconds += e == ERR_OK ? t.seconds : 0;
+        return e == ERR_OK ? time_in_zone(m, clock, a[2], out) : e;
+    }
+    if (type == TYPE_DATE && n == 8 && str_is(name, "of") && a[7].kind == SV_ZONE) {
+        int64_t v[7];
+        for (int k = 0; k < 7; k++) {
+            e = vm_arg_i64(m, a[k], &v[k]);
+            if (e != ERR_OK) {
+                return e;
+            }
+        }
+        if (v[0] < -250000 || v[0] > 250000 || v[1] < 1 || v[1] > 12 || v[2] < 1
+            || v[2] > civil_month_days(v[0], (int)v[1]) || v[3] < 0 || v[3] > 23 || v[4] < 0 || v[4] > 59
+            || v[5] < 0 || v[5] > 59 || v[6] < 0 || v[6] > 999999999) {
+            return err_set(m->em, ERR_DATE_TIME, "Invalid value for a date");
+        }
+        int64_t local =
+            (civil_to_days(v[0], (int)v[1], (int)v[2]) * 86400 + (v[3] * 60 + v[4]) * 60 + v[5]) * 1000;
+        t = instant_of_ms(zone_to_utc(a[7].zone, local));
+        t.nanos = (int32_t)v[6];
+        return vm_date(m, SV_DATE, t, a[7].zone, out);
+    }
+    return vm_no_static(m, type, name, n);
+}
+
+enum err static_formatter(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                          struct sv *out)
+{
+    struct str pattern;
+    if (n < 1 || !str_is(name, "ofPattern")) {
+        return vm_no_static(m, type, name, n);
+    }
+    enum err e = vm_arg_str(m, a[0], &pattern);
+    const struct date_format *f = NULL;
+    e = e == ERR_OK ? date_format_new(&f, pattern, &m->mem, m->em) : e;
+    *out = (struct sv){.kind = SV_FORMATTER, .format = f};
+    return e == ERR_OK ? vm_spend(m, 50) : e;
 }
 
 bool time_constant(enum type_id type, struct str name, struct instant *out)

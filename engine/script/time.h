@@ -41,9 +41,7 @@ enum err methods_duration(struct script_run *m, struct sv self, struct str name,
                           struct sv *out, bool *found);
 enum err methods_moment(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
                         struct sv *out, bool *found);
-/* Statics and constants of LocalDate, LocalTime, LocalDateTime and Duration (statics_time.c). */
-enum err time_static(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
-                     struct sv *out, bool *found);
+/* Constants of LocalTime and Duration (statics_time.c). */
 bool time_constant(enum type_id type, struct str name, struct instant *out);
 /* Moves a moment by n units (their place in ChronoUnit's table). */
 enum err date_plus(struct script_run *m, struct sv self, size_t unit, int64_t n, struct sv *out);
@@ -51,8 +49,20 @@ enum err date_plus(struct script_run *m, struct sv self, size_t unit, int64_t n,
 uint32_t iso_constant(struct str name);
 enum err iso_format(struct script_run *m, uint32_t constant, struct sv *out);
 enum err iso_print(struct script_run *m, uint32_t constant, struct sv v, struct sv *out);
-/* ChronoField: the place of a field's name, -1 for none. */
+/* A moment on its zone's wall clock. */
+struct parts {
+    int64_t year, days;
+    int month, day;
+    int64_t second_of_day;
+    int32_t offset;
+};
+
+struct parts date_parts(const struct sv_date *d);
+/* What getYear() and its like give; false: there is no such. */
+bool date_getter(struct sv self, struct str name, struct sv *out);
+/* ChronoField: the place of a field's name, -1 for none; get(ChronoField) of a moment. */
 int date_field_index(struct str name);
+enum err date_get_field(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out);
 
 /* ChronoUnit: the place of a unit's name, -1 for none; whole units from one moment to another. */
 int date_unit_index(struct str name);

@@ -446,7 +446,7 @@ enum err vm_call(struct script_run *m, struct sv func, const struct sv *args, ui
         return vm_method(m, f->object, f->name, all, n, out);
     }
     if (str_is(f->name, "new")) {
-        return construct(m, f->type.id, STR("Hash"), all, n, out);
+        return vm_new(m, f->type.id, STR("Hash"), all, n, out);
     }
     /* Type::name is a static method, or one of the first argument */
     struct errmsg before = *m->em;

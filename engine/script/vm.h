@@ -101,10 +101,10 @@ enum err vm_table(struct script_run *m, const struct method *table, size_t table
                   struct str name, struct sv *args, uint32_t n, struct sv *out, bool *found);
 enum err vm_static(struct script_run *m, enum type_id type, struct str name, struct sv *args, uint32_t n,
                    struct sv *out);
-/* No static method of that name with n arguments. */
-enum err vm_no_static(struct script_run *m, enum type_id type, struct str name, uint32_t n);
 enum err vm_static_field(struct script_run *m, enum type_id type, struct str name, struct sv *out);
-enum err vm_new(struct script_run *m, enum type_id type, struct sv *args, uint32_t n, struct sv *out);
+/* A new object of a class by its name: several classes are one type here. */
+enum err vm_new(struct script_run *m, enum type_id type, struct str name, struct sv *args, uint32_t n,
+                struct sv *out);
 enum err vm_builtin(struct script_run *m, const struct builtin *b, struct sv *args, uint32_t n,
                     struct sv *out);
 enum err vm_binary(struct script_run *m, enum op op, struct sv a, struct sv b, struct sv *out);
@@ -118,8 +118,6 @@ enum err vm_put_at(struct script_run *m, struct sv object, struct sv index, stru
 enum err vm_field(struct script_run *m, struct str name, struct sv *out);
 enum err vm_iterator(struct script_run *m, struct sv of, struct sv *out);
 bool vm_next(struct script_run *m, struct sv_iter *it, struct sv *out, enum err *e);
-
-enum err moving_function(struct script_run *m, struct str name, struct sv *args, uint32_t n, struct sv *out);
 
 /* ---- errors ---- */
 

@@ -108,43 +108,10 @@ INSTRUCTION(make_reference)
     return push(m, (struct sv){.kind = SV_FUNC, .func = made});
 }
 
-/* A new map or set: a TreeMap keeps its keys in order, a HashMap in that of their hashes, a LinkedHashMap as they came. */
-static enum err new_container(struct script_run *m, enum type_id type, struct str name, struct sv *args,
-                              uint32_t n, struct sv *out)
-{
-    const bool sorted = str_starts(name, STR("Tree")), hashed = !sorted && !str_starts(name, STR("Linked"));
-    struct sv ignored;
-    if (type == TYPE_MAP) {
-        *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(&m->mem)};
-        if (out->map == NULL) {
-            return vm_no_memory(m);
-        }
-        out->map->sorted = sorted;
-        out->map->hashed = hashed;
-    } else {
-        enum err e = vm_list(m, LIST_SET, out);
-        if (e != ERR_OK) {
-            return e;
-        }
-        out->list->sorted = sorted;
-        out->list->hashed = hashed;
-    }
-    return n == 1 && !sv_is_whole(args[0]) /* a number would be a capacity */
-               ? vm_method(m, *out, type == TYPE_MAP ? STR("putAll") : STR("addAll"), args, 1, &ignored)
-               : ERR_OK;
-}
-
-enum err construct(struct script_run *m, enum type_id type, struct str name, struct sv *args, uint32_t n,
-                   struct sv *out)
-{
-    return type == TYPE_MAP || type == TYPE_SET ? new_container(m, type, name, args, n, out)
-                                                : vm_new(m, type, args, n, out);
-}
-
 INSTRUCTION(make_object)
 {
     struct sv out = sv_null();
-    enum err e = construct(m, (enum type_id)in->b, name_of(m, in), &m->stack[m->sp - in->a], in->a, &out);
+    enum err e = vm_new(m, (enum type_id)in->b, name_of(m, in), &m->stack[m->sp - in->a], in->a, &out);
     (void)f;
     if (e == ERR_OK && in->b == TYPE_EXCEPTION) {
         struct sv code = sv_int((int32_t)exception_code(name_of(m, in)));
