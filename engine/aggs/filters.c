@@ -324,7 +324,7 @@ static enum err filters_new(struct collector **out, struct agg_run *r, const str
     }
     s->buckets =
         a->type == &agg_adjacency_matrix ? s->n + s->n * (s->n - 1) / 2 : s->n + (given->other ? 1 : 0);
-    s->c.single = s->buckets == 1;
+    s->c.single = s->buckets == 1 && a->type != &agg_adjacency_matrix;
     s->f = ARENA_ARRAY(r->arena, struct filter_bits, s->n);
     s->hit = ARENA_ARRAY(r->arena, uint32_t, s->n);
     e = e == ERR_OK && (s->f == NULL || s->hit == NULL) ? err_no_memory(em) : e;

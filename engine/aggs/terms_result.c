@@ -18,6 +18,9 @@ static int64_t shard_error(const struct agg *a, const struct agg_result *t)
     if (first->by != ORDER_COUNT || first->asc) {
         return -1;
     }
+    if (terms_result(t)->error > 0) { /* merged before */
+        return terms_result(t)->error;
+    }
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < t->n; i++) {
         least = MIN_OF(least, t->buckets[i].doc_count);
@@ -107,6 +110,7 @@ static enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_r
     uint32_t total = 0;
     make_fractions(in, n);
     out->form = in[0]->form;
+    own->shard_size = terms_result(in[0])->shard_size; /* it may be merged again */
     enum err e = check_forms(r, a, in, n);
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         int64_t mine = shard_error(a, in[i]);

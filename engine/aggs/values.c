@@ -260,7 +260,8 @@ enum err values_supported(const struct values *v, const struct agg *a, unsigned 
 {
     static const char *const types[] = {[VT_STRING] = "string", [VT_LONG] = "long", [VT_DOUBLE] = "double",
                                         [VT_DATE] = "date",     [VT_IP] = "ip",     [VT_BOOLEAN] = "boolean"};
-    if ((takes & (1U << v->kind)) != 0 || (v->field == NULL && v->spec->value_type == VT_NONE)) {
+    enum source_kind kind = kind_of_hint(v->spec->value_type, v->kind);
+    if ((takes & (1U << kind)) != 0 || (v->field == NULL && v->spec->value_type == VT_NONE)) {
         return ERR_OK;
     }
     if (v->field != NULL) {
