@@ -85,7 +85,7 @@ AGGS = [
     {"geo_distance": {"field": "at", "origin": {"lat": 1, "lon": 2}, "unit": "km", "ranges": [{"to": 10}]}}, {"geohash_grid": {"field": "at", "bounds": {"top_left": "1,2", "bottom_right": "0,3"}}},
     {"significant_terms": {"field": "k", "background_filter": {"match_all": {}}, "jlh": {}}}, {"rare_terms": {"field": "k", "exclude": ["a"]}},
     {"weighted_avg": {"value": {"field": "n"}, "weight": {"field": "n", "missing": 2}}}, {"matrix_stats": {"fields": ["n"], "missing": {"n": 1}}},
-    {"auto_date_histogram": {"field": "d", "buckets": 3}}, {"ip_range": {"field": "k", "ranges": [{"mask": "10.0.0.0/8"}]}}, {"cardinality": {"field": "k", "precision_threshold": 10}},
+    {"auto_date_histogram": {"field": "d", "buckets": 3}}, {"variable_width_histogram": {"field": "n", "buckets": 3, "shard_size": 8, "initial_buffer": 6}}, {"ip_range": {"field": "k", "ranges": [{"mask": "10.0.0.0/8"}]}}, {"cardinality": {"field": "k", "precision_threshold": 10}},
 ]
 
 MAPPING = {"dynamic": "strict", "_source": {"enabled": True}, "_routing": {"required": False}, "dynamic_templates": [{"a": {"match": "x*", "mapping": {"type": "keyword"}}}],

@@ -17,6 +17,7 @@
     X(histogram)                 \
     X(date_histogram)            \
     X(auto_date_histogram)       \
+    X(variable_width_histogram)  \
     X(range)                     \
     X(date_range)                \
     X(ip_range)                  \
@@ -58,12 +59,11 @@
     X(bucket_sort)
 
 /* Those that Elasticsearch has beside them. */
-#define AGG_TYPES_ABSENT(X)     \
-    X(variable_width_histogram) \
-    X(significant_text)         \
-    X(scripted_metric)          \
-    X(matrix_stats)             \
-    X(children)                 \
+#define AGG_TYPES_ABSENT(X) \
+    X(significant_text)     \
+    X(scripted_metric)      \
+    X(matrix_stats)         \
+    X(children)             \
     X(parent)
 
 #endif

@@ -70,13 +70,19 @@ def significant(draw, world):
         size=(0.2, lambda: 2), background_filter=(0.2, lambda: query(draw, world, 0)), include=(0.1, lambda: "[a-r].*"), exclude=(0.1, lambda: ["a"]), shard_min_doc_count=(0.1, lambda: 1))}}
 
 
+def a_variable(draw, world):
+    """The real one's request cache knows only `buckets` of the sizes: the others follow from it, so that no two requests differ in them alone."""
+    n = draw.choice([1, 2, 3, 5, 7, 10, 20])
+    return {"variable_width_histogram": {"field": world.field(*NUMBERS), "buckets": n, **({"shard_size": 2 * n + 2, "initial_buffer": n + 3} if n % 2 else {}), **draw.keys(missing=(0.15, lambda: draw.choice([0, 7.5])), format=(0.1, lambda: "#.#"))}}
+
+
 def a_other(draw, world):
     return draw.choice([
         lambda: {"geohash_grid": {"field": world.field("geo_point"), "precision": draw.choice([1, 2, 3, 4, 5, 6, "100km"]), **draw.keys(size=(0.2, lambda: 2), bounds=(0.3, lambda: box(draw)))}}, lambda: {"geotile_grid": {"field": world.field("geo_point"), "precision": draw.randint(0, 10), **draw.keys(bounds=(0.3, lambda: box(draw)))}},
-        lambda: {"sampler": {"shard_size": draw.choice([1, 3, 100])}}, lambda: {"diversified_sampler": {"field": world.field("keyword", *NUMBERS), "shard_size": 5, "max_docs_per_value": draw.choice([1, 2])}}, lambda: significant(draw, world), lambda: significant(draw, world),
+        lambda: a_variable(draw, world), lambda: {"sampler": {"shard_size": draw.choice([1, 3, 100])}}, lambda: {"diversified_sampler": {"field": world.field("keyword", *NUMBERS), "shard_size": 5, "max_docs_per_value": draw.choice([1, 2])}}, lambda: significant(draw, world), lambda: significant(draw, world),
         lambda: {"rare_terms": {"field": world.field("keyword", "integer", "long", "double", "date", "ip", "boolean"), **draw.keys(max_doc_count=(0.5, lambda: 2), missing=(0.1, lambda: 1), include=(0.1, lambda: draw.choice([["a", "b"], "r.*"])), exclude=(0.1, lambda: ["red"]))}},
         lambda: {"auto_date_histogram": {"field": world.field("date", "date_nanos"), "buckets": draw.choice([1, 2, 5, 10, 30]), **draw.keys(time_zone=(0.3, lambda: draw.choice(ZONES)), format=(0.2, lambda: "yyyy-MM-dd"), minimum_interval=(0.2, lambda: draw.choice(["minute", "day", "month", "year"])), missing=(0.1, lambda: "2020-01-01"))}},
-        lambda: {draw.choice(["significant_text", "variable_width_histogram", "string_stats", "boxplot", "top_metrics", "rate", "multi_terms", "t_test"]): {"field": world.field(*NUMBERS)}}])()
+        lambda: {draw.choice(["significant_text", "string_stats", "boxplot", "top_metrics", "rate", "multi_terms", "t_test"]): {"field": world.field(*NUMBERS)}}])()
 
 
 def a_nested(draw, world):

@@ -541,6 +541,42 @@ START_TEST(samples_and_rare)
 }
 END_TEST
 
+/* Clusters hold every value once, and stand one behind the other. */
+START_TEST(clusters)
+{
+    static const char *const sizes[] = {"'buckets':4", "'buckets':3,'shard_size':4,'initial_buffer':3",
+                                        "'buckets':5,'shard_size':9,'initial_buffer':40", "'buckets':1"};
+    static const double most[] = {4, 3, 5, 1};
+    struct agg_rig *r = begin(_i);
+    double values = 0;
+    for (uint32_t i = 0; i < r->n; i++) {
+        values += r->docs[i].n_i;
+    }
+    for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
+        struct ar_run run;
+        char body[256];
+        snprintf(body, sizeof(body),
+                 "{'aggs':{'v':{'variable_width_histogram':{'field':'i',%s},'aggs':{'n':{'value_count':{'"
+                 "field':'i'}}}}}}",
+                 sizes[k]);
+        ck_assert_int_eq(ar_run(r, &run, body), ERR_OK);
+        const struct json *list = ar_at(&run, "v.buckets");
+        double count = 0, end = -INFINITY;
+        ck_assert(list->n <= most[k]);
+        for (uint32_t i = 0; i < list->n; i++) {
+            const struct json *b = &list->items[i];
+            double min = json_double(json_get(b, "min")), max = json_double(json_get(b, "max"));
+            ck_assert(end <= min && min <= max);
+            count += json_double(json_get(b, "doc_count"));
+            end = max;
+        }
+        ck_assert(count == values);
+        ar_run_fini(&run);
+    }
+    end(r);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("aggregations: buckets");
@@ -557,6 +593,7 @@ int main(void)
     tcase_add_loop_test(c, composite, 0, n);
     tcase_add_loop_test(c, grids_and_distances, 0, n);
     tcase_add_loop_test(c, samples_and_rare, 0, n);
+    tcase_add_loop_test(c, clusters, 0, n);
     suite_add_tcase(s, c);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

@@ -35,7 +35,8 @@ static const char *const requests[] = {
     "script':{'source':"
     "'_value < 0 ? 0 : "
     "_value'}}},'l':{'percentiles':{'field':'b'}},'s':{'sampler':{'shard_size':1000},'aggs':{'k':{'terms':"
-    "{'field':'k','order':{'_key':'asc'}}}}},'top':{'top_hits':{'size':3,'sort':[{'d':'desc'},{'t':'asc'}],'_"
+    "{'field':'k','order':{'_key':'asc'}}}}},'v':{'variable_width_histogram':{'field':'i','buckets':1000}},'"
+    "top':{'top_hits':{'size':3,'sort':[{'d':'desc'},{'t':'asc'}],'_"
     "source':false}}}}",
 };
 
