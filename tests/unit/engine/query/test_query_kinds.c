@@ -1,6 +1,7 @@
 /* The rows of kinds of queries, and visits to what is below a query. */
 #include <check.h>
 
+#include "engine/query/dsl.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite.h"
 #include "engine/query/score_functions.h"
@@ -25,6 +26,66 @@ START_TEST(rows_are_whole)
         ck_assert_msg(o->expensive != NULL || o->expensive_advice == NULL, "%s gives advice alone", o->name);
         ck_assert_msg(o->scored_terms == NULL || (o->weight != NULL && o->words != NULL),
                       "%s scores by terms that it does not look for", o->name);
+    }
+}
+END_TEST
+
+#define TYPE(name) {#name, &dsl_##name},
+static const struct {
+    const char *name;
+    const struct dsl_type *type;
+} types[] = {DSL_TYPES(TYPE)};
+
+/* Each parser stands under its own name, and none is refused beside. */
+START_TEST(parsers_are_whole)
+{
+    static const char *const refused[] = {DSL_NOT_OFFERED};
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        ck_assert_str_eq(types[i].type->name, types[i].name);
+        ck_assert_msg(types[i].type->parse != NULL && types[i].type->build != NULL, "%s", types[i].name);
+        ck_assert(dsl_type_find(str_of(types[i].name)) == types[i].type);
+        for (size_t k = 0; k < ARRAY_LEN(refused); k++) {
+            ck_assert_str_ne(types[i].name, refused[k]);
+        }
+    }
+    ck_assert(dsl_type_find(STR("termss")) == NULL && dsl_type_find(STR("")) == NULL);
+}
+END_TEST
+
+/* What may take longer to build than to read: words that are expanded, fields by patterns, depth, what nobody knows. */
+START_TEST(plain_queries)
+{
+    static const struct {
+        const char *text;
+        bool plain;
+    } cases[] = {
+        {"{\"term\":{\"k\":\"a\"}}", true},
+        {"{\"match\":{\"t\":\"a b\"}}", true},
+        {"{\"match\":{\"t\":{\"query\":\"a\",\"fuzziness\":1}}}", false},
+        {"{\"match\":{\"t\":{\"query\":\"a\",\"analyzer\":\"x\"}}}", false},
+        {"{\"multi_match\":{\"query\":\"a\",\"fields\":[\"t\",\"u\"]}}", true},
+        {"{\"multi_match\":{\"query\":\"a\",\"fields\":[\"t*\"]}}", false},
+        {"{\"multi_match\":{\"query\":\"a\"}}", false},
+        {"{\"multi_match\":{\"query\":\"a\",\"fields\":[\"t\"],\"type\":\"phrase_prefix\"}}", false},
+        {"{\"bool\":{\"must\":{\"term\":{\"k\":1}},\"filter\":[{\"range\":{\"n\":{\"gt\":1}}}]}}", true},
+        {"{\"bool\":{\"must_not\":[{\"prefix\":{\"k\":\"a\"}}]}}", false},
+        {"{\"constant_score\":{\"filter\":{\"wildcard\":{\"k\":\"a*\"}}}}", false},
+        {"{\"boosting\":{\"positive\":{\"match_all\":{}},\"negative\":{\"fuzzy\":{\"k\":\"a\"}}}}", false},
+        {"{\"dis_max\":{\"queries\":[{\"ids\":{\"values\":[]}},{\"exists\":{\"field\":\"k\"}}]}}", true},
+        {"{\"function_score\":{\"query\":{\"match_all\":{}},\"functions\":[{\"filter\":{\"regexp\":{\"k\":"
+         "\"a\"}}}]}}",
+         false},
+        {"{\"terms_set\":{\"k\":{\"terms\":[]}}}", false},
+        {"{\"nobody\":{}}", false},
+        {"{\"term\":1}", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct arena a;
+        struct json dsl;
+        arena_init(&a, NULL, MIB);
+        ck_assert_int_eq(json_parse(&dsl, str_of(cases[i].text), &a, &json_limits_default, NULL), ERR_OK);
+        ck_assert_msg(query_is_plain(&dsl) == cases[i].plain, "%s", cases[i].text);
+        arena_fini(&a);
     }
 }
 END_TEST
@@ -106,6 +167,8 @@ int main(void)
     Suite *suite = suite_create("kinds of queries");
     TCase *tc = tcase_create("rows");
     tcase_add_test(tc, rows_are_whole);
+    tcase_add_test(tc, parsers_are_whole);
+    tcase_add_test(tc, plain_queries);
     tcase_add_test(tc, children_have_roles);
     tcase_add_test(tc, names_below);
     tcase_add_test(tc, sameness);
