@@ -404,9 +404,11 @@ static enum err parse_polygon(struct json_pull *p, struct arena *arena, struct d
 /* ---- building ---- */
 
 /* The node, and its parameters to be filled in; *own is NULL where it is another that needs none. */
-static enum err geo_node(struct builder *b, const struct dsl_geo *q, struct geo_area **own,
-                         struct query **out, struct errmsg *em)
+static enum err geo_node(struct builder *b, const struct dsl_geo *q, enum area_kind kind,
+                         struct geo_area **own, struct query **out, struct errmsg *em)
 {
+    static const struct query_ops *const nodes[] = {
+        [AREA_BOX] = &q_geo_box, [AREA_CIRCLE] = &q_geo_distance, [AREA_POLYGON] = &q_geo_polygon};
     const struct field *f = build_field(b, q->field);
     *own = NULL;
     if (f == NULL) {
@@ -414,22 +416,21 @@ static enum err geo_node(struct builder *b, const struct dsl_geo *q, struct geo_
             return qnode_none(b, out, em, "%s", "");
         }
         return err_query_shard(b, em, "failed to find geo%s field [%.*s]",
-                               q->dsl.type == &dsl_geo_polygon ? "_point" : "", STR_ARG(q->field));
+                               kind == AREA_POLYGON ? "_point" : "", STR_ARG(q->field));
     }
     if (f->type != FT_GEO_POINT) {
-        if (q->dsl.type == &dsl_geo_polygon) {
+        if (kind == AREA_POLYGON) {
             return err_query_shard(b, em, "field [%.*s] is not a geo_point field", STR_ARG(q->field));
         }
         return err_query_shard(b, em, "Field [%.*s] is of unsupported type [%s] for [%s] query",
                                STR_ARG(q->field), field_type_name(f->type), q->dsl.type->name);
     }
-    struct query *n = *out = qnode_new(b, q->dsl.type == &dsl_geo_bounding_box ? &q_geo_box
-                                          : q->dsl.type == &dsl_geo_distance   ? &q_geo_distance
-                                                                               : &q_geo_polygon);
+    struct query *n = *out = qnode_new(b, nodes[kind]);
     *own = ARENA_NEW(b->arena, struct geo_area);
     if (n == NULL || *own == NULL) {
         return err_no_memory(em);
     }
+    (*own)->kind = kind;
     n->own = *own;
     n->field = f;
     n->field_name = f->path;
@@ -450,7 +451,7 @@ static enum err build_box(struct builder *b, const struct dsl *d, struct query *
 {
     const struct dsl_geo *q = (const struct dsl_geo *)(const void *)d;
     struct geo_area *own;
-    enum err e = geo_node(b, q, &own, out, em);
+    enum err e = geo_node(b, q, AREA_BOX, &own, out, em);
     if (e != ERR_OK || own == NULL) {
         return e;
     }
@@ -491,7 +492,7 @@ static enum err build_distance(struct builder *b, const struct dsl *d, struct qu
 {
     const struct dsl_geo *q = (const struct dsl_geo *)(const void *)d;
     struct geo_area *own;
-    enum err e = geo_node(b, q, &own, out, em);
+    enum err e = geo_node(b, q, AREA_CIRCLE, &own, out, em);
     if (e != ERR_OK || own == NULL) {
         return e;
     }
@@ -525,7 +526,7 @@ static enum err build_polygon(struct builder *b, const struct dsl *d, struct que
 {
     const struct dsl_geo *q = (const struct dsl_geo *)(const void *)d;
     struct geo_area *own;
-    enum err e = geo_node(b, q, &own, out, em);
+    enum err e = geo_node(b, q, AREA_POLYGON, &own, out, em);
     if (e != ERR_OK || own == NULL) {
         return e;
     }

@@ -7,13 +7,13 @@
 
 bool geo_shape_init(struct geo_shape *s, const struct query *q, struct arena *a)
 {
-    *s = (struct geo_shape){.ops = q->ops};
-    if (q->ops == &q_geo_box) {
+    *s = (struct geo_shape){.kind = geo_area_of(q)->kind};
+    if (s->kind == AREA_BOX) {
         s->bounds = (struct geo_box){.top = geo_area_of(q)->top,
                                      .bottom = geo_area_of(q)->bottom,
                                      .left = geo_area_of(q)->left,
                                      .right = geo_area_of(q)->right};
-    } else if (q->ops == &q_geo_distance) {
+    } else if (s->kind == AREA_CIRCLE) {
         s->lat = geo_area_of(q)->lat;
         s->lon = geo_area_of(q)->lon;
         s->key = geo_sort_key_of(geo_area_of(q)->distance_m);
@@ -39,15 +39,15 @@ bool geo_shape_has(const struct geo_shape *s, int32_t lat, int32_t lon)
     if (!geo_box_has(&s->box, lat, lon)) {
         return false;
     }
-    if (s->ops == &q_geo_box) {
+    if (s->kind == AREA_BOX) {
         return true;
     }
     if (s->n > MANY_POINTS ? stop_now() : stop_often()) {
         return false;
     }
     double y = geo_decode_lat(lat), x = geo_decode_lon(lon);
-    return s->ops == &q_geo_distance ? geo_sort_key(s->lat, s->lon, y, x) <= s->key
-                                     : geo_polygon_has(s->points, s->n, y, x);
+    return s->kind == AREA_CIRCLE ? geo_sort_key(s->lat, s->lon, y, x) <= s->key
+                                  : geo_polygon_has(s->points, s->n, y, x);
 }
 
 static enum cell_relation box_relation(const struct geo_box_enc *b, int32_t lat_lo, int32_t lat_hi,
@@ -102,12 +102,12 @@ static enum cell_relation relate(void *self, int32_t lat_lo, int32_t lat_hi, int
 {
     const struct geo_shape *s = self;
     enum cell_relation r = box_relation(&s->box, lat_lo, lat_hi, lon_lo, lon_hi);
-    if (s->ops == &q_geo_box || r == CELL_OUTSIDE) {
+    if (s->kind == AREA_BOX || r == CELL_OUTSIDE) {
         return r;
     }
     double y0 = geo_decode_lat(lat_lo), y1 = geo_decode_lat(lat_hi), x0 = geo_decode_lon(lon_lo),
            x1 = geo_decode_lon(lon_hi);
-    if (s->ops == &q_geo_polygon) {
+    if (s->kind == AREA_POLYGON) {
         return r == CELL_INSIDE || r == CELL_CROSSES ? polygon_relation(s, y0, y1, x0, x1) : r;
     }
     return r == CELL_INSIDE && circle_holds(s, y0, y1, x0, x1) ? CELL_INSIDE : CELL_CROSSES;

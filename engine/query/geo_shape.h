@@ -9,8 +9,11 @@ struct geo_corner {
     double lat, lon;
 };
 
+enum area_kind { AREA_BOX, AREA_CIRCLE, AREA_POLYGON };
+
 /* Parameters of q_geo_box, q_geo_distance, q_geo_polygon. */
 struct geo_area {
+    enum area_kind kind;
     double top, left, bottom, right;  /* box */
     double lat, lon, distance_m;      /* distance */
     const struct geo_corner *corners; /* polygon, closed */
@@ -22,9 +25,9 @@ static inline const struct geo_area *geo_area_of(const struct query *q)
 }
 
 struct geo_shape {
-    const struct query_ops *ops; /* of its query */
-    struct geo_box_enc box;      /* holds the whole area */
-    double lat, lon, key;        /* distance: centre, and the sort key of the radius */
+    enum area_kind kind;
+    struct geo_box_enc box; /* holds the whole area */
+    double lat, lon, key;   /* distance: centre, and the sort key of the radius */
     struct geo_box bounds;
     const struct geo_point *points; /* polygon */
     size_t n;

@@ -69,7 +69,7 @@ struct query_ops {
     /* What it is before it runs (rewrite.h); *out is the query itself on entry. NULL: it stays as it is. */
     enum err (*rewrite)(struct weight_shared *sh, const struct query *q, const struct query **out,
                         struct errmsg *em);
-    /* A boost of 0 leaves it as it is: its score was none before. */
+    /* A boost of 0 is its score: nothing is put around it for that. */
     bool keeps_zero;
     /* Every document it matches scores its boost, and it is not rewritten: pages of a scroll go on by document. */
     bool one_score;
