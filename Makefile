@@ -10,14 +10,14 @@ V     ?=
 Q     := $(if $(V),,@)
 say    = @printf '  %-5s %s\n' $(1) $(2)
 
-LAYERS := node hotel coordinator data master proto engine common/cluster common/sys common/base
+LAYERS := node hotel coordinator data master proto engine common/cluster common/sys common/settings common/base
 PROGRAMS := serai-node serai-hotel serai-hotel-admin
 MAIN_serai-node  := node/main.c
 MAIN_serai-hotel := hotel/main.c
 MAIN_serai-hotel-admin := hotel/admin/main.c
-LIBS_serai-node  := node coordinator data master proto engine common/cluster common/sys common/base
-LIBS_serai-hotel := hotel common/sys common/base
-LIBS_serai-hotel-admin := hotel common/sys common/base
+LIBS_serai-node  := node coordinator data master proto engine common/cluster common/sys common/settings common/base
+LIBS_serai-hotel := hotel common/sys common/settings common/base
+LIBS_serai-hotel-admin := hotel common/sys common/settings common/base
 
 # ---- compiler -------------------------------------------------------------------------------------------------------
 # EXTRA carries sanitizers and the like to compiler and linker.
@@ -109,7 +109,7 @@ $(eval $(call embedded,console_files,$(CONSOLE),coordinator))
 JIEBA := /usr/lib/python3/dist-packages/jieba/dict.txt
 RIME  := /usr/share/rime-data/pinyin_simp.dict.yaml
 
-$(BUILD)/bin/dictc: $(call objects,tools/dictc.c) $(foreach l,engine common/sys common/base,$(call lib,$(l)))
+$(BUILD)/bin/dictc: $(call objects,tools/dictc.c) $(foreach l,engine common/sys common/settings common/base,$(call lib,$(l)))
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(EXTRA) -o $@ $^ $(SYSLIBS)

@@ -20,9 +20,6 @@ typedef void (*data_mapping_fn)(void *self, struct str index, struct str uuid, s
 typedef void (*data_shard_event_fn)(void *self, const struct shard_event *event,
                                     void (*done)(void *arg, const struct errmsg *error), void *arg);
 
-#define FILTER_CACHE_DEFAULT (16 * MIB)
-#define INDEX_BUFFER_DEFAULT (48 * MIB)
-
 struct data_opts {
     const struct fs *fs; /* all borrowed: they outlive the service */
     const struct clock *clock;
@@ -32,9 +29,10 @@ struct data_opts {
     struct analysis_env env;   /* dictionaries */
     struct str node_id;        /* copied */
     size_t filter_cache_bytes; /* for all shards together; 0: no filter is kept */
-    size_t
-        index_buffer_bytes; /* the same for what is indexed but in no segment yet; 0: INDEX_BUFFER_DEFAULT, of which one
-                                  shard takes no more than its engine's default */
+    /* The same for what is indexed but in no segment yet; 0: the default of indices.memory.index_buffer_size. Unless it is given,
+     * one shard takes no more of it than its engine's default. */
+    size_t index_buffer_bytes;
+    bool index_buffer_given;
     data_mapping_fn update_mapping;
     data_shard_event_fn shard_event;
     void *node_self;                   /* of the two above */

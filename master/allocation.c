@@ -1,9 +1,9 @@
 #include "master/allocation_int.h"
 
+#include "common/settings/setting_read.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-#define NODE_LEFT_DELAY_MS 60000
 
 /* ---- one allocation ---- */
 
@@ -158,13 +158,6 @@ struct str alloc_new_id(struct alloc *a, struct arena *in)
         alloc_no_memory(a);
     }
     return s;
-}
-
-int64_t alloc_setting_i64(const struct alloc *a, const char *key, int64_t otherwise)
-{
-    struct str s = cluster_setting(a->b->next, key, STR_NULL);
-    /* checked when it was set; setting texts end in a NUL */
-    return s.p != NULL ? strtoll(s.p, NULL, 10) : otherwise;
 }
 
 /* ---- changing copies ---- */
@@ -404,10 +397,7 @@ static void reconcile(struct alloc *a)
 
 int64_t alloc_node_left_delay(const struct index_meta *m)
 {
-    int64_t ms = NODE_LEFT_DELAY_MS;
-    settings_time_ms(&m->settings, "index.unassigned.node_left.delayed_timeout", NODE_LEFT_DELAY_MS, &ms,
-                     NULL);
-    return ms;
+    return setting_ms(&m->settings, SET_INDEX_UNASSIGNED_NODE_LEFT_DELAYED_TIMEOUT);
 }
 
 static void drop_copy_of_gone(struct alloc *a, struct str index, uint32_t shard, uint32_t k)

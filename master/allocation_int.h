@@ -67,9 +67,7 @@ void alloc_relocate(struct alloc *a, struct index_routing *r, struct shard_copy 
 /* The copy stays where it is. */
 void alloc_cancel_move(struct alloc *a, struct str index, uint32_t shard, uint32_t copy);
 struct str alloc_new_id(struct alloc *a, struct arena *in);
-int64_t alloc_node_left_delay(const struct index_meta *m); /* ms */
-int64_t alloc_setting_i64(const struct alloc *a, const char *key, int64_t otherwise);
-
+int64_t alloc_node_left_delay(const struct index_meta *m);
 /* ---- reroute_parse.c ---- */
 #define REROUTE_KINDS 5
 struct command_form {
@@ -100,8 +98,6 @@ bool disk_beyond(struct str watermark, const struct disk_usage *d);
 /* Keeps a decider's word; true: go on asking. */
 bool decider_said(struct alloc *a, struct verdicts *all, enum decision *worst, const char *decider,
                   enum decision d, const char *why, ...) __attribute__((format(printf, 6, 7)));
-#define RETRIES_DEFAULT 5 /* index.allocation.max_retries */
-int64_t decider_index_i64(const struct index_meta *m, const char *key, int64_t otherwise);
 /* Single rules; as decider_said(). */
 bool decide_by_filter(struct alloc *a, const struct index_meta *m, const struct alloc_node *n,
                       struct verdicts *all, enum decision *worst);

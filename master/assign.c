@@ -1,6 +1,8 @@
 /* Unassigned copies get nodes: primaries where their data is, replicas where most of it still is, new ones by weight. */
 #include "master/allocation_int.h"
 
+#include "common/settings/setting_read.h"
+
 #include <string.h>
 
 #define RETRY_FIRST_MS ((int64_t)250)
@@ -111,7 +113,7 @@ static int64_t retry_at(const struct index_meta *m, const struct shard_copy *c)
 {
     int64_t failed = c->trouble.failed;
     if (c->source == RECOVER_EMPTY_STORE) {
-        failed -= decider_index_i64(m, "index.allocation.max_retries", RETRIES_DEFAULT) - 1;
+        failed -= setting_i64(&m->settings, SET_INDEX_ALLOCATION_MAX_RETRIES) - 1;
     }
     int64_t pause = failed <= 0 ? 0 : MIN_OF((int64_t)RETRY_FIRST_MS << MIN_OF(failed - 1, 8), RETRY_MAX_MS);
     return c->trouble.at_ms + pause;

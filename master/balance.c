@@ -1,15 +1,11 @@
 /* Where one more copy weighs least, what must move, and what may move to even things out. */
 #include "master/allocation_int.h"
 
+#include "common/settings/setting_read.h"
+
 #include <stdlib.h>
 
 #define REBALANCE_ROUNDS 64 /* moves begun in one allocation at most; concurrency limits bind earlier */
-
-static double factor(const struct alloc *a, const char *key, double otherwise)
-{
-    struct str s = cluster_setting(a->b->next, key, STR_NULL);
-    return s.p != NULL ? strtod(s.p, NULL) : otherwise;
-}
 
 void balance_count_index(struct alloc *a, const struct index_routing *r)
 {
@@ -30,11 +26,11 @@ void balance_count_index(struct alloc *a, const struct index_routing *r)
 
 void balance_read_factors(struct alloc *a)
 {
-    double by_index = factor(a, "cluster.routing.allocation.balance.index", 0.55);
-    double by_shard = factor(a, "cluster.routing.allocation.balance.shard", 0.45);
+    double by_index = cluster_setting_double(a->b->next, SET_CLUSTER_ROUTING_ALLOCATION_BALANCE_INDEX);
+    double by_shard = cluster_setting_double(a->b->next, SET_CLUSTER_ROUTING_ALLOCATION_BALANCE_SHARD);
     a->by_index = by_index / (by_index + by_shard);
     a->by_shard = by_shard / (by_index + by_shard);
-    a->threshold = factor(a, "cluster.routing.allocation.balance.threshold", 1.0);
+    a->threshold = cluster_setting_double(a->b->next, SET_CLUSTER_ROUTING_ALLOCATION_BALANCE_THRESHOLD);
 }
 
 double balance_weight(const struct alloc *a, const struct index_meta *m, const struct alloc_node *n)

@@ -2,6 +2,7 @@
 #include "master/allocation_int.h"
 
 #include "common/base/num.h"
+#include "common/settings/setting_read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,8 +127,8 @@ bool decide_by_filter(struct alloc *a, const struct index_meta *m, const struct 
 bool decide_by_shards_limit(struct alloc *a, const struct index_meta *m, const struct alloc_node *n,
                             bool stays, struct verdicts *all, enum decision *worst)
 {
-    int64_t of_index = decider_index_i64(m, "index.routing.allocation.total_shards_per_node", -1);
-    int64_t of_all = alloc_setting_i64(a, "cluster.routing.allocation.total_shards_per_node", -1);
+    int64_t of_index = setting_i64(&m->settings, SET_INDEX_ROUTING_ALLOCATION_TOTAL_SHARDS_PER_NODE);
+    int64_t of_all = cluster_setting_i64(a->b->next, SET_CLUSTER_ROUTING_ALLOCATION_TOTAL_SHARDS_PER_NODE);
     int64_t more = stays ? 0 : 1;
     if (of_all > 0 && n->shards + more > of_all) {
         return decider_said(a, all, worst, "shards_limit", DECIDE_NO,
@@ -172,21 +173,16 @@ bool decide_by_disk(struct alloc *a, const struct shard_copy *c, const struct al
                     struct verdicts *all, enum decision *worst)
 {
     const struct cluster_state *s = a->b->next;
-    bool enabled = !str_is(
-        cluster_setting(s, "cluster.routing.allocation.disk.threshold_enabled", STR("true")), "false");
-    bool alone =
-        a->n_nodes == 1
-        && !str_is(cluster_setting(s, "cluster.routing.allocation.disk.watermark.enable_for_single_data_node",
-                                   STR("false")),
-                   "true");
+    bool enabled = cluster_setting_bool(s, SET_CLUSTER_ROUTING_ALLOCATION_DISK_THRESHOLD_ENABLED);
+    bool alone = a->n_nodes == 1;
     if (!enabled || alone || n->disk == NULL || n->disk->total_bytes == 0) {
         return decider_said(a, all, worst, "disk_threshold", DECIDE_YES,
                             !enabled ? "the disk threshold decider is disabled"
                             : alone  ? "there is only a single data node present"
                                      : "disk usages are unavailable");
     }
-    struct str low = cluster_setting(s, "cluster.routing.allocation.disk.watermark.low", STR("85%"));
-    struct str high = cluster_setting(s, "cluster.routing.allocation.disk.watermark.high", STR("90%"));
+    struct str low = cluster_setting(s, SET_CLUSTER_ROUTING_ALLOCATION_DISK_WATERMARK_LOW);
+    struct str high = cluster_setting(s, SET_CLUSTER_ROUTING_ALLOCATION_DISK_WATERMARK_HIGH);
     bool empty = c->primary && c->source == RECOVER_EMPTY_STORE; /* a new primary is better than none */
     struct str mark = stays || empty ? high : low;
     if (disk_beyond(mark, n->disk)) {
@@ -223,7 +219,7 @@ static uint32_t count_values(struct alloc *a, struct str name)
         values += v.p != NULL && !has_value(a, i, name, v);
     }
     snprintf(key, sizeof(key), "%s%.*s.values", forced_prefix, STR_ARG(name));
-    struct str forced = cluster_setting(a->b->next, key, STR(""));
+    struct str forced = cluster_setting_named(a->b->next, str_of(key));
     for (size_t at = 0, end; at < forced.n; at = end + 1) {
         for (end = at; end < forced.n && forced.p[end] != ',';) {
             end++;
@@ -238,7 +234,7 @@ bool decide_by_awareness(struct alloc *a, const struct index_meta *m, const stru
                          const struct shard_copy *c, const struct alloc_node *n, struct verdicts *all,
                          enum decision *worst)
 {
-    struct str list = cluster_setting(a->b->next, "cluster.routing.allocation.awareness.attributes", STR(""));
+    struct str list = cluster_setting(a->b->next, SET_CLUSTER_ROUTING_ALLOCATION_AWARENESS_ATTRIBUTES);
     if (list.n == 0) {
         return decider_said(a, all, worst, "awareness", DECIDE_YES,
                             "allocation awareness is not enabled, set cluster setting "

@@ -1,6 +1,8 @@
 /* Who may hold a copy: each rule of Elasticsearch's allocation, by its name there. */
 #include "master/allocation_int.h"
 
+#include "common/settings/setting_read.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,15 +22,13 @@ bool decider_said(struct alloc *a, struct verdicts *all, enum decision *worst, c
     return all != NULL || d != DECIDE_NO;
 }
 
-static struct str decider_index_setting(const struct index_meta *m, const char *key)
+/* The index's own, else the cluster's. *own: which of them. */
+static struct str index_or_cluster(const struct alloc *a, const struct index_meta *m,
+                                   enum setting_id of_index, enum setting_id of_cluster, bool *own)
 {
-    return settings_str(&m->settings, key, STR_NULL);
-}
-
-int64_t decider_index_i64(const struct index_meta *m, const char *key, int64_t otherwise)
-{
-    struct str s = decider_index_setting(m, key);
-    return s.p != NULL ? strtoll(s.p, NULL, 10) : otherwise;
+    const struct setting *t = setting_find(&m->settings, of_index);
+    *own = t != NULL;
+    return t != NULL ? t->value : cluster_setting(a->b->next, of_cluster);
 }
 
 /* ---- one copy of a shard a node ---- */
@@ -62,10 +62,10 @@ static struct str address_of(const struct node_meta *n)
 static bool same_host(struct alloc *a, const struct shard_routing *s, const struct alloc_node *n,
                       struct verdicts *all, enum decision *worst, bool *said)
 {
-    static const char key[] = "cluster.routing.allocation.same_shard.host";
+    const enum setting_id id = SET_CLUSTER_ROUTING_ALLOCATION_SAME_SHARD_HOST;
     struct str host = address_of(n->node);
     *said = false;
-    if (host.n == 0 || !str_is(cluster_setting(a->b->next, key, STR("false")), "true")) {
+    if (host.n == 0 || !cluster_setting_bool(a->b->next, id)) {
         return true;
     }
     for (uint32_t k = 0; k < s->n; k++) {
@@ -78,7 +78,7 @@ static bool same_host(struct alloc *a, const struct shard_routing *s, const stru
                 "a copy of this shard is already allocated to host address [%.*s], on node [%.*s], and "
                 "[%s] is [true] which forbids more than one node on this host from holding a copy of "
                 "this shard",
-                STR_ARG(host), STR_ARG(n->node->id), key);
+                STR_ARG(host), STR_ARG(n->node->id), setting_rows[id].name);
         }
     }
     return true;
@@ -110,18 +110,18 @@ static bool same_shard(struct alloc *a, const struct index_meta *m, const struct
 
 /* ---- how much at once ---- */
 
-#define CONCURRENT "cluster.routing.allocation.node_concurrent_recoveries"
+#define CONCURRENT setting_rows[SET_CLUSTER_ROUTING_ALLOCATION_NODE_CONCURRENT_RECOVERIES].name
 
 static bool throttle_primary(struct alloc *a, const struct alloc_node *n, struct verdicts *all,
                              enum decision *worst)
 {
-    static const char key[] = "cluster.routing.allocation.node_initial_primaries_recoveries";
-    int64_t max = alloc_setting_i64(a, key, 4);
+    const enum setting_id id = SET_CLUSTER_ROUTING_ALLOCATION_NODE_INITIAL_PRIMARIES_RECOVERIES;
+    int64_t max = cluster_setting_i64(a->b->next, id);
     return n->initial_primaries >= max
                ? decider_said(a, all, worst, "throttling", DECIDE_THROTTLE,
                               "reached the limit of ongoing initial primary recoveries [%u], cluster setting "
                               "[%s=%lld]",
-                              n->initial_primaries, key, (long long)max)
+                              n->initial_primaries, setting_rows[id].name, (long long)max)
                : decider_said(a, all, worst, "throttling", DECIDE_YES,
                               "below primary recovery limit of [%lld]", (long long)max);
 }
@@ -129,19 +129,18 @@ static bool throttle_primary(struct alloc *a, const struct alloc_node *n, struct
 static bool throttling(struct alloc *a, const struct shard_routing *s, const struct shard_copy *c,
                        const struct alloc_node *n, struct verdicts *all, enum decision *worst)
 {
-    static const char in_key[] = "cluster.routing.allocation.node_concurrent_incoming_recoveries";
-    static const char out_key[] = "cluster.routing.allocation.node_concurrent_outgoing_recoveries";
+    const enum setting_id in_id = SET_CLUSTER_ROUTING_ALLOCATION_NODE_CONCURRENT_INCOMING_RECOVERIES;
+    const enum setting_id out_id = SET_CLUSTER_ROUTING_ALLOCATION_NODE_CONCURRENT_OUTGOING_RECOVERIES;
     if (c->primary && c->state == COPY_UNASSIGNED) {
         return throttle_primary(a, n, all, worst);
     }
-    int64_t concurrent = alloc_setting_i64(a, CONCURRENT, 2);
-    int64_t in = alloc_setting_i64(a, in_key, concurrent), out = alloc_setting_i64(a, out_key, concurrent);
+    int64_t in = cluster_setting_i64(a->b->next, in_id), out = cluster_setting_i64(a->b->next, out_id);
     if (n->incoming >= in) {
         return decider_said(
             a, all, worst, "throttling", DECIDE_THROTTLE,
             "reached the limit of incoming shard recoveries [%u], cluster setting [%s=%lld] (can "
-            "also be set via [" CONCURRENT "])",
-            n->incoming, in_key, (long long)in);
+            "also be set via [%s])",
+            n->incoming, setting_rows[in_id].name, (long long)in, CONCURRENT);
     }
     const struct alloc_node *source =
         s->copies[0].node.p != NULL ? alloc_node_of(a, s->copies[0].node) : NULL;
@@ -153,8 +152,9 @@ static bool throttling(struct alloc *a, const struct shard_routing *s, const str
         return decider_said(
             a, all, worst, "throttling", DECIDE_THROTTLE,
             "reached the limit of outgoing shard recoveries [%u] on the node [%.*s] which holds the "
-            "primary, cluster setting [%s=%lld] (can also be set via [" CONCURRENT "])",
-            source->outgoing, STR_ARG(source->node->id), out_key, (long long)out);
+            "primary, cluster setting [%s=%lld] (can also be set via [%s])",
+            source->outgoing, STR_ARG(source->node->id), setting_rows[out_id].name, (long long)out,
+            CONCURRENT);
     }
     return decider_said(a, all, worst, "throttling", DECIDE_YES,
                         "below shard recovery limit of outgoing: [%u < %lld] incoming: [%u < %lld]",
@@ -164,7 +164,7 @@ static bool throttling(struct alloc *a, const struct shard_routing *s, const str
 static bool max_retry(struct alloc *a, const struct index_meta *m, const struct shard_copy *c,
                       struct verdicts *all, enum decision *worst)
 {
-    int64_t max = decider_index_i64(m, "index.allocation.max_retries", RETRIES_DEFAULT);
+    int64_t max = setting_i64(&m->settings, SET_INDEX_ALLOCATION_MAX_RETRIES);
     if (c->state != COPY_UNASSIGNED || c->trouble.failed == 0) {
         return decider_said(a, all, worst, "max_retry", DECIDE_YES, "shard has no previous failures");
     }
@@ -186,18 +186,17 @@ static bool max_retry(struct alloc *a, const struct index_meta *m, const struct 
 static bool enabled(struct alloc *a, const struct index_meta *m, const struct shard_copy *c,
                     struct verdicts *all, enum decision *worst)
 {
-    struct str mode = decider_index_setting(m, "index.routing.allocation.enable");
+    bool own;
+    struct str mode = index_or_cluster(a, m, SET_INDEX_ROUTING_ALLOCATION_ENABLE,
+                                       SET_CLUSTER_ROUTING_ALLOCATION_ENABLE, &own);
     if (a->manual) {
         return decider_said(
             a, all, worst, "enable", DECIDE_YES,
             "explicitly ignoring any disabling of allocation due to manual allocation commands via "
             "the reroute API");
     }
-    const char *level = "index setting [index.routing.allocation.enable=";
-    if (mode.p == NULL) {
-        mode = cluster_setting(a->b->next, "cluster.routing.allocation.enable", STR("all"));
-        level = "cluster setting [cluster.routing.allocation.enable=";
-    }
+    const char *level = own ? "index setting [index.routing.allocation.enable="
+                            : "cluster setting [cluster.routing.allocation.enable=";
     bool fresh = c->primary && c->source == RECOVER_EMPTY_STORE && c->state == COPY_UNASSIGNED;
     bool yes = str_is(mode, "all") || (str_is(mode, "primaries") && c->primary)
                || (str_is(mode, "new_primaries") && fresh);
@@ -295,8 +294,7 @@ static bool rebalance_active(struct alloc *a, const struct shard_routing *s, str
 
 static bool rebalance_when(struct alloc *a, struct verdicts *all, enum decision *worst)
 {
-    struct str when =
-        cluster_setting(a->b->next, "cluster.routing.allocation.allow_rebalance", STR("indices_all_active"));
+    struct str when = cluster_setting(a->b->next, SET_CLUSTER_ROUTING_ALLOCATION_ALLOW_REBALANCE);
     bool primaries = str_eq_nocase(when, STR("indices_primaries_active"));
     if (!str_eq_nocase(when, STR("always")) && (primaries ? a->inactive_primaries : a->inactive) > 0) {
         return decider_said(a, all, worst, "cluster_rebalance", DECIDE_NO,
@@ -310,7 +308,8 @@ static bool rebalance_when(struct alloc *a, struct verdicts *all, enum decision 
 
 static bool rebalance_at_once(struct alloc *a, struct verdicts *all, enum decision *worst)
 {
-    int64_t most = alloc_setting_i64(a, "cluster.routing.allocation.cluster_concurrent_rebalance", 2);
+    int64_t most =
+        cluster_setting_i64(a->b->next, SET_CLUSTER_ROUTING_ALLOCATION_CLUSTER_CONCURRENT_REBALANCE);
     if (most < 0) {
         return decider_said(a, all, worst, "concurrent_rebalance", DECIDE_YES,
                             "unlimited concurrent rebalances are allowed");
@@ -332,12 +331,11 @@ static bool rebalance_at_once(struct alloc *a, struct verdicts *all, enum decisi
 static bool rebalance_enabled(struct alloc *a, const struct index_meta *m, const struct shard_copy *c,
                               struct verdicts *all, enum decision *worst)
 {
-    struct str mode = decider_index_setting(m, "index.routing.rebalance.enable");
-    const char *level = "index setting [index.routing.rebalance.enable";
-    if (mode.p == NULL) {
-        mode = cluster_setting(a->b->next, "cluster.routing.rebalance.enable", STR("all"));
-        level = "cluster setting [cluster.routing.rebalance.enable";
-    }
+    bool own;
+    struct str mode = index_or_cluster(a, m, SET_INDEX_ROUTING_REBALANCE_ENABLE,
+                                       SET_CLUSTER_ROUTING_REBALANCE_ENABLE, &own);
+    const char *level = own ? "index setting [index.routing.rebalance.enable"
+                            : "cluster setting [cluster.routing.rebalance.enable";
     bool none = str_eq_nocase(mode, STR("none"));
     bool other = c != NULL
                  && ((c->primary && str_eq_nocase(mode, STR("replicas")))

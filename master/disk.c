@@ -1,5 +1,6 @@
 #include "master/disk.h"
 
+#include "common/settings/setting_read.h"
 #include "master/allocation_int.h"
 
 static const struct disk_usage *usage_of(const struct disk_usage *v, uint32_t n, struct str node)
@@ -17,18 +18,18 @@ enum level { LEVEL_UNKNOWN, LEVEL_FINE, LEVEL_LOW, LEVEL_HIGH, LEVEL_FLOOD };
 static enum level level_of(const struct cluster_state *s, const struct disk_usage *d)
 {
     static const struct {
-        const char *key, *otherwise;
+        enum setting_id id;
         enum level level;
     } marks[] = {
-        {"cluster.routing.allocation.disk.watermark.flood_stage", "95%", LEVEL_FLOOD},
-        {"cluster.routing.allocation.disk.watermark.high", "90%", LEVEL_HIGH},
-        {"cluster.routing.allocation.disk.watermark.low", "85%", LEVEL_LOW},
+        {SET_CLUSTER_ROUTING_ALLOCATION_DISK_WATERMARK_FLOOD_STAGE, LEVEL_FLOOD},
+        {SET_CLUSTER_ROUTING_ALLOCATION_DISK_WATERMARK_HIGH, LEVEL_HIGH},
+        {SET_CLUSTER_ROUTING_ALLOCATION_DISK_WATERMARK_LOW, LEVEL_LOW},
     };
     if (d == NULL) {
         return LEVEL_UNKNOWN;
     }
     for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
-        if (disk_beyond(cluster_setting(s, marks[i].key, str_of(marks[i].otherwise)), d)) {
+        if (disk_beyond(cluster_setting(s, marks[i].id), d)) {
             return marks[i].level;
         }
     }
@@ -56,10 +57,8 @@ static void levels_of(const struct cluster_state *s, const struct index_routing 
 bool disk_judge(const struct cluster_state *s, const struct disk_usage *before, uint32_t n_before,
                 const struct disk_usage *now, uint32_t n_now, struct arena *arena, struct disk_verdict *out)
 {
-    static const char key[] = "index.blocks.read_only_allow_delete";
     *out = (struct disk_verdict){.reroute = false};
-    if (str_is(cluster_setting(s, "cluster.routing.allocation.disk.threshold_enabled", STR("true")),
-               "false")) {
+    if (!cluster_setting_bool(s, SET_CLUSTER_ROUTING_ALLOCATION_DISK_THRESHOLD_ENABLED)) {
         return true;
     }
     for (uint32_t i = 0; i < n_now; i++) {
@@ -76,7 +75,7 @@ bool disk_judge(const struct cluster_state *s, const struct disk_usage *before, 
             continue;
         }
         levels_of(s, s->routing[i], now, n_now, &worst, &unknown);
-        bool blocked = str_is(settings_str(&m->settings, key, STR("false")), "true");
+        bool blocked = setting_bool(&m->settings, SET_INDEX_BLOCKS_READ_ONLY_ALLOW_DELETE);
         if (worst == LEVEL_FLOOD && !blocked) {
             out->block = str_set_with(&out->block, m->name, arena);
             if (out->block.v == NULL) {

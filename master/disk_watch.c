@@ -1,11 +1,11 @@
 /* The master asks every data node how full its disk is. On the loop. */
+#include "common/settings/setting_read.h"
 #include "master/cluster_int.h"
 #include "master/disk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define INTERVAL_MS 30000
 #define FLOODED_MS \
     5000 /* while writes are refused for lack of space: they should not be for longer than needed */
 
@@ -15,11 +15,11 @@ struct disk_call {
     char node_id[32];
 };
 
-static int64_t setting_ms(const struct cluster *c, const char *key, int64_t otherwise)
+/* Nothing is asked without a pause: what is no time counts as not set. */
+static int64_t pause_ms(const struct cluster *c, enum setting_id id)
 {
-    int64_t ms = otherwise;
-    struct str v = cluster_setting(quorum_accepted(quorum_driver_core(c->driver)), key, STR_NULL);
-    return v.p != NULL && parse_time_ms(v, key, &ms, NULL) == ERR_OK && ms > 0 ? ms : otherwise;
+    int64_t ms = cluster_setting_ms(quorum_accepted(quorum_driver_core(c->driver)), id);
+    return ms > 0 ? ms : setting_ms(NULL, id);
 }
 
 struct disk_usage *disk_watch_usage(const struct disk_entry *v, uint32_t n, struct arena *arena)
@@ -97,9 +97,8 @@ static void judge(struct cluster *c)
     c->disks_next = NULL;
     c->n_disks_next = 0;
     if (ok) {
-        c->disks_at_ms =
-            clock_mono_ms(c->o.clock)
-            + (v.flooded ? FLOODED_MS : setting_ms(c, "cluster.info.update.interval", INTERVAL_MS));
+        c->disks_at_ms = clock_mono_ms(c->o.clock)
+                         + (v.flooded ? FLOODED_MS : pause_ms(c, SET_CLUSTER_INFO_UPDATE_INTERVAL));
         set_blocks(c, &v.block, true);
         set_blocks(c, &v.release, false);
         struct task *t = v.reroute ? task_new(TASK_REROUTE) : NULL;
@@ -142,7 +141,7 @@ void disk_watch_tick(struct cluster *c)
         return;
     }
     const struct nodes_part *nodes = quorum_accepted(quorum_driver_core(c->driver))->nodes;
-    c->disks_at_ms = now + setting_ms(c, "cluster.info.update.interval", INTERVAL_MS);
+    c->disks_at_ms = now + pause_ms(c, SET_CLUSTER_INFO_UPDATE_INTERVAL);
     free(c->disks_next);
     c->n_disks_next = 0;
     c->disks_next = nodes != NULL ? calloc((size_t)nodes->n + 1, sizeof(c->disks_next[0])) : NULL;
@@ -156,7 +155,7 @@ void disk_watch_tick(struct cluster *c)
         snprintf(l->node_id, sizeof(l->node_id), "%.*s", STR_ARG(nodes->v[i].id));
         l->rq = (struct transport_rq){.cls = TRANSPORT_DATA,
                                       .kind = MESSAGE_DISK_USAGE,
-                                      .timeout_ms = setting_ms(c, "cluster.info.update.timeout", 15000),
+                                      .timeout_ms = pause_ms(c, SET_CLUSTER_INFO_UPDATE_TIMEOUT),
                                       .on = c->o.loop,
                                       .done = asked};
         buf_init(&l->rq.payload, NULL, BUF_UNLIMITED);

@@ -4,10 +4,9 @@
 #include "common/base/date.h"
 #include "common/base/sort_items.h"
 #include "common/base/time_text.h"
+#include "common/settings/setting_read.h"
 
 #include <stdlib.h>
-
-#define NODE_LEFT_DELAY_MS 60000
 
 /* ---- each node's decision ------------------------------------------------------------------------------ */
 
@@ -258,9 +257,7 @@ static void explain_primary(struct explained *x, struct judged *v, uint32_t n)
 /* A replica that waits for its node to come back. */
 static void explain_delayed(struct explained *x, struct judged *v, uint32_t n, bool elsewhere)
 {
-    int64_t delay = NODE_LEFT_DELAY_MS;
-    settings_time_ms(&x->m->settings, "index.unassigned.node_left.delayed_timeout", NODE_LEFT_DELAY_MS,
-                     &delay, NULL);
+    int64_t delay = alloc_node_left_delay(x->m);
     int64_t left = MAX_OF(x->c->trouble.at_ms + delay - x->a.env->now_ms, (int64_t)0);
     struct buf time;
     buf_init(&time, NULL, KIB);
@@ -514,9 +511,8 @@ enum err explain_write(struct explained *x)
         return ERR_NO_MEMORY;
     }
     bool moves = at != NULL && decide_remain(&x->a, x->m, x->s, x->c, at, &remain) == DECIDE_NO;
-    struct str threshold =
-        cluster_setting(x->a.b->next, "cluster.routing.allocation.balance.threshold", STR("1.0"));
-    uint32_t ranking = at != NULL && !moves ? rank_for_balance(v, n, own, strtod(threshold.p, NULL)) : 0;
+    double threshold = cluster_setting_double(x->a.b->next, SET_CLUSTER_ROUTING_ALLOCATION_BALANCE_THRESHOLD);
+    uint32_t ranking = at != NULL && !moves ? rank_for_balance(v, n, own, threshold) : 0;
     jw_obj(w);
     jw_kstr(w, "index", x->m->name);
     jw_ki64(w, "shard", x->shard);

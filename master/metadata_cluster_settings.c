@@ -5,7 +5,8 @@
 #include "common/cluster/blocks.h"
 #include "common/cluster/script_settings.h"
 #include "common/cluster/search_limits.h"
-#include "common/cluster/setting_registry.h"
+#include "common/settings/setting_read.h"
+#include "common/settings/setting_registry.h"
 
 static enum err change(struct meta_request *rq, const struct settings_part *old, bool persistent,
                        struct settings *updates, struct state_builder *b, struct errmsg *em)
@@ -61,8 +62,8 @@ static enum err lifts_block(struct meta_request *rq, bool *lifts, struct errmsg 
         e = body != NULL ? settings_from_json(&given, body, STR(""), em) : ERR_OK;
     }
     *lifts = given.n == 1
-             && (settings_find(&given, STR("cluster.blocks.read_only")) != NULL
-                 || settings_find(&given, STR("cluster.blocks.read_only_allow_delete")) != NULL);
+             && (settings_find(&given, setting_name(SET_CLUSTER_BLOCKS_READ_ONLY)) != NULL
+                 || settings_find(&given, setting_name(SET_CLUSTER_BLOCKS_READ_ONLY_ALLOW_DELETE)) != NULL);
     return e;
 }
 

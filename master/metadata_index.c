@@ -4,7 +4,8 @@
 #include "common/base/num.h"
 #include "common/base/utf8.h"
 #include "common/cluster/blocks.h"
-#include "common/cluster/setting_registry.h"
+#include "common/settings/setting_read.h"
+#include "common/settings/setting_registry.h"
 
 #include <stdio.h>
 
@@ -68,11 +69,6 @@ enum err no_such_index(struct str name, struct errmsg *em)
     return ERR_INDEX_NOT_FOUND;
 }
 
-bool index_settings_view(const struct index_meta *m, struct arena *arena, struct settings *out)
-{
-    return settings_sub(out, &m->settings, STR("index"), arena);
-}
-
 static enum err refuse_taken(const struct cluster_state *cur, struct str name, struct errmsg *em)
 {
     const struct index_meta *there = cluster_index(cur, name);
@@ -95,19 +91,19 @@ static bool has_sort(const struct settings *s)
     return false;
 }
 
-static bool is_null(const struct settings *s, const char *key)
+static bool is_null(const struct settings *s, enum setting_id id)
 {
-    const struct setting *t = settings_find(s, str_of(key));
+    const struct setting *t = settings_find(s, setting_name(id));
     return t != NULL && t->is_null;
 }
 
 enum err index_refuse_removed(const struct settings *given, struct errmsg *em)
 {
-    if (settings_find(given, STR("index.mapper.dynamic")) != NULL) {
+    if (settings_find(given, setting_name(SET_INDEX_MAPPER_DYNAMIC)) != NULL) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Setting index.mapper.dynamic was removed after version 6.0.0");
     }
-    return settings_find(given, STR("index.optimize_auto_generated_id")) == NULL
+    return settings_find(given, setting_name(SET_INDEX_OPTIMIZE_AUTO_GENERATED_ID)) == NULL
                ? ERR_OK
                : err_set(em, ERR_ILLEGAL_ARGUMENT,
                          "Setting [index.optimize_auto_generated_id] was removed in version 7.0.0");
@@ -125,15 +121,15 @@ static enum err given_settings(struct index_meta *m, const struct settings *give
                         d->name);
         }
     }
-    if (e == ERR_OK && settings_str(given, "index.data_path", STR("")).n > 0) {
+    if (e == ERR_OK && setting_str(given, SET_INDEX_DATA_PATH).n > 0) {
         e = err_set(em, ERR_VALIDATION,
                     "Validation Failed: 1: path.shared_data must be set in order to use custom data paths;");
     }
-    if (e == ERR_OK && is_null(given, "index.number_of_shards")) {
+    if (e == ERR_OK && is_null(given, SET_INDEX_NUMBER_OF_SHARDS)) {
         e = err_set(em, ERR_ILLEGAL_STATE,
                     "you must set the number of shards before setting/reading primary terms");
     }
-    if (e == ERR_OK && is_null(given, "index.number_of_replicas")) {
+    if (e == ERR_OK && is_null(given, SET_INDEX_NUMBER_OF_REPLICAS)) {
         e = err_set(em, ERR_NULL_POINTER, "index.number_of_replicas is null");
     }
     e = e == ERR_OK ? index_refuse_removed(given, em) : e;
@@ -146,36 +142,17 @@ static enum err given_settings(struct index_meta *m, const struct settings *give
     return e;
 }
 
-static enum err number_setting(const struct settings *s, const char *key, int64_t otherwise, int64_t min,
-                               int64_t max, uint32_t *out, struct errmsg *em)
-{
-    int64_t v;
-    enum err e = settings_i64(s, key, otherwise, &v, em);
-    if (e == ERR_OK && v < min) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%lld] for setting [%s] must be >= %lld",
-                    (long long)v, key, (long long)min);
-    } else if (e == ERR_OK && v > max) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%lld] for setting [%s] must be <= %lld",
-                    (long long)v, key, (long long)max);
-    }
-    *out = e == ERR_OK ? (uint32_t)v : 0;
-    return e;
-}
-
 static enum err shard_numbers(struct index_meta *m, struct errmsg *em)
 {
-    struct settings *s = &m->settings;
-    enum err e = number_setting(s, "index.number_of_shards", 1, 1, SHARDS_MAX, &m->n_shards, em);
-    e = e == ERR_OK ? number_setting(s, "index.number_of_replicas", 1, 0, INT32_MAX, &m->n_replicas, em) : e;
-    e = e == ERR_OK
-            ? number_setting(s, "index.routing_partition_size", 1, 1, INT32_MAX, &m->routing_partition, em)
-            : e;
-    if (e != ERR_OK) {
-        return e;
-    }
-    uint32_t standard = routing_shards_default(m->n_shards);
-    e = number_setting(s, "index.number_of_routing_shards", standard, 1, INT32_MAX, &m->routing_shards, em);
-    if (e == ERR_OK && (m->routing_shards < m->n_shards || m->routing_shards % m->n_shards != 0)) {
+    const struct settings *s = &m->settings;
+    enum err e = ERR_OK;
+    m->n_shards = (uint32_t)setting_i64(s, SET_INDEX_NUMBER_OF_SHARDS);
+    m->n_replicas = (uint32_t)setting_i64(s, SET_INDEX_NUMBER_OF_REPLICAS);
+    m->routing_partition = (uint32_t)setting_i64(s, SET_INDEX_ROUTING_PARTITION_SIZE);
+    m->routing_shards = setting_find(s, SET_INDEX_NUMBER_OF_ROUTING_SHARDS) != NULL
+                            ? (uint32_t)setting_i64(s, SET_INDEX_NUMBER_OF_ROUTING_SHARDS)
+                            : routing_shards_default(m->n_shards);
+    if (m->routing_shards < m->n_shards || m->routing_shards % m->n_shards != 0) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "the number of source shards [%u] must be a factor of [%u]",
                     m->n_shards, m->routing_shards);
     }
@@ -188,12 +165,12 @@ static enum err shard_numbers(struct index_meta *m, struct errmsg *em)
     return e;
 }
 
-static bool put_number(struct settings *s, const char *key, int64_t v)
+static bool put_number(struct settings *s, struct str key, int64_t v)
 {
     struct buf b;
     buf_init(&b, NULL, 64);
     buf_i64(&b, v);
-    bool ok = settings_put(s, str_of(key), buf_view(&b));
+    bool ok = settings_put(s, key, buf_view(&b));
     buf_fini(&b);
     return ok;
 }
@@ -201,31 +178,28 @@ static bool put_number(struct settings *s, const char *key, int64_t v)
 static enum err own_settings(struct index_meta *m, struct errmsg *em)
 {
     struct settings *s = &m->settings;
-    settings_remove(s, STR("index.number_of_routing_shards")); /* the index has it, its settings do not */
-    bool ok = put_number(s, "index.number_of_shards", m->n_shards)
-              && put_number(s, "index.number_of_replicas", m->n_replicas)
-              && put_number(s, "index.creation_date", m->created_ms)
+    settings_remove(
+        s, setting_name(SET_INDEX_NUMBER_OF_ROUTING_SHARDS)); /* the index has it, its settings do not */
+    bool ok = put_number(s, setting_name(SET_INDEX_NUMBER_OF_SHARDS), m->n_shards)
+              && put_number(s, setting_name(SET_INDEX_NUMBER_OF_REPLICAS), m->n_replicas)
+              && put_number(s, STR("index.creation_date"), m->created_ms)
               && settings_put(s, STR("index.uuid"), m->uuid)
-              && settings_put(s, STR("index.version.created"), STR(VERSION_CREATED))
+              && settings_put(s, setting_name(SET_INDEX_VERSION_CREATED), STR(VERSION_CREATED))
               && settings_put(s, STR("index.provided_name"), m->name);
     return ok ? ERR_OK : err_no_memory(em);
 }
 
 static enum err make_mapping(const struct metadata_env *env, struct index_meta *m, const struct json *body,
-                             struct arena *scratch, struct errmsg *em)
+                             struct errmsg *em)
 {
-    struct settings view;
     struct buf out;
     struct json none = json_mk_object();
-    if (!index_settings_view(m, scratch, &view)) {
-        return err_no_memory(em);
-    }
-    enum err e = env->check_analysis(env->self, &view, em);
+    enum err e = env->check_analysis(env->self, &m->settings, em);
     if (e != ERR_OK) {
         return e;
     }
     buf_init(&out, NULL, BUF_UNLIMITED);
-    e = env->merge_mapping(env->self, &view, m->mapping, body != NULL ? body : &none, &out, em);
+    e = env->merge_mapping(env->self, &m->settings, m->mapping, body != NULL ? body : &none, &out, em);
     if (e == ERR_OK) {
         m->mapping = arena_str(&m->part.arena, buf_view(&out));
         e = m->mapping.p != NULL && !out.failed ? ERR_OK : err_no_memory(em);
@@ -287,9 +261,7 @@ static enum err fill_index(const struct metadata_env *env, const struct cluster_
     e = e == ERR_OK ? shard_limit_create(cur, m, em) : e;
     e = e == ERR_OK ? index_replicas_follow(m, cur, em) : e;
     e = e == ERR_OK ? own_settings(m, em) : e;
-    e = e == ERR_OK
-            ? make_mapping(env, m, recipe.mapping.type != JSON_NULL ? &recipe.mapping : NULL, &rq->arena, em)
-            : e;
+    e = e == ERR_OK ? make_mapping(env, m, recipe.mapping.type != JSON_NULL ? &recipe.mapping : NULL, em) : e;
     if (e == ERR_OK && recipe.mapping.type == JSON_NULL) {
         m->mapping = STR_NULL; /* an empty one was checked: settings can be wrong for any */
     }
@@ -390,7 +362,7 @@ enum err meta_put_mapping(const struct metadata_env *env, const struct cluster_s
         if (m == NULL) {
             return err_no_memory(em);
         }
-        enum err e = make_mapping(env, m, &rq->body, &rq->arena, em);
+        enum err e = make_mapping(env, m, &rq->body, em);
         if (e != ERR_OK || str_eq(m->mapping, old->mapping)) {
             state_part_unref(&m->part);
             if (e != ERR_OK) {

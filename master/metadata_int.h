@@ -74,8 +74,6 @@ enum err index_put_aliases(struct index_meta *m, const struct alias_meta *add, s
 /* Aliases' rules over several indices: one write index, hidden on all or none. */
 enum err aliases_agree(const struct cluster_state *s, struct errmsg *em);
 
-/* The index's settings without "index.", in `arena`. */
-bool index_settings_view(const struct index_meta *m, struct arena *arena, struct settings *out) NODISCARD;
 /* ERR_INDEX_NOT_FOUND, the index named. */
 enum err no_such_index(struct str name, struct errmsg *em);
 

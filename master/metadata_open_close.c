@@ -1,7 +1,7 @@
 /* Opening, closing and blocking indices. */
 #include "master/metadata_int.h"
 
-static const struct str verified = {"index.verified_before_close", sizeof("index.verified_before_close") - 1};
+#include "common/settings/setting_read.h"
 
 static void raise_terms(struct index_meta *m)
 {
@@ -17,10 +17,10 @@ static bool set_closed(struct index_meta *m, bool closed)
     m->settings_version++;
     raise_terms(m); /* its primaries are assigned anew */
     if (!closed) {
-        settings_remove(&m->settings, verified);
+        settings_remove(&m->settings, setting_name(SET_INDEX_VERIFIED_BEFORE_CLOSE));
         return true;
     }
-    return settings_put(&m->settings, verified, STR("true"));
+    return settings_put(&m->settings, setting_name(SET_INDEX_VERIFIED_BEFORE_CLOSE), STR("true"));
 }
 
 enum err meta_open_close(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,

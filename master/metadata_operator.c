@@ -3,6 +3,7 @@
 
 #include "common/base/num.h"
 #include "common/cluster/nodes.h"
+#include "common/settings/setting_read.h"
 #include "master/allocation.h"
 
 static struct alloc_env alloc_env_of(const struct metadata_env *env)
@@ -227,9 +228,8 @@ enum err meta_exclude_voters(const struct cluster_state *cur, struct meta_reques
     } else {
         e = exclude_described(cur, p, rq, em);
     }
-    int32_t most = 10;
-    (void)num_parse_i32(cluster_setting(cur, "cluster.max_voting_config_exclusions", STR("10")), &most);
-    if (e == ERR_OK && p->n_exclusions > before && (int64_t)p->n_exclusions > most) {
+    int64_t most = cluster_setting_i64(cur, SET_CLUSTER_MAX_VOTING_CONFIG_EXCLUSIONS);
+    if (e == ERR_OK && p->n_exclusions > before && p->n_exclusions > most) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT,
                     "add voting config exclusions request for [] would add [%u] exclusions to the existing "
                     "[%u] which would exceed the maximum of [%d] set by "

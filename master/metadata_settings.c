@@ -4,7 +4,8 @@
 #include "common/base/java_hash.h"
 #include "common/base/num.h"
 #include "common/cluster/blocks.h"
-#include "common/cluster/setting_registry.h"
+#include "common/settings/setting_read.h"
+#include "common/settings/setting_registry.h"
 
 #include <stdio.h>
 
@@ -59,27 +60,23 @@ static bool expanded(struct str rule, uint32_t nodes, uint32_t *out)
 
 enum err index_replicas_follow(struct index_meta *m, const struct cluster_state *cur, struct errmsg *em)
 {
-    int64_t n;
     char text[16];
-    enum err e = settings_i64(&m->settings, "index.number_of_replicas", 1, &n, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    m->n_replicas = (uint32_t)n;
-    (void)expanded(settings_str(&m->settings, "index.auto_expand_replicas", STR("false")), data_nodes(cur),
+    m->n_replicas = (uint32_t)setting_i64(&m->settings, SET_INDEX_NUMBER_OF_REPLICAS);
+    (void)expanded(setting_str(&m->settings, SET_INDEX_AUTO_EXPAND_REPLICAS), data_nodes(cur),
                    &m->n_replicas);
     snprintf(text, sizeof(text), "%u", m->n_replicas);
-    return settings_put(&m->settings, STR("index.number_of_replicas"), str_of(text)) ? ERR_OK
-                                                                                     : err_no_memory(em);
+    return settings_put(&m->settings, setting_name(SET_INDEX_NUMBER_OF_REPLICAS), str_of(text))
+               ? ERR_OK
+               : err_no_memory(em);
 }
 
 /* A block may always be lifted, or nobody could: by its whole name, as Elasticsearch looks before it completes
  * names. */
 static bool only_lifts_blocks(const struct settings *s)
 {
-    return (s->n == 1 && settings_find(s, STR("index.blocks.metadata")) != NULL)
-           || settings_find(s, STR("index.blocks.read_only")) != NULL
-           || settings_find(s, STR("index.blocks.read_only_allow_delete")) != NULL;
+    return (s->n == 1 && settings_find(s, setting_name(SET_INDEX_BLOCKS_METADATA)) != NULL)
+           || settings_find(s, setting_name(SET_INDEX_BLOCKS_READ_ONLY)) != NULL
+           || settings_find(s, setting_name(SET_INDEX_BLOCKS_READ_ONLY_ALLOW_DELETE)) != NULL;
 }
 
 static enum err check_blocks(const struct cluster_state *cur, struct meta_request *rq, struct errmsg *em)
@@ -144,14 +141,6 @@ static enum err refuse_static(const struct cluster_state *cur, struct meta_reque
     return e;
 }
 
-static enum err check_analysis(const struct metadata_env *env, const struct index_meta *m,
-                               struct arena *scratch, struct errmsg *em)
-{
-    struct settings view;
-    return index_settings_view(m, scratch, &view) ? env->check_analysis(env->self, &view, em)
-                                                  : err_no_memory(em);
-}
-
 static enum err update_one(const struct metadata_env *env, const struct cluster_state *cur,
                            const struct index_meta *old, struct meta_request *rq,
                            const struct settings *given, struct state_builder *b, struct errmsg *em)
@@ -170,7 +159,7 @@ static enum err update_one(const struct metadata_env *env, const struct cluster_
     }
     e = e == ERR_OK ? index_replicas_follow(m, cur, em) : e;
     if (e == ERR_OK && old->closed) {
-        e = check_analysis(env, m, &rq->arena, em);
+        e = env->check_analysis(env->self, &m->settings, em);
     }
     if (e != ERR_OK || !c.changed) {
         state_part_unref(&m->part);
@@ -186,9 +175,9 @@ static enum err update_one(const struct metadata_env *env, const struct cluster_
 static enum err check_replicas(const struct cluster_state *cur, const struct meta_request *rq,
                                const struct settings *given, struct errmsg *em)
 {
-    int64_t n;
-    enum err e = settings_i64(given, "index.number_of_replicas", -1, &n, NULL); /* else refused elsewhere */
-    return e == ERR_OK && n >= 0 ? shard_limit_replicas(cur, rq, n, em) : ERR_OK;
+    const enum setting_id id = SET_INDEX_NUMBER_OF_REPLICAS;
+    return setting_find(given, id) != NULL ? shard_limit_replicas(cur, rq, setting_i64(given, id), em)
+                                           : ERR_OK;
 }
 
 enum err meta_update_settings(const struct metadata_env *env, const struct cluster_state *cur,

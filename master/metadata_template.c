@@ -2,6 +2,7 @@
 #include "master/template_int.h"
 
 #include "common/base/jsonr.h"
+#include "common/settings/setting_read.h"
 
 /* ---- put ----------------------------------------------------------------------------------------------- */
 

@@ -1,24 +1,38 @@
 /* The core's entrances: each step goes to the part that it concerns; effects queue up. */
 #include "master/quorum_int.h"
 
+#include "common/settings/setting_read.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
-void quorum_settings_init(struct quorum_settings *s)
+/* Leader and followers check each other in the same way: what is set for either of them. */
+static int64_t of_one_side(const struct settings *s, enum setting_id leader, enum setting_id follower,
+                           int64_t (*read)(const struct settings *, enum setting_id))
 {
-    *s = (struct quorum_settings){.election_initial_ms = 50,
-                                  .election_backoff_ms = 100,
-                                  .election_max_ms = 10000,
-                                  .election_duration_ms = 300,
-                                  .check_interval_ms = 300,
-                                  .check_timeout_ms = 700,
-                                  .check_retries = 3,
-                                  .publish_timeout_ms = 30000,
-                                  .lag_timeout_ms = 90000,
-                                  .find_interval_ms = 250,
-                                  .request_timeout_ms = 3000,
-                                  .join_timeout_ms = 60000,
-                                  .auto_shrink = true};
+    return read(s, setting_find(s, leader) != NULL ? leader : follower);
+}
+
+void quorum_settings_init(struct quorum_settings *out, const struct settings *s)
+{
+    *out = (struct quorum_settings){
+        .election_initial_ms = setting_ms(s, SET_CLUSTER_ELECTION_INITIAL_TIMEOUT),
+        .election_backoff_ms = setting_ms(s, SET_CLUSTER_ELECTION_BACK_OFF_TIME),
+        .election_max_ms = setting_ms(s, SET_CLUSTER_ELECTION_MAX_TIMEOUT),
+        .election_duration_ms = setting_ms(s, SET_CLUSTER_ELECTION_DURATION),
+        .check_interval_ms = of_one_side(s, SET_CLUSTER_FAULT_DETECTION_LEADER_CHECK_INTERVAL,
+                                         SET_CLUSTER_FAULT_DETECTION_FOLLOWER_CHECK_INTERVAL, setting_ms),
+        .check_timeout_ms = of_one_side(s, SET_CLUSTER_FAULT_DETECTION_LEADER_CHECK_TIMEOUT,
+                                        SET_CLUSTER_FAULT_DETECTION_FOLLOWER_CHECK_TIMEOUT, setting_ms),
+        .check_retries =
+            (uint32_t)of_one_side(s, SET_CLUSTER_FAULT_DETECTION_LEADER_CHECK_RETRY_COUNT,
+                                  SET_CLUSTER_FAULT_DETECTION_FOLLOWER_CHECK_RETRY_COUNT, setting_i64),
+        .publish_timeout_ms = setting_ms(s, SET_CLUSTER_PUBLISH_TIMEOUT),
+        .lag_timeout_ms = setting_ms(s, SET_CLUSTER_FOLLOWER_LAG_TIMEOUT),
+        .find_interval_ms = setting_ms(s, SET_DISCOVERY_FIND_PEERS_INTERVAL),
+        .request_timeout_ms = setting_ms(s, SET_DISCOVERY_REQUEST_PEERS_TIMEOUT),
+        .join_timeout_ms = setting_ms(s, SET_CLUSTER_JOIN_TIMEOUT),
+        .auto_shrink = setting_bool(s, SET_CLUSTER_AUTO_SHRINK_VOTING_CONFIGURATION)};
 }
 
 void id_copy(char out[32], struct str id)

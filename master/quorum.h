@@ -22,21 +22,22 @@ struct quorum;
 enum quorum_mode { QUORUM_CANDIDATE, QUORUM_FOLLOWER, QUORUM_LEADER };
 
 struct quorum_settings {          /* milliseconds; Elasticsearch's names beside them */
-    int64_t election_initial_ms;  /* cluster.election.initial_timeout: 50 */
-    int64_t election_backoff_ms;  /* cluster.election.back_off_time: 100 */
-    int64_t election_max_ms;      /* cluster.election.max_timeout: 10 s */
-    int64_t election_duration_ms; /* cluster.election.duration: 300 */
-    int64_t check_interval_ms;    /* cluster.fault_detection.*.interval: 300 */
-    int64_t check_timeout_ms;     /* cluster.fault_detection.*.timeout: 700 */
-    uint32_t check_retries;       /* cluster.fault_detection.*.retry_count: 3 */
-    int64_t publish_timeout_ms;   /* cluster.publish.timeout: 30 s */
-    int64_t lag_timeout_ms;       /* cluster.follower_lag.timeout: 90 s */
-    int64_t find_interval_ms;     /* discovery.find_peers_interval: 250 */
-    int64_t request_timeout_ms;   /* discovery.request_peers_timeout: 3 s */
-    int64_t join_timeout_ms;      /* cluster.join.timeout: 60 s */
-    bool auto_shrink;             /* cluster.auto_shrink_voting_configuration: true */
+    int64_t election_initial_ms;  /* cluster.election.initial_timeout */
+    int64_t election_backoff_ms;  /* cluster.election.back_off_time */
+    int64_t election_max_ms;      /* cluster.election.max_timeout */
+    int64_t election_duration_ms; /* cluster.election.duration */
+    int64_t check_interval_ms;    /* cluster.fault_detection.*.interval */
+    int64_t check_timeout_ms;     /* cluster.fault_detection.*.timeout */
+    uint32_t check_retries;       /* cluster.fault_detection.*.retry_count */
+    int64_t publish_timeout_ms;   /* cluster.publish.timeout */
+    int64_t lag_timeout_ms;       /* cluster.follower_lag.timeout */
+    int64_t find_interval_ms;     /* discovery.find_peers_interval */
+    int64_t request_timeout_ms;   /* discovery.request_peers_timeout */
+    int64_t join_timeout_ms;      /* cluster.join.timeout */
+    bool auto_shrink;             /* cluster.auto_shrink_voting_configuration */
 };
-void quorum_settings_init(struct quorum_settings *s);
+/* As the node's settings say (NULL: their defaults). */
+void quorum_settings_init(struct quorum_settings *out, const struct settings *s);
 
 struct quorum_opts {
     struct node_meta local;            /* copied */

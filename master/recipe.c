@@ -3,6 +3,8 @@
  * matches. */
 #include "master/metadata_int.h"
 
+#include "common/settings/setting_read.h"
+
 /* ---- mappings ------------------------------------------------------------------------------------------ */
 
 /* Legacy templates are merged key by key, composable ones field by field: a later definition of a field
@@ -243,9 +245,10 @@ static const struct template_meta *next_legacy(const struct cluster_state *s, st
 
 static bool wants_hidden(const struct json *body)
 {
-    const struct json *s = json_get(body, "settings"), *v = json_get(s, "index.hidden");
+    const char *name = setting_rows[SET_INDEX_HIDDEN].name;
+    const struct json *s = json_get(body, "settings"), *v = json_get(s, name);
     v = v != NULL ? v : json_get(s, "hidden");
-    v = v != NULL ? v : json_path(s, "index.hidden");
+    v = v != NULL ? v : json_path(s, name);
     return v != NULL && str_is(json_text(v), "true");
 }
 

@@ -2,8 +2,7 @@
 #include "master/metadata_int.h"
 
 #include "common/base/num.h"
-
-#define SHARDS_PER_NODE 1000 /* the default */
+#include "common/settings/setting_read.h"
 
 static int64_t copies(const struct index_meta *m, int64_t replicas)
 {
@@ -22,8 +21,7 @@ static int64_t open_copies(const struct cluster_state *s)
 
 static enum err shards_fit(const struct cluster_state *cur, int64_t adds, struct errmsg *em)
 {
-    int64_t a_node = SHARDS_PER_NODE, nodes = data_nodes(cur);
-    num_parse_i64(cluster_setting(cur, "cluster.max_shards_per_node", STR("")), &a_node);
+    int64_t a_node = cluster_setting_i64(cur, SET_CLUSTER_MAX_SHARDS_PER_NODE), nodes = data_nodes(cur);
     int64_t there = open_copies(cur), most = a_node * nodes;
     if (nodes == 0 || adds <= 0 || there + adds <= most) {
         return ERR_OK;

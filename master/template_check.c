@@ -3,7 +3,8 @@
 
 #include "common/base/jsonr.h"
 #include "common/base/num.h"
-#include "common/cluster/setting_registry.h"
+#include "common/settings/setting_read.h"
+#include "common/settings/setting_registry.h"
 
 static enum err invalid(struct str name, const char *why, struct errmsg *em)
 {
@@ -85,7 +86,7 @@ static void put_refused(struct buf *why, unsigned *n, const struct setting_def *
     if (d != NULL && (d->flags & SETTING_PRIVATE) != 0) {
         buf_printf(why, "%u: private index setting [%s] can not be set explicitly;", ++*n, d->name);
     }
-    if (str_is(v->key, "index.data_path") && v->value.n > 0) {
+    if (str_eq(v->key, setting_name(SET_INDEX_DATA_PATH)) && v->value.n > 0) {
         buf_printf(why, "%u: path.shared_data must be set in order to use custom data paths;", ++*n);
     }
 }
@@ -136,23 +137,18 @@ static enum err check_settings(struct str name, const struct settings *s, struct
 }
 
 /* As if an index were made of it. */
-static enum err check_whole(const struct metadata_env *env, const struct index_recipe *x, struct arena *arena,
-                            struct errmsg *em)
+static enum err check_whole(const struct metadata_env *env, const struct index_recipe *x, struct errmsg *em)
 {
-    struct settings view;
     struct buf out;
     struct json none = json_mk_object();
-    if (!settings_sub(&view, &x->settings, STR("index"), arena)) {
-        return err_no_memory(em);
-    }
     enum err e = index_refuse_removed(&x->settings, em);
-    e = e == ERR_OK ? env->check_analysis(env->self, &view, em) : e;
+    e = e == ERR_OK ? env->check_analysis(env->self, &x->settings, em) : e;
     if (e != ERR_OK) {
         return e;
     }
     buf_init(&out, NULL, BUF_UNLIMITED);
-    e = env->merge_mapping(env->self, &view, STR_NULL, x->mapping.type == JSON_OBJECT ? &x->mapping : &none,
-                           &out, em);
+    e = env->merge_mapping(env->self, &x->settings, STR_NULL,
+                           x->mapping.type == JSON_OBJECT ? &x->mapping : &none, &out, em);
     buf_fini(&out);
     return e;
 }
@@ -196,7 +192,7 @@ enum err template_check_recipe(const struct metadata_env *env, const struct clus
         && json_get(own_mapping, "_doc") != NULL) { /* no type: a parameter like others */
         x.mapping = *own_mapping;
     }
-    e = check_whole(env, &x, arena, em);
+    e = check_whole(env, &x, em);
     for (uint32_t i = 0; e == ERR_OK && t->kind == TEMPLATE_COMPOSABLE && i < x.n_aliases; i++) {
         e = alias_check(env, cur, NULL, &x.aliases[i], em);
     }

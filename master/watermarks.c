@@ -2,6 +2,7 @@
 #include "master/metadata_int.h"
 
 #include "common/base/num.h"
+#include "common/settings/setting_read.h"
 
 #define KEY "cluster.routing.allocation.disk.watermark."
 
@@ -13,15 +14,14 @@ struct mark {
     int64_t bytes; /* else: that must stay free */
 };
 
-static struct mark mark_of(const struct cluster_state *s, const char *name, const char *key,
-                           struct str otherwise)
+static struct mark mark_of(const struct cluster_state *s, const char *name, enum setting_id id)
 {
-    struct mark m = {.name = name, .text = cluster_setting(s, key, otherwise)};
+    struct mark m = {.name = name, .text = cluster_setting(s, id)};
     bool percent = m.text.n > 0 && m.text.p[m.text.n - 1] == '%';
     m.is_ratio = num_parse_double(str_slice(m.text, 0, m.text.n - (percent ? 1 : 0)), &m.used);
     m.used *= percent ? 1 : 100;
     if (!m.is_ratio) {
-        parse_bytes(m.text, key, &m.bytes, NULL);
+        parse_bytes(m.text, "", &m.bytes, NULL);
     }
     return m;
 }
@@ -37,9 +37,9 @@ static enum err check_order(const struct mark *a, const struct mark *b, struct e
 
 enum err watermarks_check(const struct cluster_state *s, struct errmsg *em)
 {
-    struct mark low = mark_of(s, "low", KEY "low", STR("85%")),
-                high = mark_of(s, "high", KEY "high", STR("90%")),
-                flood = mark_of(s, "flood stage", KEY "flood_stage", STR("95%"));
+    struct mark low = mark_of(s, "low", SET_CLUSTER_ROUTING_ALLOCATION_DISK_WATERMARK_LOW),
+                high = mark_of(s, "high", SET_CLUSTER_ROUTING_ALLOCATION_DISK_WATERMARK_HIGH),
+                flood = mark_of(s, "flood stage", SET_CLUSTER_ROUTING_ALLOCATION_DISK_WATERMARK_FLOOD_STAGE);
     if (low.is_ratio != high.is_ratio || high.is_ratio != flood.is_ratio) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "unable to consistently parse [" KEY "low=%.*s], [" KEY "high=%.*s], and [" KEY

@@ -1,5 +1,6 @@
 #include "node/cluster_conf.h"
 
+#include "common/settings/setting_read.h"
 #include "master/metadata.h"
 
 #include <stdio.h>
@@ -30,12 +31,12 @@ static bool read_ports(struct str text, unsigned *first, unsigned *last)
 static enum err read_bind(struct cluster_conf *out, const struct settings *s, struct arena *arena,
                           struct errmsg *em)
 {
-    static const char *const keys[] = {"transport.bind_host", "transport.host", "network.bind_host",
-                                       "network.host"};
+    static const enum setting_id ids[] = {SET_TRANSPORT_BIND_HOST, SET_TRANSPORT_HOST, SET_NETWORK_BIND_HOST,
+                                          SET_NETWORK_HOST};
     struct str *v = NULL;
     uint32_t n = 0;
-    for (size_t i = 0; i < ARRAY_LEN(keys) && n == 0; i++) {
-        if (!settings_list(s, keys[i], arena, &v, &n)) {
+    for (size_t i = 0; i < ARRAY_LEN(ids) && n == 0; i++) {
+        if (!setting_list(s, ids[i], arena, &v, &n)) {
             return err_no_memory(em);
         }
     }
@@ -45,7 +46,7 @@ static enum err read_bind(struct cluster_conf *out, const struct settings *s, st
     } else if (str_is(host, "_site_") || str_is(host, "_global_")) {
         host = STR("0.0.0.0");
     }
-    struct str ports = arena_str(arena, settings_str(s, "transport.port", STR("9300-9400")));
+    struct str ports = arena_str(arena, setting_str(s, SET_TRANSPORT_PORT));
     out->bind_host = arena_str(arena, host);
     if (ports.p == NULL || out->bind_host.p == NULL) {
         return err_no_memory(em);
@@ -70,9 +71,9 @@ static enum err read_seeds(struct cluster_conf *out, const struct settings *s, b
 {
     struct str *v = NULL;
     uint32_t n = 0;
-    bool given = settings_find(s, STR("discovery.seed_hosts")) != NULL;
-    const char *key = given ? "discovery.seed_hosts" : "discovery.zen.ping.unicast.hosts";
-    if (!settings_list(s, key, arena, &v, &n)) {
+    bool given = setting_find(s, SET_DISCOVERY_SEED_HOSTS) != NULL;
+    if (!setting_list(s, given ? SET_DISCOVERY_SEED_HOSTS : SET_DISCOVERY_ZEN_PING_UNICAST_HOSTS, arena, &v,
+                      &n)) {
         return err_no_memory(em);
     }
     bool nearby = !given && n == 0 && !alone; /* other nodes of this machine */
@@ -97,14 +98,17 @@ static enum err read_seeds(struct cluster_conf *out, const struct settings *s, b
 /* Both sides check each other in the same way: what is set for one must not be something else for the other. */
 static enum err check_both_sides(const struct settings *s, struct errmsg *em)
 {
-    static const char *const parts[] = {"interval", "timeout", "retry_count"};
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        char leader[64], follower[64];
-        snprintf(leader, sizeof(leader), "cluster.fault_detection.leader_check.%s", parts[i]);
-        snprintf(follower, sizeof(follower), "cluster.fault_detection.follower_check.%s", parts[i]);
-        struct str a = settings_str(s, leader, STR_NULL), b = settings_str(s, follower, STR_NULL);
-        if (a.p != NULL && b.p != NULL && !str_eq(a, b)) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] and [%s] must be the same", leader, follower);
+    static const enum setting_id leader[] = {SET_CLUSTER_FAULT_DETECTION_LEADER_CHECK_INTERVAL,
+                                             SET_CLUSTER_FAULT_DETECTION_LEADER_CHECK_TIMEOUT,
+                                             SET_CLUSTER_FAULT_DETECTION_LEADER_CHECK_RETRY_COUNT},
+                                 follower[] = {SET_CLUSTER_FAULT_DETECTION_FOLLOWER_CHECK_INTERVAL,
+                                               SET_CLUSTER_FAULT_DETECTION_FOLLOWER_CHECK_TIMEOUT,
+                                               SET_CLUSTER_FAULT_DETECTION_FOLLOWER_CHECK_RETRY_COUNT};
+    for (size_t i = 0; i < ARRAY_LEN(leader); i++) {
+        const struct setting *a = setting_find(s, leader[i]), *b = setting_find(s, follower[i]);
+        if (a != NULL && b != NULL && !str_eq(a->value, b->value)) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] and [%s] must be the same",
+                           setting_rows[leader[i]].name, setting_rows[follower[i]].name);
         }
     }
     return ERR_OK;
@@ -115,7 +119,7 @@ static enum err check_providers(const struct settings *s, struct arena *arena, s
 {
     struct str *v;
     uint32_t n;
-    if (!settings_list(s, "discovery.seed_providers", arena, &v, &n)) {
+    if (!setting_list(s, SET_DISCOVERY_SEED_PROVIDERS, arena, &v, &n)) {
         return err_no_memory(em);
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -126,75 +130,32 @@ static enum err check_providers(const struct settings *s, struct arena *arena, s
     return ERR_OK;
 }
 
-static enum err read_times(struct cluster_conf *out, const struct settings *s, struct errmsg *em)
-{
-    struct quorum_settings *q = &out->quorum;
-    const struct {
-        const char *key;
-        int64_t *ms;
-    } times[] = {{"cluster.election.initial_timeout", &q->election_initial_ms},
-                 {"cluster.election.back_off_time", &q->election_backoff_ms},
-                 {"cluster.election.max_timeout", &q->election_max_ms},
-                 {"cluster.election.duration", &q->election_duration_ms},
-                 {"cluster.fault_detection.leader_check.interval", &q->check_interval_ms},
-                 {"cluster.fault_detection.follower_check.interval", &q->check_interval_ms},
-                 {"cluster.fault_detection.leader_check.timeout", &q->check_timeout_ms},
-                 {"cluster.fault_detection.follower_check.timeout", &q->check_timeout_ms},
-                 {"cluster.publish.timeout", &q->publish_timeout_ms},
-                 {"cluster.follower_lag.timeout", &q->lag_timeout_ms},
-                 {"discovery.find_peers_interval", &q->find_interval_ms},
-                 {"discovery.request_peers_timeout", &q->request_timeout_ms},
-                 {"cluster.join.timeout", &q->join_timeout_ms},
-                 {"discovery.initial_state_timeout", &out->initial_state_timeout_ms}};
-    int64_t retries = q->check_retries;
-    enum err e = ERR_OK;
-    for (size_t i = 0; i < ARRAY_LEN(times) && e == ERR_OK; i++) {
-        e = settings_time_ms(s, times[i].key, *times[i].ms, times[i].ms, em);
-        if (e == ERR_OK && *times[i].ms < 0) {
-            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] must not be negative", times[i].key);
-        }
-    }
-    e = e == ERR_OK
-            ? settings_i64(s, "cluster.fault_detection.follower_check.retry_count", retries, &retries, em)
-            : e;
-    e = e == ERR_OK
-            ? settings_i64(s, "cluster.fault_detection.leader_check.retry_count", retries, &retries, em)
-            : e;
-    if (e == ERR_OK && (retries < 1 || retries > 1000)) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT,
-                    "[cluster.fault_detection.*.retry_count] must be between 1 and 1000");
-    }
-    q->check_retries = (uint32_t)retries;
-    return e == ERR_OK
-               ? settings_bool(s, "cluster.auto_shrink_voting_configuration", true, &q->auto_shrink, em)
-               : e;
-}
-
 enum err cluster_conf_read(struct cluster_conf *out, const struct settings *s, struct str node_name,
                            bool master_eligible, struct arena *arena, struct errmsg *em)
 {
-    static const char *const speak_of_others[] = {"discovery.seed_hosts", "discovery.seed_providers",
-                                                  "cluster.initial_master_nodes",
-                                                  "discovery.zen.ping.unicast.hosts"};
-    struct str type = settings_str(s, "discovery.type", STR("zen"));
+    static const enum setting_id speak_of_others[] = {SET_DISCOVERY_SEED_HOSTS, SET_DISCOVERY_SEED_PROVIDERS,
+                                                      SET_CLUSTER_INITIAL_MASTER_NODES,
+                                                      SET_DISCOVERY_ZEN_PING_UNICAST_HOSTS};
+    struct str type = setting_str(s, SET_DISCOVERY_TYPE);
     bool single = str_is(type, "single-node"), alone = true;
-    *out = (struct cluster_conf){.cluster_name = settings_str(s, "cluster.name", STR(CLUSTER_NAME_DEFAULT)),
-                                 .initial_state_timeout_ms = 30000};
-    quorum_settings_init(&out->quorum);
+    *out =
+        (struct cluster_conf){.cluster_name = setting_str(s, SET_CLUSTER_NAME),
+                              .initial_state_timeout_ms = setting_ms(s, SET_DISCOVERY_INITIAL_STATE_TIMEOUT)};
+    quorum_settings_init(&out->quorum, s);
     for (size_t i = 0; i < ARRAY_LEN(speak_of_others); i++) {
-        alone &= settings_find(s, str_of(speak_of_others[i])) == NULL;
+        alone &= setting_find(s, speak_of_others[i]) == NULL;
     }
     if (!single && !str_is(type, "zen")) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown discovery type [%.*s]", STR_ARG(type));
     }
-    if (single && settings_find(s, STR("cluster.initial_master_nodes")) != NULL) {
+    if (single && setting_find(s, SET_CLUSTER_INITIAL_MASTER_NODES) != NULL) {
         return err_set(
             em, ERR_ILLEGAL_ARGUMENT,
             "setting [cluster.initial_master_nodes] is not allowed when [discovery.type] is set to "
             "[single-node]");
     }
-    if (!settings_list(s, "cluster.initial_master_nodes", arena, &out->initial_masters,
-                       &out->n_initial_masters)) {
+    if (!setting_list(s, SET_CLUSTER_INITIAL_MASTER_NODES, arena, &out->initial_masters,
+                      &out->n_initial_masters)) {
         return err_no_memory(em);
     }
     if ((single || alone) && master_eligible) {
@@ -208,6 +169,5 @@ enum err cluster_conf_read(struct cluster_conf *out, const struct settings *s, s
     enum err e = check_providers(s, arena, em);
     e = e == ERR_OK ? check_both_sides(s, em) : e;
     e = e == ERR_OK ? read_bind(out, s, arena, em) : e;
-    e = e == ERR_OK ? read_seeds(out, s, single || alone, arena, em) : e;
-    return e == ERR_OK ? read_times(out, s, em) : e;
+    return e == ERR_OK ? read_seeds(out, s, single || alone, arena, em) : e;
 }

@@ -6,8 +6,8 @@
 #include "common/base/settings.h"
 #include "common/cluster/state.h"
 
-/* indices.query.*, which a node is started with. ERR_ILLEGAL_ARGUMENT for a value that it may not have. */
-enum err node_limits_start(const struct settings *own, struct errmsg *em);
+/* indices.query.*, which a node is started with. */
+void node_limits_start(const struct settings *own);
 /* script.*, which the cluster's settings change. */
 void node_limits_apply(const struct cluster_state *state, const struct clock *clock);
 

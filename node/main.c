@@ -1,6 +1,7 @@
 /* serai-node: reads its settings, runs a node until it is told to stop. */
-#include "common/cluster/setting_registry.h"
 #include "common/cluster/state.h"
+#include "common/settings/setting_read.h"
+#include "common/settings/setting_registry.h"
 #include "common/sys/clock_real.h"
 #include "common/sys/conf.h"
 #include "common/sys/fs_posix.h"
@@ -27,7 +28,7 @@ extern const char *malloc_conf;
 const char *malloc_conf = "narenas:2,dirty_decay_ms:100,muzzy_decay_ms:0,background_thread:true";
 
 /* Settings of this node that Elasticsearch takes from its environment. */
-static const char *const own[] = {"path.conf", "xpack.*"};
+static const char *const own[] = {NODE_PATH_CONF, "xpack.*"};
 
 /* Every name that exists, for the place of one that does not: docs/settings.md says what each means. */
 static enum err known_settings(struct arena *a, const char *const **out, size_t *n, struct errmsg *em)
@@ -85,7 +86,7 @@ static enum err read_settings(struct settings *s, int argc, char **argv, struct 
     if (e != ERR_OK) {
         return e;
     }
-    struct str conf = settings_str(&first, "path.conf", STR_NULL);
+    struct str conf = settings_str(&first, NODE_PATH_CONF, STR_NULL);
     struct str file = arena_printf(s->arena, "%.*s/serai.yml", STR_ARG(conf));
     if (conf.p == NULL || file.p == NULL) {
         return settings_merge(s, &first) ? ERR_OK : err_no_memory(em);
@@ -93,6 +94,16 @@ static enum err read_settings(struct settings *s, int argc, char **argv, struct 
     o.file = file.p;
     o.file_optional = true;
     return conf_load(s, &o, rest, n_rest, em);
+}
+
+/* What the machine says of settings that nobody gives. */
+static bool put_machine(struct settings *s)
+{
+    char text[16];
+    struct machine_stats m;
+    machine_stats(&m);
+    snprintf(text, sizeof(text), "%u", m.cores_allowed);
+    return settings_put(s, setting_name(SET_PROCESSORS), str_of(text));
 }
 
 /* Arguments that are no settings. Returns an exit status, or -1 to go on. */
@@ -129,10 +140,9 @@ static void write_pid(const char *path)
 /* With path.logs the log is a file there, else standard error. */
 static enum err open_log(struct log_fd *sink, const struct settings *s, struct errmsg *em)
 {
-    struct str dir = settings_str(s, "path.logs", STR_NULL);
-    struct str name = settings_str(s, "cluster.name", STR(CLUSTER_NAME_DEFAULT));
+    struct str dir = setting_str(s, SET_PATH_LOGS), name = setting_str(s, SET_CLUSTER_NAME);
     char path[PATH_MAX];
-    if (dir.p == NULL) {
+    if (dir.n == 0) {
         return ERR_OK;
     }
     snprintf(path, sizeof(path), "%.*s", STR_ARG(dir));
@@ -187,7 +197,7 @@ static int start(const struct settings *s, const char *pidfile)
 int main(int argc, char **argv)
 {
     struct arena arena;
-    struct settings s;
+    struct settings s, machine;
     struct str *rest = NULL;
     size_t n_rest = 0;
     struct errmsg em;
@@ -197,6 +207,8 @@ int main(int argc, char **argv)
     }
     arena_init(&arena, NULL, ARENA_UNLIMITED);
     settings_init(&s, &arena);
+    settings_init(&machine, &arena);
+    s.behind = put_machine(&machine) ? &machine : NULL;
     if (read_settings(&s, argc, argv, &rest, &n_rest, &em) != ERR_OK
         || start_settings_check(&s, &em) != ERR_OK) {
         fprintf(stderr, "serai-node: %s\n", em.frame[0].reason);

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FILTER_DEPTH_MAX 100 /* queries within queries */
-
 struct member {
     struct member_opts o;
     struct data_service *data;
@@ -80,16 +78,14 @@ static enum err build_query(struct member *m, const struct json *query, struct s
     struct analysis_env env = env_of(m);
     struct analysis *a = NULL;
     struct mapping *mapping = NULL;
-    struct settings view;
     struct json tree = json_mk_object();
     const struct query *q;
-    bool ok = settings_sub(&view, &index->settings, STR("index"), scratch);
-    enum err e = ok ? analysis_new(&a, &view, &env, em) : err_no_memory(em);
+    enum err e = analysis_new(&a, &index->settings, &env, em);
     analysis_env_drop(&env);
     e = e == ERR_OK && index->mapping.n > 0
             ? json_parse(&tree, index->mapping, scratch, &json_limits_default, em)
             : e;
-    e = e == ERR_OK ? mapping_new(&mapping, &tree, a, &view, em) : e;
+    e = e == ERR_OK ? mapping_new(&mapping, &tree, a, &index->settings, em) : e;
     if (e == ERR_OK) {
         struct query_context cx = {.mapping = mapping,
                                    .arena = scratch,
@@ -98,8 +94,8 @@ static enum err build_query(struct member *m, const struct json *query, struct s
                                    .index_uuid = index->uuid,
                                    .now_ms = clock_wall_ms(m->o.clock),
                                    .clauses_max = query_node_settings()->clauses_max,
-                                   .depth_max = FILTER_DEPTH_MAX,
-                                   .index_settings = &view,
+                                   .depth_max = QUERY_DEPTH_MAX,
+                                   .index_settings = &index->settings,
                                    .allow_expensive = true,
                                    .raw_errors = true};
         e = query_build(&q, &cx, query, em);
@@ -282,7 +278,8 @@ static enum err open_data(struct member *m, struct errmsg *em)
                           .node_self = m,
                           .transport = o->transport,
                           .filter_cache_bytes = o->filter_cache_bytes,
-                          .index_buffer_bytes = o->index_buffer_bytes};
+                          .index_buffer_bytes = o->index_buffer_bytes,
+                          .index_buffer_given = o->index_buffer_given};
     enum err e = data_service_new(&m->data, &d, em);
     analysis_env_drop(&d.env);
     return e;

@@ -33,6 +33,7 @@ struct member_opts { /* all borrowed: they outlive the member */
     struct rng *loop_rng;                          /* the loop's */
     uint64_t seed;                                 /* of generated ids */
     size_t filter_cache_bytes, index_buffer_bytes; /* as in struct data_opts */
+    bool index_buffer_given;                       /* the same */
     /* Dictionaries and the like, with references of the caller's. Any thread. */
     struct analysis_env (*env)(void *self);
     void (*report)(void *self, struct node_report *out);

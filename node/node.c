@@ -2,6 +2,7 @@
 
 #include "common/cluster/memory_settings.h"
 #include "common/cluster/search_limits.h"
+#include "common/settings/setting_read.h"
 #include "common/sys/clock_real.h"
 #include "common/sys/fs_posix.h"
 #include "common/sys/http_server.h"
@@ -25,7 +26,6 @@
 #include <time.h>
 
 #define HTTP_LOOPS_MAX 16
-#define THREADS_MAX    1024
 #define TICK_MS        100
 #define REQUESTS_MAX   1000 /* that wait to be read */
 #define WATCH_MS       2000 /* how often the dictionaries' files are looked at */
@@ -63,13 +63,19 @@ struct node {
     bool settled, told_to_stop, http_stopped, quiet, cluster_stopped;
 };
 
+/* Where serai.yml and dictionaries may be; NULL: nowhere. */
+static const char *conf_dir(const struct node *n)
+{
+    return settings_str(n->o.settings, NODE_PATH_CONF, STR_NULL).p;
+}
+
 /* With references on the dictionaries: they may be replaced at any time. */
 static struct analysis_env env_of(void *self)
 {
     struct node *n = self;
-    struct str conf = settings_str(n->o.settings, "path.conf", STR_NULL);
+    const char *conf = conf_dir(n);
     pthread_mutex_lock(&n->lock);
-    struct analysis_env env = {.path_conf = conf.p,
+    struct analysis_env env = {.path_conf = conf,
                                .ik = ik_dictionary_ref(n->dicts.ik),
                                .pinyin = pinyin_dictionary_ref(n->dicts.pinyin)};
     pthread_mutex_unlock(&n->lock);
@@ -122,13 +128,13 @@ static void reloaded(void *arg)
 static void look_at_dictionaries(void *arg)
 {
     struct node *n = arg;
-    struct str conf = settings_str(n->o.settings, "path.conf", STR_NULL);
+    const char *conf = conf_dir(n);
     struct dictionaries next;
     struct errmsg em;
     bool changed;
-    enum err e = dictionaries_changed(&n->dicts, n->fs, conf.p, &changed, &em);
+    enum err e = dictionaries_changed(&n->dicts, n->fs, conf, &changed, &em);
     if (e == ERR_OK && changed) {
-        e = dictionaries_load(&next, n->fs, conf.p, n->o.share_dir, n->o.log, &em);
+        e = dictionaries_load(&next, n->fs, conf, n->o.share_dir, n->o.log, &em);
     }
     if (e != ERR_OK && !n->complained) {
         log_error(n->o.log, "analysis", "the dictionaries that have changed cannot be used: %s",
@@ -166,54 +172,45 @@ static void watch_dictionaries(void *arg)
 /* ---- start --------------------------------------------------------------------------------------------- */
 
 struct pool_plan {
-    const char *name, *size_key, *queue_key; /* keys: NULL: not to be set */
-    unsigned threads;
-    int64_t queue; /* < 0: unbounded */
+    const char *name;
+    int64_t threads, queue; /* queue < 0: unbounded */
 };
 
-static enum err new_pool(struct node *n, struct pool **out, const struct pool_plan *p, struct errmsg *em)
+static enum err new_pool(struct pool **out, const struct pool_plan *p, struct errmsg *em)
 {
-    int64_t size = p->threads, queue = p->queue;
-    enum err e = p->size_key != NULL ? settings_i64(n->o.settings, p->size_key, size, &size, em) : ERR_OK;
-    if (e == ERR_OK && (size < 1 || size > THREADS_MAX)) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] must be between 1 and %d", p->size_key, THREADS_MAX);
-    }
-    if (e == ERR_OK && p->queue_key != NULL) {
-        e = settings_i64(n->o.settings, p->queue_key, queue, &queue, em);
-    }
     struct pool_opts o = {.name = p->name,
-                          .threads_max = (unsigned)size,
-                          .queue_max = queue < 0 ? SIZE_MAX / 2 : (size_t)queue};
-    return e == ERR_OK ? pool_new(out, &o, em) : e;
+                          .threads_max = (unsigned)p->threads,
+                          .queue_max = p->queue < 0 ? SIZE_MAX / 2 : (size_t)p->queue};
+    return pool_new(out, &o, em);
 }
 
 static enum err open_pools(struct node *n, unsigned cores, struct errmsg *em)
 {
-    const struct pool_plan write = {"write", "thread_pool.write.size", "thread_pool.write.queue_size", cores,
-                                    10000};
-    const struct pool_plan search = {"search", "thread_pool.search.size", "thread_pool.search.queue_size",
-                                     cores * 3 / 2 + 1, 1000};
-    const struct pool_plan background = {"background", NULL, NULL, MAX_OF(cores / 2, 1U), -1};
-    const struct pool_plan master = {"master", NULL, NULL, 1, -1};
-    const struct pool_plan state = {"state", NULL, NULL, 1, -1}; /* the cluster state's disk */
-    const struct pool_plan request = {"request", NULL, NULL, MAX_OF(cores, 2U), REQUESTS_MAX};
-    const struct pool_plan listing = {"listing", NULL, NULL, 2, REQUESTS_MAX};
-    enum err e = new_pool(n, &n->write_pool, &write, em);
-    e = e == ERR_OK ? new_pool(n, &n->search_pool, &search, em) : e;
+    const struct settings *s = n->o.settings;
+    const struct pool_plan write = {"write", setting_i64(s, SET_THREAD_POOL_WRITE_SIZE),
+                                    setting_i64(s, SET_THREAD_POOL_WRITE_QUEUE_SIZE)};
+    const struct pool_plan search = {"search", setting_i64(s, SET_THREAD_POOL_SEARCH_SIZE),
+                                     setting_i64(s, SET_THREAD_POOL_SEARCH_QUEUE_SIZE)};
+    const struct pool_plan background = {"background", MAX_OF(cores / 2, 1U), -1};
+    const struct pool_plan master = {"master", 1, -1};
+    const struct pool_plan state = {"state", 1, -1}; /* the cluster state's disk */
+    const struct pool_plan request = {"request", MAX_OF(cores, 2U), REQUESTS_MAX};
+    const struct pool_plan listing = {"listing", 2, REQUESTS_MAX};
+    enum err e = new_pool(&n->write_pool, &write, em);
+    e = e == ERR_OK ? new_pool(&n->search_pool, &search, em) : e;
     if (e == ERR_OK) {
         pool_guard_memory(n->search_pool);
     }
-    e = e == ERR_OK ? new_pool(n, &n->background_pool, &background, em) : e;
-    e = e == ERR_OK ? new_pool(n, &n->master_pool, &master, em) : e;
-    e = e == ERR_OK ? new_pool(n, &n->request_pool, &request, em) : e;
-    e = e == ERR_OK ? new_pool(n, &n->listing_pool, &listing, em) : e;
-    return e == ERR_OK ? new_pool(n, &n->state_pool, &state, em) : e;
+    e = e == ERR_OK ? new_pool(&n->background_pool, &background, em) : e;
+    e = e == ERR_OK ? new_pool(&n->master_pool, &master, em) : e;
+    e = e == ERR_OK ? new_pool(&n->request_pool, &request, em) : e;
+    e = e == ERR_OK ? new_pool(&n->listing_pool, &listing, em) : e;
+    return e == ERR_OK ? new_pool(&n->state_pool, &state, em) : e;
 }
 
 static enum err open_data_dir(struct node *n, struct errmsg *em)
 {
-    struct str dir = settings_str(n->o.settings, "path.data", STR("data-local"));
-    n->data_dir = arena_str(&n->arena, dir);
+    n->data_dir = arena_str(&n->arena, setting_str(n->o.settings, SET_PATH_DATA));
     if (n->data_dir.p == NULL) {
         return err_no_memory(em);
     }
@@ -250,16 +247,15 @@ static bool own_node(struct node *n, struct node_meta *out, struct arena *a)
     return own_attributes(n, out, a);
 }
 
-static size_t memory_setting(const struct node *n, const char *name, int64_t otherwise)
+static size_t memory_setting(const struct node *n, enum setting_id id)
 {
-    return (size_t)heap_share(settings_str(n->o.settings, name, STR_NULL), otherwise);
+    int64_t bytes = setting_share(n->o.settings, id, memory_heap_bytes());
+    return (size_t)(bytes >= 0 ? bytes : setting_share(NULL, id, memory_heap_bytes()));
 }
 
 static enum err open_http(struct node *n, unsigned cores, struct errmsg *em)
 {
-    struct http_server_opts h = {.ports = "9200-9300",
-                                 .compression = true,
-                                 .unpacking = pool_executor(n->write_pool),
+    struct http_server_opts h = {.unpacking = pool_executor(n->write_pool),
                                  .log = n->o.log,
                                  .clock = n->clock,
                                  .exempt = rest_service_exempt,
@@ -385,9 +381,10 @@ static enum err open_member(struct node *n, struct errmsg *em)
                             .rng = &n->rng,
                             .loop_rng = &n->loop_rng,
                             .seed = rng_u64(&n->rng),
-                            .filter_cache_bytes =
-                                memory_setting(n, "indices.queries.cache.size", FILTER_CACHE_DEFAULT),
-                            .index_buffer_bytes = memory_setting(n, "indices.memory.index_buffer_size", 0),
+                            .filter_cache_bytes = memory_setting(n, SET_INDICES_QUERIES_CACHE_SIZE),
+                            .index_buffer_bytes = memory_setting(n, SET_INDICES_MEMORY_INDEX_BUFFER_SIZE),
+                            .index_buffer_given =
+                                setting_find(n->o.settings, SET_INDICES_MEMORY_INDEX_BUFFER_SIZE) != NULL,
                             .env = env_of,
                             .report = report_of,
                             .disk_space = disk_space,
@@ -492,8 +489,8 @@ static enum err name_node(struct node *n, struct errmsg *em)
     random_uuid(&n->rng, n->ephemeral_id);
     e = data_folder_check(n->fs, n->data_dir.p, &n->arena, em);
     e = e != ERR_OK ? e : node_id_load(&n->id, n->fs, n->data_dir.p, &n->rng, &n->arena, em);
-    struct str name = settings_str(n->o.settings, "node.name", STR_NULL);
-    if (name.p == NULL) {
+    struct str name = setting_str(n->o.settings, SET_NODE_NAME);
+    if (name.n == 0) {
         name = process_host_name(&n->arena);
     }
     n->name = arena_str(&n->arena, name.p != NULL ? name : n->id);
@@ -503,20 +500,20 @@ static enum err name_node(struct node *n, struct errmsg *em)
 static enum err start(struct node *n, struct errmsg *em)
 {
     struct machine_stats machine;
-    struct str conf = settings_str(n->o.settings, "path.conf", STR_NULL);
+    const char *conf = conf_dir(n);
     machine_stats(&machine);
-    unsigned cores = MAX_OF(machine.cores_allowed, 1U);
+    const unsigned cores = (unsigned)setting_i64(n->o.settings, SET_PROCESSORS);
     n->memory_bytes = machine.memory_limit_bytes;
     set_memory_limits(n, NULL);
-    enum err e = node_limits_start(n->o.settings, em);
-    e = e == ERR_OK ? self_init(&n->me, n->o.settings, &n->arena, em) : e;
+    node_limits_start(n->o.settings);
+    enum err e = self_init(&n->me, n->o.settings, &n->arena, em);
     e = e == ERR_OK ? open_data_dir(n, em) : e;
     n->me.data_dir = n->data_dir;
     e = e == ERR_OK ? name_node(n, em) : e;
     e = e == ERR_OK ? cluster_conf_read(&n->conf, n->o.settings, n->name,
                                         (n->me.roles & 1U << NODE_MASTER) != 0, &n->arena, em)
                     : e;
-    e = e == ERR_OK ? dictionaries_load(&n->dicts, n->fs, conf.p, n->o.share_dir, n->o.log, em) : e;
+    e = e == ERR_OK ? dictionaries_load(&n->dicts, n->fs, conf, n->o.share_dir, n->o.log, em) : e;
     e = e == ERR_OK ? loop_new(&n->main_loop, "main", em) : e;
     e = e == ERR_OK ? open_pools(n, cores, em) : e;
     e = e == ERR_OK ? open_transport(n, em) : e;

@@ -7,6 +7,9 @@
 #include "common/cluster/state.h"
 #include "common/sys/log_fd.h"
 
+/* The one setting that only decides where others are: no row has it. */
+#define NODE_PATH_CONF "path.conf"
+
 struct node;
 
 struct node_opts {

@@ -1,5 +1,7 @@
 #include "node/self.h"
 
+#include "common/settings/setting_read.h"
+
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -10,37 +12,12 @@ static const char *const role_names[NODE_ROLES_N] = {
     "data",   "data_cold", "data_content", "data_frozen",           "data_hot",  "data_warm",
     "ingest", "master",    "ml",           "remote_cluster_client", "transform", "voting_only"};
 
-/* What a node without node.roles is: each of these unless its own setting, of before 7.9, says no. */
-static const struct {
-    const char *key;
-    enum node_role role;
-} legacy_roles[] = {{"node.data", NODE_DATA},
-                    {"node.ingest", NODE_INGEST},
-                    {"node.master", NODE_MASTER},
-                    {"node.remote_cluster_client", NODE_REMOTE}};
-
-static enum err read_legacy_roles(struct self *me, const struct settings *s, struct errmsg *em)
-{
-    for (size_t i = 0; i < ARRAY_LEN(legacy_roles); i++) {
-        bool on;
-        enum err e = settings_bool(s, legacy_roles[i].key, true, &on, em);
-        if (e != ERR_OK) {
-            return e;
-        }
-        me->roles |= on ? 1U << legacy_roles[i].role : 0U;
-    }
-    return ERR_OK;
-}
-
 static enum err read_roles(struct self *me, const struct settings *s, struct arena *arena, struct errmsg *em)
 {
     struct str *v;
     uint32_t n;
-    if (!settings_list(s, "node.roles", arena, &v, &n)) {
+    if (!setting_list(s, SET_NODE_ROLES, arena, &v, &n)) {
         return err_no_memory(em);
-    }
-    if (settings_find(s, STR("node.roles")) == NULL && n == 0) {
-        return read_legacy_roles(me, s, em);
     }
     for (uint32_t i = 0; i < n; i++) {
         struct str name = str_trim(v[i]);
@@ -81,13 +58,13 @@ static struct str site_address(struct arena *arena)
 }
 
 /* The first of the settings that is there says which address others are told. */
-static struct str publish_host(const struct settings *s, const char *const *keys, size_t n,
+static struct str publish_host(const struct settings *s, const enum setting_id *ids, size_t n,
                                struct arena *arena)
 {
     struct str *v = NULL;
     uint32_t count = 0;
     for (size_t i = 0; i < n && count == 0; i++) {
-        if (!settings_list(s, keys[i], arena, &v, &count)) {
+        if (!setting_list(s, ids[i], arena, &v, &count)) {
             return STR_NULL;
         }
     }
@@ -110,12 +87,12 @@ static struct str address_of(struct str host, struct str ports, struct arena *ar
 
 enum err self_init(struct self *me, const struct settings *s, struct arena *arena, struct errmsg *em)
 {
-    static const char *const keys[] = {"transport.publish_host", "transport.host",    "transport.bind_host",
-                                       "network.publish_host",   "network.bind_host", "network.host"};
-    struct machine_stats m;
-    machine_stats(&m);
-    *me = (struct self){.cores = m.cores_allowed, .cpu_percent = -1, .process_cpu_percent = -1};
-    me->host = publish_host(s, keys, ARRAY_LEN(keys), arena);
+    static const enum setting_id ids[] = {SET_TRANSPORT_PUBLISH_HOST, SET_TRANSPORT_HOST,
+                                          SET_TRANSPORT_BIND_HOST,    SET_NETWORK_PUBLISH_HOST,
+                                          SET_NETWORK_BIND_HOST,      SET_NETWORK_HOST};
+    *me = (struct self){
+        .cores = (unsigned)setting_i64(s, SET_PROCESSORS), .cpu_percent = -1, .process_cpu_percent = -1};
+    me->host = publish_host(s, ids, ARRAY_LEN(ids), arena);
     if (me->host.p == NULL) {
         return err_no_memory(em);
     }
@@ -126,25 +103,23 @@ enum err self_init(struct self *me, const struct settings *s, struct arena *aren
 enum err self_reachable(struct self *me, const struct settings *s, unsigned port, struct arena *arena,
                         struct errmsg *em)
 {
-    int64_t publish;
-    enum err e = settings_i64(s, "transport.publish_port", -1, &publish, em);
+    int64_t publish = setting_i64(s, SET_TRANSPORT_PUBLISH_PORT);
     struct str text = arena_printf(arena, "%lld", (long long)(publish > 0 ? publish : port));
     me->transport_address = address_of(me->host, text, arena);
-    return e == ERR_OK && me->transport_address.p == NULL ? err_no_memory(em) : e;
+    return me->transport_address.p != NULL ? ERR_OK : err_no_memory(em);
 }
 
 enum err self_listening(struct self *me, const struct settings *s, unsigned http_port, struct arena *arena,
                         struct errmsg *em)
 {
-    static const char *const keys[] = {"http.publish_host",    "http.host",         "http.bind_host",
-                                       "network.publish_host", "network.bind_host", "network.host"};
-    struct str host = publish_host(s, keys, ARRAY_LEN(keys), arena);
-    struct str port = arena_printf(arena, "%u", http_port);
-    int64_t bytes = 0;
-    enum err e = settings_bytes(s, "http.max_content_length", 100 * MIB, &bytes, em);
-    me->http_body_bytes_max = (uint64_t)bytes;
-    me->http_address = address_of(host, settings_str(s, "http.publish_port", port), arena);
-    return e != ERR_OK ? e : me->http_address.p != NULL ? ERR_OK : err_no_memory(em);
+    static const enum setting_id ids[] = {SET_HTTP_PUBLISH_HOST,    SET_HTTP_HOST,         SET_HTTP_BIND_HOST,
+                                          SET_NETWORK_PUBLISH_HOST, SET_NETWORK_BIND_HOST, SET_NETWORK_HOST};
+    struct str host = publish_host(s, ids, ARRAY_LEN(ids), arena);
+    int64_t publish = setting_i64(s, SET_HTTP_PUBLISH_PORT);
+    struct str port = arena_printf(arena, "%lld", (long long)(publish > 0 ? publish : http_port));
+    me->http_body_bytes_max = (uint64_t)setting_bytes(s, SET_HTTP_MAX_CONTENT_LENGTH);
+    me->http_address = address_of(host, port, arena);
+    return me->http_address.p != NULL ? ERR_OK : err_no_memory(em);
 }
 
 /* ---- measures ---------------------------------------------------------------------------------------- */

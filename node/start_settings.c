@@ -1,6 +1,6 @@
 #include "node/start_settings.h"
 
-#include "common/cluster/setting_registry.h"
+#include "common/settings/setting_registry.h"
 
 /* Of Elasticsearch's extensions: none is offered. */
 static bool is_extension(struct str key)

@@ -106,7 +106,7 @@ static void open_rig(struct rig *r, unsigned docs)
                             .index_uuid = "u",
                             .mode = ENGINE_CREATE,
                             .mapping = r->mapping};
-    engine_settings_init(&o.settings);
+    engine_settings_init(&o.settings, NULL);
     must(engine_open(&r->engine, &o, &em), &em);
     for (unsigned i = 0; i < docs; i++) {
         index_one(r, i);

@@ -313,15 +313,7 @@ enum err settings_time_ms(const struct settings *s, const char *key, int64_t oth
     return t == NULL ? ERR_OK : parse_time_ms(t->value, key, out, em);
 }
 
-enum err settings_bytes(const struct settings *s, const char *key, int64_t otherwise, int64_t *out,
-                        struct errmsg *em)
-{
-    const struct setting *t = find_value(s, key);
-    *out = otherwise;
-    return t == NULL ? ERR_OK : parse_bytes(t->value, key, out, em);
-}
-
-static bool split_commas(struct str text, struct arena *arena, struct str **out, uint32_t *n)
+bool settings_split(struct str text, struct arena *arena, struct str **out, uint32_t *n)
 {
     size_t cap = 0, used = 0;
     struct str *items = NULL, rest = text;
@@ -350,7 +342,7 @@ bool settings_list(const struct settings *s, const char *key, struct arena *aren
         return true;
     }
     if (t != NULL) {
-        return split_commas(t->value, arena, out, n);
+        return settings_split(t->value, arena, out, n);
     }
     size_t cap = 0, used = 0;
     struct str *items = NULL;

@@ -23,6 +23,7 @@ struct settings {
     struct arena *arena; /* borrowed: keys, values and the array live there */
     struct setting *v;   /* sorted by key */
     size_t n, cap;
+    const struct settings *behind; /* where readers by ids look for what is not here; NULL: nowhere */
 };
 
 void settings_init(struct settings *s, struct arena *arena);
@@ -61,15 +62,14 @@ enum err settings_double(const struct settings *s, const char *key, double other
  * and -1. */
 enum err settings_time_ms(const struct settings *s, const char *key, int64_t otherwise, int64_t *out,
                           struct errmsg *em);
-/* "10kb", "1gb", "100b" in bytes. */
-enum err settings_bytes(const struct settings *s, const char *key, int64_t otherwise, int64_t *out,
-                        struct errmsg *em);
 /* The list (a single text counts as a list split at commas, as Elasticsearch does), with "key.0", "key.1" ...
  * gathered. *n == 0 and *out == NULL when absent. */
 bool settings_list(const struct settings *s, const char *key, struct arena *arena, struct str **out,
                    uint32_t *n) NODISCARD;
 
-/* The same parsers on bare text; `name` is for the error's wording. */
+/* A text split at commas, its parts trimmed. */
+bool settings_split(struct str text, struct arena *arena, struct str **out, uint32_t *n) NODISCARD;
+/* The parsers on bare text, parse_bytes() of "10kb", "1gb", "100b"; `name` is for the error's wording. */
 enum err parse_time_ms(struct str text, const char *name, int64_t *out, struct errmsg *em);
 enum err parse_bytes(struct str text, const char *name, int64_t *out, struct errmsg *em);
 

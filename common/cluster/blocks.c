@@ -1,9 +1,12 @@
 #include "common/cluster/blocks.h"
 
+#include "common/settings/setting_read.h"
+
 #include <stdio.h>
 
 struct block {
-    const char *setting, *description, *kind;
+    enum setting_id setting;
+    const char *description, *kind;
     int id;
     unsigned levels;
     bool lets_delete; /* indices may go: that frees space */
@@ -13,24 +16,26 @@ struct block {
 #define WRITES (1U << BLOCK_WRITE | 1U << BLOCK_METADATA_WRITE)
 
 static const struct block cluster_blocks[] = {
-    {"cluster.blocks.read_only", "cluster read-only (api)", "FORBIDDEN", 6, WRITES, false, false},
-    {"cluster.blocks.read_only_allow_delete", "cluster read-only / allow delete (api)", "FORBIDDEN", 13,
+    {SET_CLUSTER_BLOCKS_READ_ONLY, "cluster read-only (api)", "FORBIDDEN", 6, WRITES, false, false},
+    {SET_CLUSTER_BLOCKS_READ_ONLY_ALLOW_DELETE, "cluster read-only / allow delete (api)", "FORBIDDEN", 13,
      WRITES, true, false},
 };
 
 static const struct block index_blocks[] = {
-    {"index.blocks.read_only", "index read-only (api)", "FORBIDDEN", 5, WRITES, false, false},
-    {"index.blocks.read", "index read (api)", "FORBIDDEN", 7, 1U << BLOCK_READ, false, false},
-    {"index.blocks.write", "index write (api)", "FORBIDDEN", 8, 1U << BLOCK_WRITE, false, false},
-    {"index.blocks.metadata", "index metadata (api)", "FORBIDDEN", 9,
+    {SET_INDEX_BLOCKS_READ_ONLY, "index read-only (api)", "FORBIDDEN", 5, WRITES, false, false},
+    {SET_INDEX_BLOCKS_READ, "index read (api)", "FORBIDDEN", 7, 1U << BLOCK_READ, false, false},
+    {SET_INDEX_BLOCKS_WRITE, "index write (api)", "FORBIDDEN", 8, 1U << BLOCK_WRITE, false, false},
+    {SET_INDEX_BLOCKS_METADATA, "index metadata (api)", "FORBIDDEN", 9,
      1U << BLOCK_METADATA_READ | 1U << BLOCK_METADATA_WRITE, false, false},
-    {"index.blocks.read_only_allow_delete",
+    {SET_INDEX_BLOCKS_READ_ONLY_ALLOW_DELETE,
      "disk usage exceeded flood-stage watermark, index has read-only-allow-delete block", "TOO_MANY_REQUESTS",
      12, WRITES, true, true},
 };
 
-static const struct block closed = {
-    "", "index closed", "FORBIDDEN", 4, 1U << BLOCK_READ | 1U << BLOCK_WRITE, false, false};
+static const struct block closed = {.description = "index closed",
+                                    .kind = "FORBIDDEN",
+                                    .id = 4,
+                                    .levels = 1U << BLOCK_READ | 1U << BLOCK_WRITE};
 
 /* Nobody leads. What this forbids of writes waits for a master, at whoever sends them, and is not refused here:
  * only reads are, when they are to be. */
@@ -41,21 +46,12 @@ static bool leaderless(const struct cluster_state *s)
 
 static struct block no_master(const struct cluster_state *s)
 {
-    struct str mode = cluster_setting(s, "cluster.no_master_block", STR("write"));
+    struct str mode = cluster_setting(s, SET_CLUSTER_NO_MASTER_BLOCK);
     unsigned levels = str_eq_nocase(mode, STR("all"))              ? 0xFU
                       : str_eq_nocase(mode, STR("metadata_write")) ? 1U << BLOCK_METADATA_WRITE
                                                                    : WRITES;
-    return (struct block){"", "no master", "SERVICE_UNAVAILABLE", 2, levels, false, false};
-}
-
-static bool cluster_has(const struct cluster_state *s, const struct block *b)
-{
-    return str_is(cluster_setting(s, b->setting, STR("false")), "true");
-}
-
-static bool index_has(const struct index_meta *m, const struct block *b)
-{
-    return str_is(settings_str(&m->settings, b->setting, STR("false")), "true");
+    return (struct block){
+        .description = "no master", .kind = "SERVICE_UNAVAILABLE", .id = 2, .levels = levels};
 }
 
 /* What stands in the way, as it is found. */
@@ -90,7 +86,8 @@ static void look(struct obstacles *o, const struct cluster_state *s, const struc
     }
     for (size_t i = 0; i < ARRAY_LEN(cluster_blocks); i++) {
         const struct block *b = &cluster_blocks[i];
-        if ((b->levels & 1U << level) != 0 && !(o->deleting && b->lets_delete) && cluster_has(s, b)) {
+        if ((b->levels & 1U << level) != 0 && !(o->deleting && b->lets_delete)
+            && cluster_setting_bool(s, b->setting)) {
             add(o, b, m);
         }
     }
@@ -99,7 +96,8 @@ static void look(struct obstacles *o, const struct cluster_state *s, const struc
     }
     for (size_t i = 0; m != NULL && i < ARRAY_LEN(index_blocks); i++) {
         const struct block *b = &index_blocks[i];
-        if ((b->levels & 1U << level) != 0 && !(o->deleting && b->lets_delete) && index_has(m, b)) {
+        if ((b->levels & 1U << level) != 0 && !(o->deleting && b->lets_delete)
+            && setting_bool(&m->settings, b->setting)) {
             add(o, b, m);
         }
     }
@@ -195,7 +193,8 @@ bool blocks_write(const struct cluster_state *s, const struct index_meta *m, str
         write_block(w, m != NULL ? &closed : &none, m == NULL);
     }
     for (size_t i = 0; i < n; i++) {
-        if (m != NULL ? !index_has(m, &all[i]) : !cluster_has(s, &all[i])) {
+        if (m != NULL ? !setting_bool(&m->settings, all[i].setting)
+                      : !cluster_setting_bool(s, all[i].setting)) {
             continue;
         }
         if (!any) {

@@ -1,56 +1,40 @@
 #include "common/cluster/memory_settings.h"
 
-#include "common/base/num.h"
+#include "common/settings/setting_read.h"
 
-struct source {
-    const struct settings *node;
-    const struct cluster_state *state;
-    double memory; /* of which percentages are */
-};
-
-static struct str text_of(const struct source *f, const char *key, const char *otherwise)
+static uint64_t size_of(const struct settings *s, enum setting_id id, uint64_t memory)
 {
-    struct str own = settings_str(f->node, key, str_of(otherwise));
-    return f->state != NULL ? cluster_setting(f->state, key, own) : own;
+    int64_t bytes = setting_share(s, id, memory);
+    return bytes >= 0 ? (uint64_t)bytes : MEMORY_UNLIMITED;
 }
 
-/* Bytes or a share; MEMORY_UNLIMITED for "-1", and for what cannot be read, which the settings' own check has refused. */
-static uint64_t size_of(const struct source *f, const char *key, const char *otherwise)
+static double factor_of(const struct settings *s, enum setting_id id)
 {
-    struct str text = text_of(f, key, otherwise);
-    double percent;
-    int64_t bytes;
-    if (text.n > 0 && text.p[text.n - 1] == '%') {
-        bool ok =
-            num_parse_double(str_slice(text, 0, text.n - 1), &percent) && percent >= 0 && percent <= 100;
-        return ok ? (uint64_t)(percent / 100 * f->memory) : MEMORY_UNLIMITED;
-    }
-    return parse_bytes(text, "", &bytes, NULL) == ERR_OK && bytes >= 0 ? (uint64_t)bytes : MEMORY_UNLIMITED;
-}
-
-static double factor_of(const struct source *f, const char *key, const char *otherwise)
-{
-    double v;
-    return num_parse_double(text_of(f, key, otherwise), &v) && v >= 0 ? v : 1.0;
+    double v = setting_double(s, id);
+    return v >= 0 ? v : 1.0;
 }
 
 void memory_limits_of(struct memory_limits *out, uint64_t memory, const struct settings *node,
                       const struct cluster_state *s)
 {
+    struct settings all = cluster_settings(s), persistent;
+    if (all.behind != NULL) {
+        persistent = *all.behind;
+        persistent.behind = node;
+    }
+    all.behind = all.behind != NULL ? &persistent : node;
     memory -= MIN_OF(MAX_OF(MIN_OF(memory / 4, (uint64_t)GIB), (uint64_t)(16 * MIB)), memory / 2);
-    struct source f = {node, s, (double)memory};
     *out = (struct memory_limits){.heap = MIN_OF(memory, (uint64_t)GIB)};
-    out->real = !str_is(text_of(&f, "indices.breaker.total.use_real_memory", "true"), "false");
-    out->limit[MEMORY_PARENT] = size_of(&f, "indices.breaker.total.limit", out->real ? "95%" : "70%");
-    out->limit[MEMORY_REQUEST] = size_of(&f, "indices.breaker.request.limit", "60%");
-    out->limit[MEMORY_FIELDDATA] = size_of(&f, "indices.breaker.fielddata.limit", "40%");
-    out->limit[MEMORY_IN_FLIGHT] = size_of(&f, "network.breaker.inflight_requests.limit", "100%");
-    out->limit[MEMORY_ACCOUNTING] = size_of(&f, "indices.breaker.accounting.limit", "100%");
+    out->real = setting_bool(&all, SET_INDICES_BREAKER_TOTAL_USE_REAL_MEMORY);
+    out->limit[MEMORY_PARENT] = size_of(&all, SET_INDICES_BREAKER_TOTAL_LIMIT, memory);
+    out->limit[MEMORY_REQUEST] = size_of(&all, SET_INDICES_BREAKER_REQUEST_LIMIT, memory);
+    out->limit[MEMORY_FIELDDATA] = size_of(&all, SET_INDICES_BREAKER_FIELDDATA_LIMIT, memory);
+    out->limit[MEMORY_IN_FLIGHT] = size_of(&all, SET_NETWORK_BREAKER_INFLIGHT_REQUESTS_LIMIT, memory);
+    out->limit[MEMORY_ACCOUNTING] = size_of(&all, SET_INDICES_BREAKER_ACCOUNTING_LIMIT, memory);
     out->overhead[MEMORY_PARENT] = 1.0;
-    out->overhead[MEMORY_REQUEST] = factor_of(&f, "indices.breaker.request.overhead", "1.0");
-    out->overhead[MEMORY_FIELDDATA] = factor_of(&f, "indices.breaker.fielddata.overhead", "1.03");
-    out->overhead[MEMORY_IN_FLIGHT] = factor_of(&f, "network.breaker.inflight_requests.overhead", "2.0");
-    out->overhead[MEMORY_ACCOUNTING] = factor_of(&f, "indices.breaker.accounting.overhead", "1.0");
-    f.memory = (double)out->heap;
-    out->request_bytes = MAX_OF(size_of(&f, "indices.breaker.request.limit", "60%"), (uint64_t)MIB);
+    out->overhead[MEMORY_REQUEST] = factor_of(&all, SET_INDICES_BREAKER_REQUEST_OVERHEAD);
+    out->overhead[MEMORY_FIELDDATA] = factor_of(&all, SET_INDICES_BREAKER_FIELDDATA_OVERHEAD);
+    out->overhead[MEMORY_IN_FLIGHT] = factor_of(&all, SET_NETWORK_BREAKER_INFLIGHT_REQUESTS_OVERHEAD);
+    out->overhead[MEMORY_ACCOUNTING] = factor_of(&all, SET_INDICES_BREAKER_ACCOUNTING_OVERHEAD);
+    out->request_bytes = MAX_OF(size_of(&all, SET_INDICES_BREAKER_REQUEST_LIMIT, out->heap), (uint64_t)MIB);
 }

@@ -2,10 +2,11 @@
 
 #include "common/base/num.h"
 #include "common/base/settings.h"
+#include "common/settings/setting_read.h"
 
 #include <stdio.h>
 
-#define RATE   "script.max_compilations_rate"
+#define RATE   setting_rows[SET_SCRIPT_MAX_COMPILATIONS_RATE].name
 #define PREFIX "script.context."
 #define SUFFIX ".max_compilations_rate"
 
@@ -48,8 +49,9 @@ bool script_rate_setting(const struct cluster_state *s, const char *context, uin
                          int64_t *window_ms)
 {
     char key[96];
-    snprintf(key, sizeof(key), context != NULL ? PREFIX "%s" SUFFIX : RATE, context);
-    struct str v = cluster_setting(s, key, STR_NULL);
+    snprintf(key, sizeof(key), PREFIX "%s" SUFFIX, context != NULL ? context : "");
+    struct str v = context != NULL ? cluster_setting_named(s, str_of(key))
+                                   : cluster_setting(s, SET_SCRIPT_MAX_COMPILATIONS_RATE);
     return v.p != NULL && script_rate_parse(v, RATE, count, window_ms, NULL) == ERR_OK;
 }
 
@@ -93,8 +95,8 @@ static enum err check_context(const struct setting *v, bool use_context, struct 
     bool known = name.p == NULL;
     if (name.p != NULL && !use_context) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Context cache settings [%.*s] requires [" RATE "] to be [use-context]",
-                       STR_ARG(v->key));
+                       "Context cache settings [%.*s] requires [%s] to be [use-context]", STR_ARG(v->key),
+                       RATE);
     }
     for (size_t i = 0; !known && i < ARRAY_LEN(names); i++) {
         known = str_is(name, names[i]);
@@ -111,7 +113,7 @@ static enum err check_context(const struct setting *v, bool use_context, struct 
 enum err script_settings_check(const struct cluster_state *s, struct errmsg *em)
 {
     const struct settings_part *parts[] = {s->persistent, s->transient};
-    struct str rate = cluster_setting(s, RATE, STR("use-context"));
+    struct str rate = cluster_setting(s, SET_SCRIPT_MAX_COMPILATIONS_RATE);
     bool use_context = str_is(rate, "use-context");
     uint32_t count;
     int64_t window;

@@ -13,10 +13,6 @@ struct search_limits {
     int64_t keep_max_ms; /* search.max_keep_alive: of scrolls and points in time */
 };
 
-/* Bytes ("512mb"), or a share ("60%") of memory_heap_bytes(): of 1 GiB, which is what Elasticsearch has when nobody says
- * otherwise, or less in a small machine; nonsense and negative sizes give `otherwise`. */
-int64_t heap_share(struct str text, int64_t otherwise);
-
 /* `s` NULL: the defaults. */
 struct search_limits search_limits_of(const struct cluster_state *s);
 

@@ -1,6 +1,7 @@
 #include "common/cluster/state_int.h"
 
 #include "common/base/hash.h"
+#include "common/settings/setting_read.h"
 
 /* Allocates a part of `size` bytes inside its own arena. */
 void *state_part_new(size_t size)
@@ -170,11 +171,51 @@ const struct template_meta *cluster_template(const struct cluster_state *s, enum
     return at < s->n_templates && template_cmp(s->templates[at], kind, name) == 0 ? s->templates[at] : NULL;
 }
 
-struct str cluster_setting(const struct cluster_state *s, const char *key, struct str otherwise)
+struct settings cluster_settings(const struct cluster_state *s)
 {
-    struct str persistent =
-        s->persistent != NULL ? settings_str(&s->persistent->settings, key, otherwise) : otherwise;
-    return s->transient != NULL ? settings_str(&s->transient->settings, key, persistent) : persistent;
+    struct settings all = s != NULL && s->transient != NULL ? s->transient->settings : (struct settings){0};
+    all.behind = s != NULL && s->persistent != NULL ? &s->persistent->settings : NULL;
+    return all;
+}
+
+struct str cluster_setting(const struct cluster_state *s, enum setting_id id)
+{
+    struct settings all = cluster_settings(s);
+    return setting_str(&all, id);
+}
+
+bool cluster_setting_bool(const struct cluster_state *s, enum setting_id id)
+{
+    struct settings all = cluster_settings(s);
+    return setting_bool(&all, id);
+}
+
+int64_t cluster_setting_i64(const struct cluster_state *s, enum setting_id id)
+{
+    struct settings all = cluster_settings(s);
+    return setting_i64(&all, id);
+}
+
+double cluster_setting_double(const struct cluster_state *s, enum setting_id id)
+{
+    struct settings all = cluster_settings(s);
+    return setting_double(&all, id);
+}
+
+int64_t cluster_setting_ms(const struct cluster_state *s, enum setting_id id)
+{
+    struct settings all = cluster_settings(s);
+    return setting_ms(&all, id);
+}
+
+struct str cluster_setting_named(const struct cluster_state *s, struct str name)
+{
+    struct settings all = cluster_settings(s);
+    const struct setting *t = settings_find(&all, name);
+    if ((t == NULL || t->is_null) && all.behind != NULL) {
+        t = settings_find(all.behind, name);
+    }
+    return t != NULL && !t->is_null && !t->is_list ? t->value : STR_NULL;
 }
 
 /* ---- builder ------------------------------------------------------------------------------------------- */

@@ -12,11 +12,11 @@
 
 #include "common/base/bytes.h"
 #include "common/base/settings.h"
+#include "common/settings/setting_read.h"
 
-#define SHARDS_MAX           1024 /* number_of_shards of one index, as in Elasticsearch */
-#define REPLICAS_MAX         1024 /* number_of_replicas of one index, whatever the cluster's nodes take */
-#define ROUTING_SHARDS_MAX   1024
-#define CLUSTER_NAME_DEFAULT "elasticsearch"
+#define SHARDS_MAX         1024 /* number_of_shards of one index, as in Elasticsearch */
+#define REPLICAS_MAX       1024 /* number_of_replicas of one index, whatever the cluster's nodes take */
+#define ROUTING_SHARDS_MAX 1024
 
 /* What all parts begin with. */
 struct state_part {
@@ -211,8 +211,15 @@ static inline bool copy_active(const struct shard_copy *c)
 {
     return c->state == COPY_STARTED || c->state == COPY_RELOCATING;
 }
-/* A cluster setting: transient, then persistent, else `otherwise`. */
-struct str cluster_setting(const struct cluster_state *s, const char *key, struct str otherwise);
+/* The cluster's settings, transient before persistent, for setting_read.h; of `s` NULL: none. Valid as long as the state. */
+struct settings cluster_settings(const struct cluster_state *s);
+struct str cluster_setting(const struct cluster_state *s, enum setting_id id);
+bool cluster_setting_bool(const struct cluster_state *s, enum setting_id id);
+int64_t cluster_setting_i64(const struct cluster_state *s, enum setting_id id);
+double cluster_setting_double(const struct cluster_state *s, enum setting_id id);
+int64_t cluster_setting_ms(const struct cluster_state *s, enum setting_id id);
+/* One of a family, by its name; STR_NULL: it is not set. */
+struct str cluster_setting_named(const struct cluster_state *s, struct str name);
 
 /* ---- making the next state ----------------------------------------------------------------------------- */
 

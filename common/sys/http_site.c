@@ -1,4 +1,5 @@
 #include "common/sys/http_site.h"
+#include "common/settings/setting_read.h"
 
 #include <unistd.h>
 
@@ -135,24 +136,22 @@ static bool add(struct str **v, size_t *n, size_t *cap, struct str s, struct are
 enum err http_site_from(struct http_site *out, const struct settings *s, struct arena *arena,
                         struct errmsg *em)
 {
-    static const char *const published[] = {"http.publish_host", "network.publish_host"};
+    static const enum setting_id published[] = {SET_HTTP_PUBLISH_HOST, SET_NETWORK_PUBLISH_HOST};
     *out = (struct http_site){.pages = "/_console"};
     struct str *hosts = NULL, *origins = NULL, *given;
     size_t hosts_cap = 0, origins_cap = 0;
     uint32_t n = 0;
-    bool on, ok = true;
-    enum err e = settings_bool(s, "http.cors.enabled", false, &on, em);
-    if (e != ERR_OK) {
-        return e;
-    }
+    bool ok = true;
     for (size_t i = 0; ok && i < ARRAY_LEN(published); i++) {
-        ok = settings_list(s, published[i], arena, &given, &n);
+        ok = setting_list(s, published[i], arena, &given, &n);
         for (uint32_t k = 0; ok && k < n; k++) {
             ok = add(&hosts, &out->hosts_n, &hosts_cap, str_trim(given[k]), arena);
         }
     }
     n = 0;
-    ok = ok && (!on || settings_list(s, "http.cors.allow-origin", arena, &given, &n));
+    ok = ok
+         && (!setting_bool(s, SET_HTTP_CORS_ENABLED)
+             || setting_list(s, SET_HTTP_CORS_ALLOW_ORIGIN, arena, &given, &n));
     for (uint32_t k = 0; ok && k < n; k++) {
         struct str one = str_trim(given[k]), authority = authority_of(one);
         if (one.n > 0 && one.p[0] == '/') {
@@ -165,15 +164,10 @@ enum err http_site_from(struct http_site *out, const struct settings *s, struct 
     }
     out->hosts = hosts;
     out->origins = origins;
-    out->methods =
-        arena_str(arena, settings_str(s, "http.cors.allow-methods", STR("OPTIONS,HEAD,GET,POST,PUT,DELETE")));
-    out->headers = arena_str(arena, settings_str(s, "http.cors.allow-headers",
-                                                 STR("X-Requested-With,Content-Type,Content-Length")));
-    out->max_age = arena_str(arena, settings_str(s, "http.cors.max-age", STR("1728000")));
+    out->methods = arena_str(arena, setting_str(s, SET_HTTP_CORS_ALLOW_METHODS));
+    out->headers = arena_str(arena, setting_str(s, SET_HTTP_CORS_ALLOW_HEADERS));
+    out->max_age = arena_str(arena, setting_str(s, SET_HTTP_CORS_MAX_AGE));
+    out->credentials = setting_bool(s, SET_HTTP_CORS_ALLOW_CREDENTIALS);
     ok = ok && out->methods.p != NULL && out->headers.p != NULL && out->max_age.p != NULL;
-    e = settings_bool(s, "http.cors.allow-credentials", false, &out->credentials, em);
-    if (e != ERR_OK) {
-        return e;
-    }
     return ok ? ERR_OK : err_no_memory(em);
 }

@@ -2,6 +2,7 @@
 
 #include "common/base/num.h"
 #include "common/cluster/health.h"
+#include "common/settings/setting_read.h"
 
 #define LOOK_AGAIN_MS 20
 
@@ -21,7 +22,7 @@ enum err active_parse(struct str v, int32_t *out, struct errmsg *em)
 int32_t active_wanted(const struct index_meta *m, int32_t wanted)
 {
     if (wanted == ACTIVE_DEFAULT) {
-        struct str own = settings_str(&m->settings, "index.write.wait_for_active_shards", STR("1"));
+        struct str own = setting_str(&m->settings, SET_INDEX_WRITE_WAIT_FOR_ACTIVE_SHARDS);
         wanted = num_parse_i32(own, &wanted) ? wanted : ACTIVE_ALL;
     }
     return wanted == ACTIVE_ALL ? 1 + (int32_t)m->n_replicas : wanted;

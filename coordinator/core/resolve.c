@@ -2,6 +2,7 @@
 #include "coordinator/core/resolve.h"
 #include "common/base/date.h"
 #include "common/base/date_math.h"
+#include "common/settings/setting_read.h"
 
 struct resolve {
     const struct cluster_state *s;
@@ -122,7 +123,7 @@ static enum err date_math_name(struct resolve *x, struct str text, struct str *o
 
 static bool is_hidden(const struct index_meta *m)
 {
-    return str_is(settings_str(&m->settings, "index.hidden", STR("false")), "true");
+    return setting_bool(&m->settings, SET_INDEX_HIDDEN);
 }
 
 /* Adds an index: by itself (alias == NULL) or through an alias. What a wildcard finds has no routing. */

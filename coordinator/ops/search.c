@@ -5,19 +5,12 @@
 #include "common/base/time_text.h"
 #include "common/base/uri.h"
 #include "common/cluster/search_limits.h"
+#include "common/settings/setting_read.h"
 #include "coordinator/core/ask.h"
 
 #include <stdlib.h>
 
 #define SHARDS_HERE 64 /* that a loop asks: a few microseconds each */
-
-/* What a search that does not say takes. */
-static bool partial_by_default(const struct cluster_state *s)
-{
-    bool allow = true;
-    num_parse_bool(cluster_setting(s, "search.default_allow_partial_results", STR("true")), &allow);
-    return allow;
-}
 
 struct search_call *search_new(struct op_env *r)
 {
@@ -29,7 +22,7 @@ struct search_call *search_new(struct op_env *r)
     memory_request_arena(&c->arena);
     err_clear(&c->error);
     c->o.indices = EXPAND_OPTIONS_SEARCH;
-    c->o.allow_partial = partial_by_default(r->state);
+    c->o.allow_partial = cluster_setting_bool(r->state, SET_SEARCH_DEFAULT_ALLOW_PARTIAL_RESULTS);
     c->o.batched_reduce = BATCHED_REDUCE;
     c->start_ns = r->co->o.clock->mono_ns(r->co->o.clock->self);
     c->now_ms = clock_wall_ms(r->co->o.clock);
@@ -248,19 +241,15 @@ static bool refused_by_shards(struct search_call *c)
 /* A request that says nothing of a time-out gets search.default_search_timeout. */
 static void default_timeout(struct search_call *c)
 {
-    struct str v = cluster_setting(c->r->state, "search.default_search_timeout", STR_NULL);
-    int64_t ms;
-    if (c->source.timeout_ms < 0 && v.p != NULL
-        && parse_time_ms(v, "search.default_search_timeout", &ms, NULL) == ERR_OK && ms >= 0) {
-        c->source.timeout_ms = ms;
+    if (c->source.timeout_ms < 0) {
+        c->source.timeout_ms = cluster_setting_ms(c->r->state, SET_SEARCH_DEFAULT_SEARCH_TIMEOUT);
     }
 }
 
 static enum err check_shard_count(struct search_call *c)
 {
-    int64_t most = INT64_MAX;
+    const int64_t most = cluster_setting_i64(c->r->state, SET_ACTION_SEARCH_SHARD_COUNT_LIMIT);
     uint32_t n = c->n_shards;
-    num_parse_i64(cluster_setting(c->r->state, "action.search.shard_count.limit", STR("")), &most);
     return n <= most
                ? ERR_OK
                : err_set(&c->error, ERR_ILLEGAL_ARGUMENT,

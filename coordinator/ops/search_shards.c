@@ -3,6 +3,7 @@
 
 #include "common/base/jsonr.h"
 #include "common/base/sort_items.h"
+#include "common/settings/setting_read.h"
 #include "coordinator/core/ask.h"
 #include "coordinator/core/copies.h"
 
@@ -106,15 +107,15 @@ struct search_body search_body_of(const struct search_call *c)
 
 void search_ask(struct search_call *c, struct shard_query *q, const struct index_meta *m, uint32_t shard)
 {
-    struct str costly = cluster_setting(c->r->state, "search.allow_expensive_queries", STR("true"));
     shard_rq_init(&q->rq, &shard_op_query, search_queried, c);
     q->rq.shard = (struct shard_ref){m->name, m->uuid, shard};
     q->body = search_body_of(c);
-    q->scope = (struct search_scope){.slot = (uint32_t)(q - c->queries),
-                                     .index_boost = index_boost(c, m),
-                                     .now_ms = c->now_ms,
-                                     .refuse_expensive = str_is(costly, "false"),
-                                     .scroll = c->o.scroll_ms > 0};
+    q->scope = (struct search_scope){
+        .slot = (uint32_t)(q - c->queries),
+        .index_boost = index_boost(c, m),
+        .now_ms = c->now_ms,
+        .refuse_expensive = !cluster_setting_bool(c->r->state, SET_SEARCH_ALLOW_EXPENSIVE_QUERIES),
+        .scroll = c->o.scroll_ms > 0};
     search_part(c, &q->rq);
     q->keep = search_keeps(c);
     q->keep_alive_ms = search_keep_ms(c);

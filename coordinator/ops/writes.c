@@ -4,6 +4,7 @@
 #include "common/base/memory_account.h"
 #include "common/base/num.h"
 #include "common/cluster/blocks.h"
+#include "common/settings/setting_read.h"
 #include "coordinator/core/active.h"
 #include "coordinator/core/meta.h"
 #include "coordinator/core/resolve.h"
@@ -173,7 +174,7 @@ void writes_fail(struct write_set *w, struct write_entry *e, const struct errmsg
 
 static bool auto_create_allowed(const struct cluster_state *s, struct str index)
 {
-    struct str rule = cluster_setting(s, "action.auto_create_index", STR("true")), rest = rule;
+    struct str rule = cluster_setting(s, SET_ACTION_AUTO_CREATE_INDEX), rest = rule;
     if (str_is(rule, "true") || str_is(rule, "false")) {
         return str_is(rule, "true");
     }
@@ -222,13 +223,12 @@ static enum err check_pipeline(struct str name, struct errmsg *em)
 static enum err check_own_pipelines(const struct write_entry *e, struct errmsg *em)
 {
     const struct settings *s = &e->meta->settings;
-    struct str none = STR("_none");
     if (e->item.kind == WRITE_DELETE) {
         return ERR_OK;
     }
     enum err err =
-        e->pipeline.p == NULL ? check_pipeline(settings_str(s, "index.default_pipeline", none), em) : ERR_OK;
-    return err == ERR_OK ? check_pipeline(settings_str(s, "index.final_pipeline", none), em) : err;
+        e->pipeline.p == NULL ? check_pipeline(setting_str(s, SET_INDEX_DEFAULT_PIPELINE), em) : ERR_OK;
+    return err == ERR_OK ? check_pipeline(setting_str(s, SET_INDEX_FINAL_PIPELINE), em) : err;
 }
 
 /* An index has one type, `_doc`: documents of another are refused as Elasticsearch refuses a second one, and

@@ -1,7 +1,7 @@
 /* The cluster's settings. */
 #include "coordinator/rest/meta.h"
 
-#include "common/cluster/setting_registry.h"
+#include "common/settings/setting_registry.h"
 
 static const struct settings *settings_in(const struct settings_part *p)
 {
@@ -18,21 +18,32 @@ static bool is_of_node(struct str key)
     return d == NULL || (d->flags & SETTING_DYNAMIC) == 0 || str_starts(key, STR("logger."));
 }
 
+/* What the node was started with is a default here. */
+static bool put_own(const struct settings *own, const struct settings *persistent,
+                    const struct settings *transient, struct settings *d)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < own->n; i++) {
+        const struct setting *s = &own->v[i];
+        bool over = settings_find(persistent, s->key) != NULL || settings_find(transient, s->key) != NULL;
+        ok = over || s->is_null || !is_of_node(s->key)
+             || (s->is_list ? settings_put_list(d, s->key, s->items, s->n)
+                            : settings_put(d, s->key, s->value));
+    }
+    return ok;
+}
+
 static enum err write_defaults(struct rest *r, bool flat, struct jsonw *w)
 {
     struct settings d;
     const struct settings *persistent = settings_in(r->state->persistent),
                           *transient = settings_in(r->state->transient);
     settings_init(&d, r->arena);
-    bool ok = settings_put_defaults(&setting_registry_cluster, persistent, transient, &d);
+    bool ok =
+        settings_put_defaults(&setting_registry_cluster, persistent, transient, r->co->o.node_settings, &d);
     const struct settings *own = r->co->o.node_settings;
-    for (size_t i = 0; ok && i < own->n; i++) { /* what the node was started with is a default here */
-        const struct setting *s = &own->v[i];
-        bool over = settings_find(persistent, s->key) != NULL || settings_find(transient, s->key) != NULL;
-        ok = over || s->is_null || !is_of_node(s->key)
-             || (s->is_list ? settings_put_list(&d, s->key, s->items, s->n)
-                            : settings_put(&d, s->key, s->value));
-    }
+    ok = ok && (own->behind == NULL || put_own(own->behind, persistent, transient, &d))
+         && put_own(own, persistent, transient, &d);
     if (!ok) {
         return err_no_memory(&r->em);
     }

@@ -1,5 +1,6 @@
 /* GET _cluster/stats: sums over indices and nodes. */
 #include "common/cluster/health.h"
+#include "common/settings/setting_read.h"
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/node_figures.h"
 #include "coordinator/rest/nodes.h"
@@ -415,7 +416,7 @@ static void write_network(struct jsonw *w, const struct rest *r, uint32_t n)
     jw_obj_end(w);
     jw_obj_end(w);
     open_section(w, "discovery_types");
-    jw_key(w, settings_str(r->co->o.node_settings, "discovery.type", STR("zen")));
+    jw_key(w, setting_str(r->co->o.node_settings, SET_DISCOVERY_TYPE));
     jw_i64(w, n);
     jw_obj_end(w);
 }

@@ -4,6 +4,7 @@
 #include "common/base/java_hash.h"
 #include "common/base/num.h"
 #include "common/base/stop.h"
+#include "common/settings/setting_read.h"
 #include "engine/mapping/mapping.h"
 
 /* ---- create -------------------------------------------------------------------------------------------- */
@@ -118,10 +119,11 @@ static enum err take_type(struct rest *r, bool typed, const struct json *body, s
 /* The copies to wait for cannot be more than there will be. */
 static enum err check_active(struct rest *r, const struct json *body, int32_t wanted)
 {
+    const enum setting_id id = SET_INDEX_NUMBER_OF_REPLICAS;
     const struct json *s = json_get(body, "settings"), *v = json_get(s, "number_of_replicas");
-    int64_t replicas = 1;
-    v = v != NULL ? v : json_get(s, "index.number_of_replicas");
-    v = v != NULL ? v : json_path(s, "index.number_of_replicas");
+    int64_t replicas = setting_i64(NULL, id);
+    v = v != NULL ? v : json_get(s, setting_rows[id].name);
+    v = v != NULL ? v : json_path(s, setting_rows[id].name);
     if (v != NULL && !num_parse_i64(json_text(v), &replicas)) {
         return ERR_OK; /* refused elsewhere */
     }
@@ -517,7 +519,7 @@ static void analyze(struct rest *r)
     struct str index = rest_param(r, "index");
     const struct json *body;
     const struct index_meta *m = NULL;
-    struct analyze_context cx = {.max_token_count = 10000, .field_analyzer = field_analyzer};
+    struct analyze_context cx = {.field_analyzer = field_analyzer};
     enum err e = rest_body(r, &body);
     if (e == ERR_OK && body == NULL) {
         e = err_set(&r->em, ERR_PARSE, "request body or source parameter is required");
@@ -554,9 +556,7 @@ static void analyze(struct rest *r)
     cx.self = mapping;
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
-    if (m != NULL) {
-        e = settings_i64(&m->settings, "index.analyze.max_token_count", 10000, &cx.max_token_count, &r->em);
-    }
+    cx.max_token_count = setting_i64(m != NULL ? &m->settings : NULL, SET_INDEX_ANALYZE_MAX_TOKEN_COUNT);
     if (e == ERR_OK) {
         struct stop st = {.asked = op_client_gone, .self = r->http};
         stop_enter(&st);

@@ -3,7 +3,7 @@
 
 #include "common/base/date.h"
 #include "common/base/num.h"
-#include "common/cluster/setting_registry.h"
+#include "common/settings/setting_registry.h"
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ static enum err defaults_of(struct rest *r, const struct index_meta *m, const st
 {
     struct settings all;
     settings_init(&all, r->arena);
-    if (!settings_put_defaults(&setting_registry_index, &m->settings, NULL, &all)) {
+    if (!settings_put_defaults(&setting_registry_index, &m->settings, NULL, &m->settings, &all)) {
         return err_no_memory(&r->em);
     }
     return filtered(r, &all, names, n, out);

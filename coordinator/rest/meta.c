@@ -1,6 +1,7 @@
 #include "coordinator/rest/meta.h"
 
 #include "common/base/num.h"
+#include "common/settings/setting_read.h"
 #include "coordinator/core/meta.h"
 #include "coordinator/rest/setting_warnings.h"
 
@@ -109,10 +110,9 @@ static enum err check_named(struct rest *r, enum meta_action action, struct str 
     if (expression.n == 0 && (action == META_OPEN_INDEX || action == META_CLOSE_INDEX)) {
         return err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: index is missing;");
     }
-    bool required = false;
+    bool required = cluster_setting_bool(r->state, SET_ACTION_DESTRUCTIVE_REQUIRES_NAME);
     bool destructive = action == META_DELETE_INDEX || action == META_OPEN_INDEX || action == META_CLOSE_INDEX
                        || (action == META_UPDATE_SETTINGS && rest_has(r, "block"));
-    num_parse_bool(cluster_setting(r->state, "action.destructive_requires_name", STR("false")), &required);
     bool named = expression.n > 0 && !str_is(expression, "_all") && str_find(expression, '*', 0) == SIZE_MAX;
     return !destructive || !required || named
                ? ERR_OK

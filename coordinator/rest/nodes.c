@@ -121,7 +121,7 @@ struct str nodes_port(struct str address)
 }
 
 /* Sizes are Elasticsearch's, from the number of cores (ThreadPool.java): what clients compare with is
- * the same. */
+ * the same. Those of pools that there are come from the pools. */
 void nodes_pools(const struct node_report *n, struct pool_row out[POOL_ROWS])
 {
     const unsigned cores = MAX_OF(n->cores, 1U), half = (cores + 1) / 2, half5 = MIN_OF(half, 5U),
@@ -138,13 +138,13 @@ void nodes_pools(const struct node_report *n, struct pool_row out[POOL_ROWS])
         {"listener", "fixed", 0, half10, -1, NULL, {0}},
         {"management", "scaling", 1, 5, -1, "5m", {0}},
         {"refresh", "scaling", 1, half10, -1, "5m", {0}},
-        {"search", "fixed_auto_queue_size", 0, cores * 3 / 2 + 1, 1000, NULL, {0}},
+        {"search", "fixed_auto_queue_size", 0, 0, 0, NULL, {0}},
         {"search_throttled", "fixed_auto_queue_size", 0, 1, 100, NULL, {0}},
         {"snapshot", "scaling", 1, half5, -1, "5m", {0}},
         {"system_read", "fixed", 0, half5, 2000, NULL, {0}},
         {"system_write", "fixed", 0, half5, 1000, NULL, {0}},
         {"warmer", "scaling", 1, half5, -1, "5m", {0}},
-        {"write", "fixed", 0, cores, 10000, NULL, {0}},
+        {"write", "fixed", 0, 0, 0, NULL, {0}},
     };
     memcpy(out, rows, sizeof(rows));
     for (size_t i = 0; i < POOL_ROWS; i++) {

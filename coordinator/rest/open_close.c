@@ -2,6 +2,7 @@
 #include "coordinator/rest/meta.h"
 
 #include "common/base/num.h"
+#include "common/settings/setting_read.h"
 
 /* Which of the names were open when the request came, for the answer: the state moves on. */
 struct close_call {
@@ -97,7 +98,7 @@ static void closed(struct rest *r, struct meta_request *rq)
 
 static enum err closing_allowed(struct rest *r)
 {
-    if (!str_is(cluster_setting(r->state, "cluster.indices.close.enable", STR("true")), "false")) {
+    if (cluster_setting_bool(r->state, SET_CLUSTER_INDICES_CLOSE_ENABLE)) {
         return ERR_OK;
     }
     return err_set(&r->em, ERR_ILLEGAL_STATE,

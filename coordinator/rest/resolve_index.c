@@ -1,6 +1,8 @@
 /* GET /_resolve/index/{name}: the indices and aliases that an expression names. */
 #include "coordinator/rest/rest.h"
 
+#include "common/settings/setting_read.h"
+
 static bool is_wild(struct str s)
 {
     return str_find(s, '*', 0) != SIZE_MAX || str_is(s, "_all");
@@ -34,7 +36,7 @@ static void write_index(struct jsonw *w, const struct index_meta *m)
     }
     jw_k(w, "attributes");
     jw_arr(w);
-    const bool hidden = str_is(settings_str(&m->settings, "index.hidden", STR("false")), "true");
+    const bool hidden = setting_bool(&m->settings, SET_INDEX_HIDDEN);
     if (m->closed) { /* in the order of their names */
         jw_z(w, "closed");
     }

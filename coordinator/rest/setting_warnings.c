@@ -1,6 +1,6 @@
 #include "coordinator/rest/setting_warnings.h"
 
-#include "common/cluster/setting_registry.h"
+#include "common/settings/setting_registry.h"
 
 /* Where the body of such a request has its settings; NULL: it has none. */
 static const struct json *settings_of(const struct meta_request *rq, unsigned part)

@@ -1,4 +1,5 @@
 /* What the recoveries of a node share: the limit of bytes a second, who serves what. */
+#include "common/settings/setting_read.h"
 #include "data/recovery/recovery_int.h"
 #include "data/replication/replication.h"
 
@@ -14,7 +15,7 @@ enum err recovery_init(struct data_service *s, struct errmsg *em)
     }
     pthread_mutex_init(&r->lock, NULL);
     r->held_end = &r->held;
-    r->bytes_per_sec = RECOVERY_BYTES_PER_SEC;
+    r->bytes_per_sec = setting_bytes(NULL, SET_INDICES_RECOVERY_MAX_BYTES_PER_SEC);
     s->recoveries = r;
     const struct transport *t = s->o.transport;
     if (t == NULL) {
@@ -42,17 +43,8 @@ void recovery_fini(struct data_service *s)
 void recovery_take_settings(struct data_service *s, const struct cluster_state *state)
 {
     struct recoveries *r = s->recoveries;
-    struct settings v;
-    struct arena scratch;
-    int64_t rate = RECOVERY_BYTES_PER_SEC;
-    struct str text = cluster_setting(state, "indices.recovery.max_bytes_per_sec", STR_NULL);
-    arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    settings_init(&v, &scratch);
-    if (text.p != NULL && settings_put(&v, STR("rate"), text)
-        && settings_bytes(&v, "rate", rate, &rate, NULL) != ERR_OK) {
-        rate = RECOVERY_BYTES_PER_SEC;
-    }
-    arena_fini(&scratch);
+    struct settings all = cluster_settings(state);
+    int64_t rate = setting_bytes(&all, SET_INDICES_RECOVERY_MAX_BYTES_PER_SEC);
     pthread_mutex_lock(&r->lock);
     r->bytes_per_sec = rate > 0 ? rate : 0;
     pthread_mutex_unlock(&r->lock);

@@ -2,6 +2,7 @@
 #include "data/shard/index.h"
 
 #include "common/base/jsonr.h"
+#include "common/settings/setting_read.h"
 #include "engine/query/query.h"
 
 #include <stdlib.h>
@@ -68,11 +69,10 @@ static bool put_aliases(struct settings *to, const struct index_meta *m, struct 
 static struct settings_part *own_settings(const struct index_meta *m)
 {
     struct settings_part *p = settings_part_new(NULL);
-    struct settings view;
     struct arena scratch;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    bool ok = p != NULL && settings_sub(&view, &m->settings, STR("index"), &scratch)
-              && settings_merge(&p->settings, &view) && put_aliases(&p->settings, m, &scratch);
+    bool ok =
+        p != NULL && settings_merge(&p->settings, &m->settings) && put_aliases(&p->settings, m, &scratch);
     arena_fini(&scratch);
     if (!ok && p != NULL) {
         state_part_unref(&p->part);
@@ -87,7 +87,7 @@ static bool analyzes_long(const struct settings *s)
                                         "shingle", "multiplexer", "mapping"};
     for (size_t i = 0; i < s->n; i++) {
         const struct setting *v = &s->v[i];
-        if (!str_starts(v->key, STR("analysis.")) || v->is_list) {
+        if (!str_starts(v->key, STR("index.analysis.")) || v->is_list) {
             continue;
         }
         for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
@@ -101,16 +101,13 @@ static bool analyzes_long(const struct settings *s)
 
 static void read_settings(struct index_service *ix)
 {
-    int64_t refresh_ms = 1000, idle_after_ms = 30000;
-    settings_time_ms(&ix->settings->settings, "refresh_interval", refresh_ms, &refresh_ms, NULL);
-    settings_time_ms(&ix->settings->settings, "search.idle.after", idle_after_ms, &idle_after_ms, NULL);
-    slowlog_read(&ix->slow, &ix->settings->settings);
-    ix->refresh_ms = refresh_ms;
-    ix->idle_after_ms = idle_after_ms;
-    ix->refresh_explicit = settings_str(&ix->settings->settings, "refresh_interval", STR_NULL).p != NULL;
-    ix->analyzes_long = analyzes_long(&ix->settings->settings);
-    ix->async = str_eq_nocase(settings_str(&ix->settings->settings, "translog.durability", STR("request")),
-                              STR("async"));
+    const struct settings *s = &ix->settings->settings;
+    slowlog_read(&ix->slow, s);
+    ix->refresh_ms = setting_ms(s, SET_INDEX_REFRESH_INTERVAL);
+    ix->idle_after_ms = setting_ms(s, SET_INDEX_SEARCH_IDLE_AFTER);
+    ix->refresh_explicit = setting_find(s, SET_INDEX_REFRESH_INTERVAL) != NULL;
+    ix->analyzes_long = analyzes_long(s);
+    ix->async = str_eq_nocase(setting_str(s, SET_INDEX_TRANSLOG_DURABILITY), STR("async"));
 }
 
 static enum err parse_mapping(struct mapping **out, const struct index_meta *m, struct analysis *a,

@@ -1,9 +1,15 @@
 /* What the shards of a node hold in memory together: operations that are in no segment yet, and filters kept for searches. */
 #include "data/shard/shard.h"
 
+#include "common/base/memory_account.h"
+#include "common/settings/setting_read.h"
+
 enum err data_memory_init(struct data_service *s, struct errmsg *em)
 {
-    s->index_buffer_max = s->o.index_buffer_bytes > 0 ? s->o.index_buffer_bytes : INDEX_BUFFER_DEFAULT;
+    s->index_buffer_max =
+        s->o.index_buffer_bytes > 0
+            ? s->o.index_buffer_bytes
+            : (size_t)setting_share(NULL, SET_INDICES_MEMORY_INDEX_BUFFER_SIZE, memory_heap_bytes());
     if (s->o.filter_cache_bytes > 0) {
         s->filters = filter_store_new(NULL, s->o.filter_cache_bytes);
         return s->filters != NULL ? ERR_OK : err_no_memory(em);
@@ -13,7 +19,7 @@ enum err data_memory_init(struct data_service *s, struct errmsg *em)
 
 size_t shard_buffer_max(const struct data_service *s, size_t otherwise)
 {
-    return s->o.index_buffer_bytes > 0 ? s->index_buffer_max : MIN_OF(otherwise, s->index_buffer_max);
+    return s->o.index_buffer_given ? s->index_buffer_max : MIN_OF(otherwise, s->index_buffer_max);
 }
 
 /* ---- index buffers ---------------------------------------------------------------------------------------------------- */

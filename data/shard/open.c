@@ -1,4 +1,5 @@
 /* Opening a copy: the engine with its index's mapping and settings, and the check that it is the copy that the master means. */
+#include "common/settings/setting_read.h"
 #include "data/shard/copy_data.h"
 #include "data/shard/shard.h"
 
@@ -23,45 +24,11 @@ static enum err parse_op(void *self, const struct engine_op *op, struct arena *a
     return stop_now() ? err_set(em, ERR_NODE_CLOSED, "the node closes") : e;
 }
 
-/* When segments are merged, as index.merge.policy.* says it. */
-static void merge_settings(const struct settings *s, struct engine_merge_settings *out)
-{
-    int64_t at_once = out->max_merge_at_once;
-    int64_t floor = (int64_t)out->floor_bytes, merged = (int64_t)out->max_merged_bytes;
-    settings_double(s, "merge.policy.segments_per_tier", out->segments_per_tier, &out->segments_per_tier,
-                    NULL);
-    settings_i64(s, "merge.policy.max_merge_at_once", at_once, &at_once, NULL);
-    settings_bytes(s, "merge.policy.floor_segment", floor, &floor, NULL);
-    settings_bytes(s, "merge.policy.max_merged_segment", merged, &merged, NULL);
-    settings_double(s, "merge.policy.deletes_pct_allowed", out->deletes_pct_allowed,
-                    &out->deletes_pct_allowed, NULL);
-    settings_double(s, "merge.policy.expunge_deletes_allowed", out->expunge_deletes_pct,
-                    &out->expunge_deletes_pct, NULL);
-    out->max_merge_at_once = (uint32_t)MIN_OF(MAX_OF(at_once, 2), INT32_MAX);
-    out->floor_bytes = (uint64_t)MAX_OF(floor, 1);
-    out->max_merged_bytes = (uint64_t)MAX_OF(merged, 1);
-}
-
 void shard_engine_settings(const struct data_service *d, const struct settings *s,
                            struct engine_settings *out)
 {
-    engine_settings_init(out);
+    engine_settings_init(out, s);
     out->buffer_bytes_max = shard_buffer_max(d, out->buffer_bytes_max);
-    struct str durability = settings_str(s, "translog.durability", STR("request"));
-    out->durability = str_eq_nocase(durability, STR("async")) ? DURABLE_ASYNC : DURABLE_REQUEST;
-    int64_t bytes = (int64_t)out->flush_threshold_bytes;
-    if (settings_bytes(s, "translog.flush_threshold_size", bytes, &bytes, NULL) == ERR_OK && bytes > 0) {
-        out->flush_threshold_bytes = (uint64_t)bytes;
-    }
-    bytes = (int64_t)out->generation_bytes;
-    if (settings_bytes(s, "translog.generation_threshold_size", bytes, &bytes, NULL) == ERR_OK && bytes > 0) {
-        out->generation_bytes = (uint64_t)bytes;
-    }
-    settings_time_ms(s, "gc_deletes", out->gc_deletes_ms, &out->gc_deletes_ms, NULL);
-    settings_time_ms(s, "translog.sync_interval", out->sync_interval_ms, &out->sync_interval_ms, NULL);
-    settings_bool(s, "soft_deletes.enabled", out->soft_deletes, &out->soft_deletes, NULL);
-    settings_i64(s, "soft_deletes.retention.operations", 0, &out->retention_operations, NULL);
-    merge_settings(s, &out->merge);
 }
 
 enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct str user_data,
@@ -85,7 +52,7 @@ enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct 
                             .user_data = user_data};
     shard_engine_settings(s, &settings->settings, &o.settings);
     bool marked = mode == ENGINE_EXISTING && damage_marked(s->o.fs, sh->dir.p);
-    struct str check = settings_str(&settings->settings, "shard.check_on_startup", STR("false"));
+    struct str check = setting_str(&settings->settings, SET_INDEX_SHARD_CHECK_ON_STARTUP);
     o.verify = str_is(check, "true")               ? ENGINE_VERIFY_STRUCTURE
                : marked || !str_is(check, "false") ? ENGINE_VERIFY_SUMS
                                                    : ENGINE_VERIFY_NOTHING;

@@ -1,6 +1,8 @@
 /* A place for a copy of a shard: made, counted, closed; and whether it can be read or written. */
 #include "data/shard/shard.h"
 
+#include "common/settings/setting_read.h"
+
 #include <stdlib.h>
 
 /* ---- references ---------------------------------------------------------------------------------------- */
@@ -8,9 +10,8 @@
 /* What needs no more than memory. false: there is none. */
 static bool prepare(struct shard *sh, struct data_service *s, struct index_service *ix)
 {
-    bool keep_filters = true;
+    bool keep_filters = setting_bool(&ix->settings->settings, SET_INDEX_QUERIES_CACHE_ENABLED);
     sh->dir = arena_printf(&sh->arena, "%s/indices/%.*s/%u", s->o.dir, STR_ARG(ix->uuid), sh->number);
-    settings_bool(&ix->settings->settings, "queries.cache.enabled", true, &keep_filters, NULL);
     if (s->filters != NULL && keep_filters) {
         sh->filters = filter_cache_new(s->filters);
         return sh->filters != NULL && sh->dir.p != NULL;

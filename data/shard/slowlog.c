@@ -4,22 +4,29 @@
 #include "engine/search/search.h"
 
 #include "common/base/num.h"
+#include "common/settings/setting_read.h"
 
 #include <stdio.h>
 
-static const char *const keys[SLOW_PARTS][SLOW_LEVELS] = {
-    [SLOW_QUERY] = {"search.slowlog.threshold.query.trace", "search.slowlog.threshold.query.debug",
-                    "search.slowlog.threshold.query.info", "search.slowlog.threshold.query.warn"},
-    [SLOW_FETCH] = {"search.slowlog.threshold.fetch.trace", "search.slowlog.threshold.fetch.debug",
-                    "search.slowlog.threshold.fetch.info", "search.slowlog.threshold.fetch.warn"},
-    [SLOW_INDEX] = {"indexing.slowlog.threshold.index.trace", "indexing.slowlog.threshold.index.debug",
-                    "indexing.slowlog.threshold.index.info", "indexing.slowlog.threshold.index.warn"},
+static const enum setting_id ids[SLOW_PARTS][SLOW_LEVELS] = {
+    [SLOW_QUERY] = {SET_INDEX_SEARCH_SLOWLOG_THRESHOLD_QUERY_TRACE,
+                    SET_INDEX_SEARCH_SLOWLOG_THRESHOLD_QUERY_DEBUG,
+                    SET_INDEX_SEARCH_SLOWLOG_THRESHOLD_QUERY_INFO,
+                    SET_INDEX_SEARCH_SLOWLOG_THRESHOLD_QUERY_WARN},
+    [SLOW_FETCH] = {SET_INDEX_SEARCH_SLOWLOG_THRESHOLD_FETCH_TRACE,
+                    SET_INDEX_SEARCH_SLOWLOG_THRESHOLD_FETCH_DEBUG,
+                    SET_INDEX_SEARCH_SLOWLOG_THRESHOLD_FETCH_INFO,
+                    SET_INDEX_SEARCH_SLOWLOG_THRESHOLD_FETCH_WARN},
+    [SLOW_INDEX] = {SET_INDEX_INDEXING_SLOWLOG_THRESHOLD_INDEX_TRACE,
+                    SET_INDEX_INDEXING_SLOWLOG_THRESHOLD_INDEX_DEBUG,
+                    SET_INDEX_INDEXING_SLOWLOG_THRESHOLD_INDEX_INFO,
+                    SET_INDEX_INDEXING_SLOWLOG_THRESHOLD_INDEX_WARN},
 };
 
-static int lowest_level(const struct settings *s, const char *key)
+static int lowest_level(const struct settings *s, enum setting_id id)
 {
     enum log_level level = LOG_TRACE;
-    log_level_parse(settings_str(s, key, STR("trace")), &level);
+    log_level_parse(setting_str(s, id), &level);
     return (int)level;
 }
 
@@ -27,19 +34,18 @@ void slowlog_read(struct slowlog *l, const struct settings *s)
 {
     bool any[SLOW_PARTS] = {false};
     int from[SLOW_PARTS];
-    from[SLOW_QUERY] = from[SLOW_FETCH] = lowest_level(s, "search.slowlog.level");
-    from[SLOW_INDEX] = lowest_level(s, "indexing.slowlog.level");
+    from[SLOW_QUERY] = from[SLOW_FETCH] = lowest_level(s, SET_INDEX_SEARCH_SLOWLOG_LEVEL);
+    from[SLOW_INDEX] = lowest_level(s, SET_INDEX_INDEXING_SLOWLOG_LEVEL);
     for (int p = 0; p < SLOW_PARTS; p++) {
         for (int i = 0; i < SLOW_LEVELS; i++) {
-            int64_t ms = -1;
-            settings_time_ms(s, keys[p][i], -1, &ms, NULL);
+            int64_t ms = setting_ms(s, ids[p][i]);
             l->from_ns[p][i] = ms < 0 || i < from[p] ? -1 : ms * 1000000;
             any[p] |= l->from_ns[p][i] >= 0;
         }
         l->on[p] = any[p];
     }
-    struct str source = settings_str(s, "indexing.slowlog.source", STR("1000"));
-    int64_t chars = 1000;
+    struct str source = setting_str(s, SET_INDEX_INDEXING_SLOWLOG_SOURCE);
+    int64_t chars;
     if (str_is(source, "true")) {
         chars = INT64_MAX;
     } else if (str_is(source, "false") || !num_parse_i64(source, &chars)) {

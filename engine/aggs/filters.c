@@ -1,4 +1,5 @@
 /* filter, filters, adjacency_matrix, missing, global. */
+#include "common/settings/setting_read.h"
 #include "engine/aggs/agg_row.h"
 #include "engine/aggs/values.h"
 
@@ -158,8 +159,6 @@ static enum err parse_global(struct agg_parse *p, struct agg *a, const struct js
 
 /* ---- filter, filters, adjacency_matrix ------------------------------------------------------------------- */
 
-#define FILTERS_MAX 100 /* of an adjacency matrix: index.max_adjacency_matrix_filters */
-
 struct filters {
     struct collector c;
     struct filter_bits *f;
@@ -312,10 +311,8 @@ static enum err filters_new(struct collector **out, struct agg_run *r, const str
     }
     *out = &s->c;
     s->n = given->n;
-    int64_t most = FILTERS_MAX;
-    enum err e =
-        settings_i64(r->cx->shard->index_settings, "max_adjacency_matrix_filters", FILTERS_MAX, &most, em);
-    if (e == ERR_OK && a->type == &agg_adjacency_matrix && s->n > most) {
+    const int64_t most = setting_i64(r->cx->shard->index_settings, SET_INDEX_MAX_ADJACENCY_MATRIX_FILTERS);
+    if (a->type == &agg_adjacency_matrix && s->n > most) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Number of filters is too large, must be less than or equal to: [%lld] but was [%u]."
                        "This limit can be set by "
@@ -327,8 +324,7 @@ static enum err filters_new(struct collector **out, struct agg_run *r, const str
     s->c.single = s->buckets == 1 && a->type != &agg_adjacency_matrix;
     s->f = ARENA_ARRAY(r->arena, struct filter_bits, s->n);
     s->hit = ARENA_ARRAY(r->arena, uint32_t, s->n);
-    e = e == ERR_OK && (s->f == NULL || s->hit == NULL) ? err_no_memory(em) : e;
-    return e == ERR_OK ? collector_init(&s->c, &filters_ops, r, a, em) : e;
+    return s->f != NULL && s->hit != NULL ? collector_init(&s->c, &filters_ops, r, a, em) : err_no_memory(em);
 }
 
 /* ---- missing, global ------------------------------------------------------------------------------------- */

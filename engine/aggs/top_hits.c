@@ -1,4 +1,5 @@
 /* top_hits: the best documents of each bucket, as finished hits. */
+#include "common/settings/setting_read.h"
 #include "engine/aggs/agg_row.h"
 
 #include "common/base/jsonr.h"
@@ -87,8 +88,6 @@ static enum err parse_top_hits(struct agg_parse *p, struct agg *a, const struct 
 }
 
 /* ---- collecting ------------------------------------------------------------------------------------------ */
-
-#define WINDOW_MAX 100 /* from + size: index.max_inner_result_window */
 
 struct bucket_hits {
     struct top_docs *top;
@@ -226,11 +225,8 @@ static enum err top_hits_new(struct collector **out, struct agg_run *r, const st
     }
     t->source = s;
     t->scorer.ops = &given_ops;
-    int64_t window = s->from + s->size, most = WINDOW_MAX;
-    enum err e = settings_i64(r->cx->shard->index_settings, "max_inner_result_window", WINDOW_MAX, &most, em);
-    if (e != ERR_OK) {
-        return e;
-    }
+    const int64_t window = s->from + s->size,
+                  most = setting_i64(r->cx->shard->index_settings, SET_INDEX_MAX_INNER_RESULT_WINDOW);
     if (window > most) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Top hits result window is too large, the top hits aggregator [%.*s]'s from + size "
@@ -239,7 +235,7 @@ static enum err top_hits_new(struct collector **out, struct agg_run *r, const st
                        "[index.max_inner_result_window] index level setting.",
                        STR_ARG(a->name), (long long)most, (long long)window);
     }
-    e = docvalue_fields_limit(r->cx, s, em);
+    enum err e = docvalue_fields_limit(r->cx, s, em);
     if (e != ERR_OK) {
         return e;
     }

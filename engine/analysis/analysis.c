@@ -17,7 +17,7 @@ typedef enum err (*each_fn)(struct group_walk *w, struct str name, const struct 
 static enum err each_in_group(struct group_walk *w, const char *group, each_fn each, struct errmsg *em)
 {
     struct settings all, one;
-    struct str prefix = arena_printf(&w->a->arena, "analysis.%s", group);
+    struct str prefix = arena_printf(&w->a->arena, "index.analysis.%s", group);
     if (prefix.p == NULL || !settings_sub(&all, &w->a->settings, prefix, &w->a->arena)) {
         return err_no_memory(em);
     }
@@ -25,8 +25,8 @@ static enum err each_in_group(struct group_walk *w, const char *group, each_fn e
         size_t dot = str_find(all.v[i].key, '.', 0);
         if (dot == SIZE_MAX) {
             return err_set(em, ERR_SETTINGS,
-                           "Failed to get setting group for [index.%.*s.] setting prefix and setting "
-                           "[index.%.*s.%.*s] because of a "
+                           "Failed to get setting group for [%.*s.] setting prefix and setting "
+                           "[%.*s.%.*s] because of a "
                            "missing '.'",
                            STR_ARG(prefix), STR_ARG(prefix), STR_ARG(all.v[i].key));
         }

@@ -30,7 +30,7 @@ struct analyzer {
     bool search_only; /* holds updateable synonyms: a field must not be indexed with it */
 };
 
-/* Builds the registry from an index's settings (names without "index.": "analysis.analyzer.x.type" ...),
+/* Builds the registry from an index's settings ("index.analysis.analyzer.x.type" ...),
  * which may be empty. env is copied; what it points to is borrowed. Errors as index creation gives them. */
 enum err analysis_new(struct analysis **out, const struct settings *index_settings,
                       const struct analysis_env *env, struct errmsg *em);
@@ -70,7 +70,7 @@ struct analyze_context {
     const struct analysis *analysis; /* the index's, or the node's global one */
     bool has_index;
     struct str index_name;
-    int64_t max_token_count; /* index.analyze.max_token_count, 10000 */
+    int64_t max_token_count; /* index.analyze.max_token_count */
     enum field_analysis (*field_analyzer)(void *self, struct str field, const struct analyzer **out);
     void *self;
 };

@@ -2,6 +2,7 @@
 #include "common/base/memory_account.h"
 #include "common/base/sort_items.h"
 #include "common/base/utf8.h"
+#include "common/settings/setting_read.h"
 #include "engine/analysis/parts.h"
 
 #include <stdlib.h>
@@ -119,9 +120,9 @@ static enum err apply_shingle(const struct token_filter *self, struct token_list
 static enum err shingle_sizes(const struct shingle_filter *f, const struct analysis_env *env,
                               struct errmsg *em)
 {
-    int64_t most, diff = (int64_t)f->max - f->min + (f->unigrams ? 1 : 0);
-    enum err e = settings_i64(env->index, "max_shingle_diff", 3, &most, em);
-    if (e == ERR_OK && diff > most) {
+    const int64_t most = setting_i64(env->index, SET_INDEX_MAX_SHINGLE_DIFF),
+                  diff = (int64_t)f->max - f->min + (f->unigrams ? 1 : 0);
+    if (diff > most) {
         return err_set(
             em, ERR_ILLEGAL_ARGUMENT,
             "In Shingle TokenFilter the difference between max_shingle_size and min_shingle_size "
@@ -131,16 +132,16 @@ static enum err shingle_sizes(const struct shingle_filter *f, const struct analy
             "[index.max_shingle_diff] index level setting.",
             (long long)most, (long long)diff);
     }
-    if (e == ERR_OK && f->max < 2) {
+    if (f->max < 2) {
         return err_set(em, ERR_PART_UNUSABLE, "Max shingle size must be >= 2");
     }
-    if (e == ERR_OK && f->min < 2) {
+    if (f->min < 2) {
         return err_set(em, ERR_PART_UNUSABLE, "Min shingle size must be >= 2");
     }
-    if (e == ERR_OK && f->min > f->max) {
+    if (f->min > f->max) {
         return err_set(em, ERR_PART_UNUSABLE, "Min shingle size must be <= max shingle size");
     }
-    return e;
+    return ERR_OK;
 }
 
 TOKEN_FILTER_FACTORY(shingle_filter_new)

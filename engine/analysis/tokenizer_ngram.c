@@ -1,5 +1,6 @@
 /* The n-gram tokenizers: all runs of min to max characters, inside stretches of token characters. */
 #include "common/base/utf8.h"
+#include "common/settings/setting_read.h"
 #include "engine/analysis/char_kind.h"
 #include "engine/analysis/parts.h"
 
@@ -102,16 +103,16 @@ enum err ngram_sizes(int32_t min, int32_t max, struct errmsg *em)
 
 enum err ngram_width(int32_t min, int32_t max, const struct analysis_env *env, struct errmsg *em)
 {
-    int64_t most;
-    enum err e = settings_i64(env->index, "max_ngram_diff", 1, &most, em);
-    if (e == ERR_OK && (int64_t)max - min > most) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT,
-                    "The difference between max_gram and min_gram in NGram Tokenizer must be less than or "
-                    "equal to: [%lld] but was "
-                    "[%d]. This limit can be set by changing the [index.max_ngram_diff] index level setting.",
-                    (long long)most, max - min);
+    const int64_t most = setting_i64(env->index, SET_INDEX_MAX_NGRAM_DIFF);
+    if ((int64_t)max - min > most) {
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "The difference between max_gram and min_gram in NGram Tokenizer must be less than or "
+            "equal to: [%lld] but was "
+            "[%d]. This limit can be set by changing the [index.max_ngram_diff] index level setting.",
+            (long long)most, max - min);
     }
-    return e;
+    return ERR_OK;
 }
 
 static enum err grams_new(struct ngram_tokenizer **out, const struct settings *s, struct arena *arena,

@@ -15,7 +15,7 @@ void search_context_init(struct search_context *cx, const struct search_shard *s
                                        .shard = shard->shard,
                                        .now_ms = shard->scope.now_ms,
                                        .clauses_max = query_node_settings()->clauses_max,
-                                       .depth_max = 100,
+                                       .depth_max = QUERY_DEPTH_MAX,
                                        .index_settings = shard->index_settings,
                                        .allow_expensive = !shard->scope.refuse_expensive};
     cx->weight = (struct weight_context){.view = shard->view,

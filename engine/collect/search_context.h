@@ -16,7 +16,7 @@ struct search_shard {
     int32_t shard;      /* number */
     struct str node_id; /* for explain's _node */
     struct view *view;
-    const struct settings *index_settings; /* names without "index." */
+    const struct settings *index_settings; /* NULL: the defaults */
     struct filter_cache *filters;          /* may be NULL */
     const struct search_stats *stats;      /* dfs; NULL: the shard's own */
     const struct query *query;             /* whole_query()'s, when it has been built already; else NULL */

@@ -3,6 +3,7 @@
 #include "engine/query/slice.h"
 
 #include "common/base/jsonr.h"
+#include "common/settings/setting_read.h"
 
 static struct query *new_query(const struct search_context *cx, const struct query_ops *ops)
 {
@@ -31,17 +32,15 @@ static enum err add_filter(const struct search_context *cx, const struct query *
     return ERR_OK;
 }
 
-#define SLICES_MAX 1024
-
 static enum err check_slice(const struct search_context *cx, struct slice s, struct str name,
                             const struct field *f, struct errmsg *em)
 {
-    int64_t max = SLICES_MAX;
+    const int64_t max = setting_i64(cx->shard->index_settings, SET_INDEX_MAX_SLICES_PER_SCROLL);
+    enum err e = ERR_OK;
     if (!cx->shard->scope.scroll) {
         return err_set(em, ERR_SEARCH, "`slice` cannot be used outside of a scroll context");
     }
-    enum err e = settings_i64(cx->shard->index_settings, "max_slices_per_scroll", SLICES_MAX, &max, em);
-    if (e == ERR_OK && s.max > max) {
+    if (s.max > max) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT,
                     "The number of slices [%d] is too large. It must be less than [%lld]. This limit can be "
                     "set by changing the "

@@ -1,8 +1,7 @@
 /* How many fields a hit may show: the limits of docvalue_fields and script_fields. */
 #include "engine/fetch/fetch.h"
 
-#define DOCVALUE_FIELDS_MAX 100 /* the defaults of the index's settings */
-#define SCRIPT_FIELDS_MAX   32
+#include "common/settings/setting_read.h"
 
 /* Fields that the entry stands for; one that the mapping lacks counts nothing. */
 static enum err count_fields(const struct search_context *cx, struct str pattern, size_t *count,
@@ -23,11 +22,9 @@ static enum err count_fields(const struct search_context *cx, struct str pattern
 enum err docvalue_fields_limit(const struct search_context *cx, const struct search_source *s,
                                struct errmsg *em)
 {
-    int64_t most = DOCVALUE_FIELDS_MAX;
+    const int64_t most = setting_i64(cx->shard->index_settings, SET_INDEX_MAX_DOCVALUE_FIELDS_SEARCH);
     size_t n = 0;
-    enum err e = s->n_docvalue_fields > 0
-                     ? settings_i64(cx->shard->index_settings, "max_docvalue_fields_search", most, &most, em)
-                     : ERR_OK;
+    enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < s->n_docvalue_fields; i++) {
         e = count_fields(cx, s->docvalue_fields[i].field, &n, em);
     }
@@ -44,16 +41,14 @@ enum err docvalue_fields_limit(const struct search_context *cx, const struct sea
 enum err script_fields_limit(const struct search_context *cx, const struct search_source *s,
                              struct errmsg *em)
 {
-    int64_t most = SCRIPT_FIELDS_MAX;
-    enum err e = s->n_script_fields > 0
-                     ? settings_i64(cx->shard->index_settings, "max_script_fields", most, &most, em)
-                     : ERR_OK;
-    if (e == ERR_OK && s->n_script_fields > most) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT,
-                    "Trying to retrieve too many script_fields. Must be less than or equal to: [%lld] but "
-                    "was [%zu]. This limit can be set by changing the [index.max_script_fields] index level "
-                    "setting.",
-                    (long long)most, (size_t)s->n_script_fields);
+    const int64_t most = setting_i64(cx->shard->index_settings, SET_INDEX_MAX_SCRIPT_FIELDS);
+    if (s->n_script_fields > most) {
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "Trying to retrieve too many script_fields. Must be less than or equal to: [%lld] but "
+            "was [%zu]. This limit can be set by changing the [index.max_script_fields] index level "
+            "setting.",
+            (long long)most, (size_t)s->n_script_fields);
     }
-    return e;
+    return ERR_OK;
 }

@@ -3,13 +3,12 @@
  * Every nested query that asks for inner hits has a fetch of its own, over its inner query. For a hit that query runs over the
  * documents of the hit's block, between the parent before and the hit itself; the best of them are hits in turn, which may
  * have inner hits of the nested queries inside. */
+#include "common/settings/setting_read.h"
 #include "engine/collect/top_docs.h"
 #include "engine/fetch/fetch.h"
 #include "engine/query/query_ops.h"
 
 #include <math.h>
-
-#define INNER_WINDOW_MAX 100 /* index.max_inner_result_window */
 
 struct inner_hits {
     struct str name;
@@ -38,16 +37,13 @@ static struct str name_of(const struct query *nested)
 static enum err add_wanted(struct wanted *w, const struct query *nested)
 {
     const struct inner_hits_spec *spec = nested->nested.inner_hits;
-    int64_t max = INNER_WINDOW_MAX, window = spec->source->from + spec->source->size;
+    const int64_t max = setting_i64(w->settings, SET_INDEX_MAX_INNER_RESULT_WINDOW);
+    const int64_t window = spec->source->from + spec->source->size;
     for (size_t i = 0; i < w->n; i++) {
         if (str_eq(name_of(w->v[i]), name_of(nested))) {
             return err_set(w->em, ERR_ILLEGAL_ARGUMENT,
                            "[inner_hits] already contains an entry for key [%.*s]", STR_ARG(name_of(nested)));
         }
-    }
-    enum err e = settings_i64(w->settings, "max_inner_result_window", INNER_WINDOW_MAX, &max, w->em);
-    if (e != ERR_OK) {
-        return e;
     }
     if (window > max) {
         return err_set(w->em, ERR_ILLEGAL_ARGUMENT,

@@ -3,6 +3,7 @@
 
 #include "common/base/jsonw.h"
 #include "common/base/settings.h"
+#include "common/settings/setting_read.h"
 
 struct highlighter {
     struct arena *arena;
@@ -11,8 +12,6 @@ struct highlighter {
     struct str index_name;
     const struct search_context *cx;
 };
-
-#define MAX_ANALYZED_OFFSET 1000000 /* UTF-16 units */
 
 typedef enum err (*highlight_fn)(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x,
                                  struct arena *arena, struct errmsg *em);
@@ -224,11 +223,7 @@ enum err highlighter_new(struct highlighter **out, const struct highlight_spec *
     h->arena = cx->arena;
     h->cx = cx;
     h->index_name = cx->shard->index_name;
-    h->max_offset = MAX_ANALYZED_OFFSET;
-    if (cx->shard->index_settings != NULL) {
-        e = settings_i64(cx->shard->index_settings, "highlight.max_analyzed_offset", MAX_ANALYZED_OFFSET,
-                         &h->max_offset, em);
-    }
+    h->max_offset = setting_i64(cx->shard->index_settings, SET_INDEX_HIGHLIGHT_MAX_ANALYZED_OFFSET);
     for (uint32_t i = 0; i < spec->n && e == ERR_OK; i++) {
         const struct hl_field *f = &spec->fields[i];
         struct hl_terms terms = main_terms;

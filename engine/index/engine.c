@@ -1,28 +1,42 @@
 /* Life, failure and settings of an engine. */
 #include "engine/index/engine_int.h"
 
-void engine_settings_init(struct engine_settings *s)
+#include "common/settings/setting_read.h"
+
+/* When segments are merged, as index.merge.policy.* says it. */
+static struct engine_merge_settings merge_settings(const struct settings *s)
 {
-    *s = (struct engine_settings){
+    int64_t at_once = setting_i64(s, SET_INDEX_MERGE_POLICY_MAX_MERGE_AT_ONCE);
+    int64_t merged = setting_bytes(s, SET_INDEX_MERGE_POLICY_MAX_MERGED_SEGMENT);
+    int64_t floor = setting_bytes(s, SET_INDEX_MERGE_POLICY_FLOOR_SEGMENT);
+    return (struct engine_merge_settings){
+        .segments_per_tier = setting_double(s, SET_INDEX_MERGE_POLICY_SEGMENTS_PER_TIER),
+        .max_merge_at_once = (uint32_t)MIN_OF(MAX_OF(at_once, 2), INT32_MAX),
+        .max_merged_bytes = (uint64_t)MAX_OF(merged, 1),
+        .floor_bytes = (uint64_t)MAX_OF(floor, 1),
+        .deletes_pct_allowed = setting_double(s, SET_INDEX_MERGE_POLICY_DELETES_PCT_ALLOWED),
+        .expunge_deletes_pct = setting_double(s, SET_INDEX_MERGE_POLICY_EXPUNGE_DELETES_ALLOWED)};
+}
+
+void engine_settings_init(struct engine_settings *out, const struct settings *s)
+{
+    bool async = str_eq_nocase(setting_str(s, SET_INDEX_TRANSLOG_DURABILITY), STR("async"));
+    *out = (struct engine_settings){
         .buffer_bytes_max = 32 * MIB,
         .memory_segment_bytes_max = 1 * MIB,
-        .gc_deletes_ms = 60 * 1000,
+        .gc_deletes_ms = setting_ms(s, SET_INDEX_GC_DELETES),
         .op_ids_ms = 60 * 1000,
         .op_ids_max = (size_t)1 << 20,
-        .durability = DURABLE_REQUEST,
-        .sync_interval_ms = 5 * 1000,
+        .durability = async ? DURABLE_ASYNC : DURABLE_REQUEST,
+        .sync_interval_ms = setting_ms(s, SET_INDEX_TRANSLOG_SYNC_INTERVAL),
         .translog_tail_bytes_max = 64 * MIB,
-        .flush_threshold_bytes = 512 * MIB,
-        .generation_bytes = 16 * MIB,
+        .flush_threshold_bytes = (uint64_t)setting_bytes(s, SET_INDEX_TRANSLOG_FLUSH_THRESHOLD_SIZE),
+        .generation_bytes = (uint64_t)setting_bytes(s, SET_INDEX_TRANSLOG_GENERATION_THRESHOLD_SIZE),
         .retention_bytes = 512 * MIB,
         .retention_ms = (int64_t)12 * 3600 * 1000,
-        .soft_deletes = true,
-        .merge = {.segments_per_tier = 10,
-                  .max_merge_at_once = 10,
-                  .max_merged_bytes = 5 * GIB,
-                  .floor_bytes = 2 * MIB,
-                  .deletes_pct_allowed = 33,
-                  .expunge_deletes_pct = 10},
+        .soft_deletes = setting_bool(s, SET_INDEX_SOFT_DELETES_ENABLED),
+        .retention_operations = setting_i64(s, SET_INDEX_SOFT_DELETES_RETENTION_OPERATIONS),
+        .merge = merge_settings(s),
     };
 }
 

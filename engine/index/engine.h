@@ -98,36 +98,38 @@ enum engine_open_mode {
     ENGINE_OPEN_OR_CREATE /* single node, tests */
 };
 
-struct engine_merge_settings {
-    double segments_per_tier;   /* 10 */
-    uint32_t max_merge_at_once; /* 10 */
-    uint64_t max_merged_bytes;  /* 5 GB */
-    uint64_t floor_bytes;       /* 2 MB */
-    double deletes_pct_allowed; /* 33 */
-    double expunge_deletes_pct; /* 10: only_expunge_deletes looks at segments above it */
+struct engine_merge_settings { /* index.merge.policy.* */
+    double segments_per_tier;
+    uint32_t max_merge_at_once;
+    uint64_t max_merged_bytes;
+    uint64_t floor_bytes;
+    double deletes_pct_allowed;
+    double expunge_deletes_pct; /* only_expunge_deletes looks at segments above it */
 };
 
 struct engine_settings {
     size_t buffer_bytes_max;         /* 32 MiB: past it the buffer becomes a segment, not yet searchable */
     size_t memory_segment_bytes_max; /* 1 MiB: smaller ones stay in memory until a flush */
-    int64_t gc_deletes_ms;           /* 60 s */
+    int64_t gc_deletes_ms;           /* index.gc_deletes */
     int64_t op_ids_ms;               /* 60 s */
     size_t op_ids_max; /* 1,048,576 remembered names; past it the primary answers ERR_REJECTED */
-    enum engine_durability durability;
-    int64_t sync_interval_ms;       /* 5 s, DURABLE_ASYNC */
-    size_t translog_tail_bytes_max; /* 64 MiB not yet handed to the disk; past it ERR_REJECTED */
-    uint64_t flush_threshold_bytes; /* 512 MiB of translog that no commit covers */
+    enum engine_durability durability; /* index.translog.durability */
+    int64_t sync_interval_ms;          /* index.translog.sync_interval, DURABLE_ASYNC */
+    size_t translog_tail_bytes_max;    /* 64 MiB not yet handed to the disk; past it ERR_REJECTED */
     uint64_t
-        generation_bytes; /* 16 MiB: what opening again writes at most, also on a disk that is almost full */
+        flush_threshold_bytes; /* index.translog.flush_threshold_size: of translog that no commit covers */
+    /* index.translog.generation_threshold_size: what opening again writes at most, also on a disk that is almost full */
+    uint64_t generation_bytes;
     uint64_t retention_bytes; /* 512 MiB of translog kept for retention leases at most */
     int64_t retention_ms;     /* 12 h */
-    bool soft_deletes; /* true; false: deletes leave no tombstones, and merges drop all dead documents */
-    int64_t
-        retention_operations; /* 0: so many up to the global checkpoint whose dead documents stay in merges */
+    bool
+        soft_deletes; /* index.soft_deletes.enabled; false: deletes leave no tombstones, and merges drop all dead documents */
+    /* index.soft_deletes.retention.operations: so many up to the global checkpoint whose dead documents stay in merges */
+    int64_t retention_operations;
     struct engine_merge_settings merge;
 };
-/* The defaults above. */
-void engine_settings_init(struct engine_settings *s);
+/* What the settings of the index say (NULL: their defaults), and the numbers above. */
+void engine_settings_init(struct engine_settings *out, const struct settings *s);
 
 /* ENGINE_VERIFY_SUMS: every block's checksum; ENGINE_VERIFY_STRUCTURE: and structure.h. */
 enum engine_verify { ENGINE_VERIFY_NOTHING, ENGINE_VERIFY_SUMS, ENGINE_VERIFY_STRUCTURE };

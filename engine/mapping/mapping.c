@@ -2,6 +2,7 @@
 
 #include "common/base/hash.h"
 #include "common/base/sort_items.h"
+#include "common/settings/setting_read.h"
 #include "engine/mapping/mapping_int.h"
 
 #include <stdio.h>
@@ -52,19 +53,17 @@ static struct mapping *mapping_alloc(const struct allocator *alloc, struct analy
     return m;
 }
 
-static enum err read_settings(struct mapping *m, struct errmsg *em)
+static void read_settings(struct mapping *m)
 {
     const struct settings *s = &m->settings;
-    struct mapping_limits *l = &m->limits;
-    enum err e = settings_i64(s, "mapping.total_fields.limit", 1000, &l->total_fields, em);
-    e = e != ERR_OK ? e : settings_i64(s, "mapping.depth.limit", 20, &l->depth, em);
-    e = e != ERR_OK ? e : settings_i64(s, "mapping.nested_fields.limit", 50, &l->nested_fields, em);
-    e = e != ERR_OK ? e : settings_i64(s, "mapping.nested_objects.limit", 10000, &l->nested_objects, em);
-    e = e != ERR_OK
-            ? e
-            : settings_i64(s, "mapping.field_name_length.limit", INT64_MAX, &l->field_name_length, em);
-    e = e != ERR_OK ? e : settings_bool(s, "mapping.ignore_malformed", false, &m->ignore_malformed, em);
-    return e != ERR_OK ? e : settings_bool(s, "mapping.coerce", true, &m->coerce, em);
+    m->limits = (struct mapping_limits){
+        .total_fields = setting_i64(s, SET_INDEX_MAPPING_TOTAL_FIELDS_LIMIT),
+        .depth = setting_i64(s, SET_INDEX_MAPPING_DEPTH_LIMIT),
+        .nested_fields = setting_i64(s, SET_INDEX_MAPPING_NESTED_FIELDS_LIMIT),
+        .nested_objects = setting_i64(s, SET_INDEX_MAPPING_NESTED_OBJECTS_LIMIT),
+        .field_name_length = setting_i64(s, SET_INDEX_MAPPING_FIELD_NAME_LENGTH_LIMIT)};
+    m->ignore_malformed = setting_bool(s, SET_INDEX_MAPPING_IGNORE_MALFORMED);
+    m->coerce = setting_bool(s, SET_INDEX_MAPPING_COERCE);
 }
 
 struct builder mapping_builder(const struct mapping *m, struct arena *arena, struct errmsg *em)
@@ -282,12 +281,9 @@ static enum err make_first(struct mapping **out, struct mapping *m, const struct
     if (m == NULL) {
         return err_no_memory(em);
     }
+    read_settings(m);
     struct builder b = mapping_builder(m, &m->arena, em);
-    enum err e = read_settings(m, em);
-    if (e == ERR_OK) {
-        b = mapping_builder(m, &m->arena, em);
-        e = similarities_check(&b);
-    }
+    enum err e = similarities_check(&b);
     if (e == ERR_OK) {
         e = parse_tree(&b, body, &m->root, &m->def);
     }
@@ -322,11 +318,11 @@ static enum err make_next(struct mapping **out, struct mapping *m, const struct 
     if (m == NULL) {
         return err_no_memory(em);
     }
-    enum err e = read_settings(m, em);
+    read_settings(m);
     struct builder b = mapping_builder(m, &m->arena, em);
     struct node *root;
     struct root_def def;
-    e = e != ERR_OK ? e : parse_tree(&b, &old->source, &m->root, &m->def);
+    enum err e = parse_tree(&b, &old->source, &m->root, &m->def);
     e = e != ERR_OK ? e : parse_tree(&b, body, &root, &def);
     e = e != ERR_OK ? e : node_merge_object(&b, m->root, root);
     e = e != ERR_OK ? e : root_merge(&b, &m->def, &def, old->source.n == 0);

@@ -138,7 +138,7 @@ struct mapping_limits {
 };
 
 /* Parses the body of a mapping ({"properties":...,"dynamic":...}; NULL or empty object: no fields).
- * `settings` are the index's, names without "index.". Keeps a reference on `analysis`. ERR_MAPPER_PARSING,
+ * `settings` are the index's, NULL: the defaults. Keeps a reference on `analysis`. ERR_MAPPER_PARSING,
  * ERR_ILLEGAL_ARGUMENT as Elasticsearch gives them. */
 enum err mapping_new(struct mapping **out, const struct json *body, struct analysis *analysis,
                      const struct settings *settings, struct errmsg *em);

@@ -1,17 +1,17 @@
-/* Similarities by name: the built-in ones and those that the index declares ("similarity.<name>.type"). */
+/* Similarities by name: the built-in ones and those that the index declares ("index.similarity.<name>.type"). */
 #include "engine/mapping/mapping_int.h"
 
 #include <stdio.h>
 
 #define SIMILARITY_USUAL ((struct similarity){SIM_BM25, 1.2F, 0.75F, true})
 
-/* A setting's name without "similarity.", cut into the similarity's and the parameter's. */
+/* A setting's name without "index.similarity.", cut into the similarity's and the parameter's. */
 static bool split_key(struct str key, struct str *name, struct str *param)
 {
-    if (!str_starts(key, STR("similarity."))) {
+    if (!str_starts(key, STR("index.similarity."))) {
         return false;
     }
-    *name = str_cut(str_slice(key, sizeof("similarity.") - 1, key.n), '.', param);
+    *name = str_cut(str_slice(key, sizeof("index.similarity.") - 1, key.n), '.', param);
     return true;
 }
 
@@ -53,7 +53,7 @@ static enum err check_param(struct builder *b, const struct setting *s, struct s
 static enum err check_one(struct builder *b, const struct setting *s, struct str name, struct str param)
 {
     char key[ERR_NAME_BYTES + 32];
-    snprintf(key, sizeof(key), "similarity.%.*s.type", STR_ARG(str_slice(name, 0, ERR_NAME_BYTES)));
+    snprintf(key, sizeof(key), "index.similarity.%.*s.type", STR_ARG(str_slice(name, 0, ERR_NAME_BYTES)));
     struct str type = settings_str(b->settings, key, STR_NULL);
     if (str_is(name, "BM25") || str_is(name, "boolean")) {
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
@@ -102,7 +102,7 @@ enum err similarity_of(struct builder *b, struct str name, struct similarity *ou
     char key[ERR_NAME_BYTES + 64];
     struct str cut = str_slice(name, 0, ERR_NAME_BYTES);
     *out = SIMILARITY_USUAL;
-    snprintf(key, sizeof(key), "similarity.%.*s.type", STR_ARG(cut));
+    snprintf(key, sizeof(key), "index.similarity.%.*s.type", STR_ARG(cut));
     struct str type = settings_str(b->settings, key, STR(""));
     bool declared = type.n > 0;
     type = declared ? type : name;
@@ -112,11 +112,11 @@ enum err similarity_of(struct builder *b, struct str name, struct similarity *ou
         return ERR_OK;
     }
     double k1 = 0, bb = 0;
-    snprintf(key, sizeof(key), "similarity.%.*s.k1", STR_ARG(cut));
+    snprintf(key, sizeof(key), "index.similarity.%.*s.k1", STR_ARG(cut));
     enum err e = settings_double(b->settings, key, 1.2, &k1, b->em);
-    snprintf(key, sizeof(key), "similarity.%.*s.b", STR_ARG(cut));
+    snprintf(key, sizeof(key), "index.similarity.%.*s.b", STR_ARG(cut));
     e = e != ERR_OK ? e : settings_double(b->settings, key, 0.75, &bb, b->em);
-    snprintf(key, sizeof(key), "similarity.%.*s.discount_overlaps", STR_ARG(cut));
+    snprintf(key, sizeof(key), "index.similarity.%.*s.discount_overlaps", STR_ARG(cut));
     e = e != ERR_OK ? e : settings_bool(b->settings, key, true, &out->discount_overlaps, b->em);
     out->k1 = (float)k1;
     out->b = (float)bb;

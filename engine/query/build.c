@@ -3,12 +3,13 @@
 #include "common/base/num.h"
 #include "common/base/settings.h"
 #include "common/base/utf8.h"
+#include "common/settings/setting_read.h"
 #include "engine/query/query_ops.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-static struct query_node_settings node_settings = {1024, true, false};
+static struct query_node_settings node_settings = {UINT32_MAX, true, false};
 
 void query_node_settings_set(const struct query_node_settings *s)
 {
@@ -20,26 +21,17 @@ const struct query_node_settings *query_node_settings(void)
     return &node_settings;
 }
 
-uint32_t build_index_limit(const struct builder *b, const char *name, uint32_t otherwise)
-{
-    int64_t n = otherwise;
-    if (b->cx->index_settings != NULL) {
-        settings_i64(b->cx->index_settings, name, otherwise, &n, NULL); /* checked when it was set */
-    }
-    return n >= 0 && n <= UINT32_MAX ? (uint32_t)n : otherwise;
-}
-
 enum err build_regex_length(const struct builder *b, struct str regex, const char *query, struct errmsg *em)
 {
-    uint32_t most = build_index_limit(b, "max_regex_length", 1000);
+    int64_t most = setting_i64(b->cx->index_settings, SET_INDEX_MAX_REGEX_LENGTH);
     size_t units = utf16_length(regex);
-    return units <= most
+    return (int64_t)units <= most
                ? ERR_OK
                : err_set(
                    em, ERR_ILLEGAL_ARGUMENT,
-                   "The length of regex [%zu] used in the %s has exceeded the allowed maximum of [%u]. "
+                   "The length of regex [%zu] used in the %s has exceeded the allowed maximum of [%lld]. "
                    "This maximum can be set by changing the [index.max_regex_length] index level setting.",
-                   units, query, most);
+                   units, query, (long long)most);
 }
 
 struct query *qnode_new(struct builder *b, const struct query_ops *ops)

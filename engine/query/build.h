@@ -30,8 +30,6 @@ static inline bool dsl_is_none(struct builder *b, const struct dsl *d)
 /* Rewriting looks into a leaf whose field has one value for the whole index, or is unmapped: is it none? */
 bool leaf_is_none(struct builder *b, const struct dsl *d, struct str field);
 
-/* A limit of the index by its name behind "index.": "max_terms_count" for one; `otherwise` where its settings are not known or have none. */
-uint32_t build_index_limit(const struct builder *b, const char *name, uint32_t otherwise);
 /* Refuses a regular expression that is longer, in UTF-16 units, than index.max_regex_length; `query` is what the error
  * calls the query. */
 enum err build_regex_length(const struct builder *b, struct str regex, const char *query, struct errmsg *em);

@@ -1,6 +1,8 @@
 /* term, terms, exists, ids, type. */
 #include "engine/query/build.h"
 
+#include "common/settings/setting_read.h"
+
 /* ---- term ---- */
 
 struct dsl_term_query {
@@ -193,13 +195,13 @@ static enum err build_terms(struct builder *b, const struct dsl *d, struct query
     if (q.values.n == 0 || f == NULL) {
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
-    uint32_t max = build_index_limit(b, "max_terms_count", 65536);
-    if (q.values.n > max) {
+    int64_t max = setting_i64(b->cx->index_settings, SET_INDEX_MAX_TERMS_COUNT);
+    if ((int64_t)q.values.n > max) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "The number of terms [%zu] used in the Terms Query request has exceeded the allowed "
-                       "maximum of [%u]. "
+                       "maximum of [%lld]. "
                        "This maximum can be set by changing the [index.max_terms_count] index level setting.",
-                       q.values.n, max);
+                       q.values.n, (long long)max);
     }
     return field_terms(b, f, q.values.v, (uint32_t)q.values.n, out, em);
 }

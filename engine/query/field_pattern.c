@@ -5,6 +5,7 @@
 #include "common/base/map.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
+#include "common/settings/setting_read.h"
 #include "engine/query/automaton.h"
 
 static bool takes_patterns(const struct field *f)
@@ -344,16 +345,14 @@ enum err default_fields(struct builder *b, struct field_boosts *out, bool *all, 
 {
     struct str *names = NULL;
     uint32_t n = 0;
-    static const struct str any = {"*", 1};
     struct resolved own = {0};
     map_init(&own.at, b->arena);
-    if (b->cx->index_settings != NULL
-        && !settings_list(b->cx->index_settings, "query.default_field", b->arena, &names, &n)) {
+    if (!setting_list(b->cx->index_settings, SET_INDEX_QUERY_DEFAULT_FIELD, b->arena, &names, &n)) {
         return err_no_memory(em);
     }
     *all = n == 0 || (n == 1 && str_is(names[0], "*"));
     for (uint32_t i = 0; i < MAX_OF(n, 1U); i++) {
-        struct str name = n == 0 ? any : names[i];
+        struct str name = n == 0 ? STR("*") : names[i];
         float boost = 1;
         size_t hat = str_find(name, '^', 0);
         if (hat != SIZE_MAX && num_parse_float(str_slice(name, hat + 1, name.n), &boost)) {

@@ -206,7 +206,7 @@ struct query {
     };
 };
 
-/* What a node's settings say of all queries on it: set once, before the first of them; the defaults before that. */
+/* What a node's settings say of all queries on it: set once, before the first of them; without it nothing is limited. */
 struct query_node_settings {
     uint32_t clauses_max;  /* indices.query.bool.max_clause_count */
     bool leading_wildcard; /* indices.query.query_string.allowLeadingWildcard */
@@ -215,7 +215,8 @@ struct query_node_settings {
 void query_node_settings_set(const struct query_node_settings *s);
 const struct query_node_settings *query_node_settings(void);
 
-#define INDEX_ALIASES "aliases" /* among the settings of an index: no setting has this name */
+#define QUERY_DEPTH_MAX 100       /* queries within queries */
+#define INDEX_ALIASES   "aliases" /* among the settings of an index: no setting has this name */
 
 /* What turning JSON into nodes may ask. */
 struct view;

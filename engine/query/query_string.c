@@ -2,6 +2,7 @@
 
 #include "common/base/num.h"
 #include "common/base/settings.h"
+#include "common/settings/setting_read.h"
 
 enum err string_run_init(struct string_run *r, struct builder *b, const struct string_query *q,
                          const char *query, struct errmsg *em)
@@ -36,11 +37,8 @@ enum err string_run_init(struct string_run *r, struct builder *b, const struct s
     if (all && !q->lenient_given) {
         r->lenient = true;
     }
-    if (!q->lenient_given && q->dsl.type == &dsl_query_string && b->cx->index_settings != NULL) {
-        bool own;
-        if (num_parse_bool(settings_str(b->cx->index_settings, "query_string.lenient", STR("false")), &own)) {
-            r->lenient = r->lenient || own;
-        }
+    if (!q->lenient_given && q->dsl.type == &dsl_query_string) {
+        r->lenient = r->lenient || setting_bool(b->cx->index_settings, SET_INDEX_QUERY_STRING_LENIENT);
     }
     if (e == ERR_OK && q->analyzer.p != NULL) {
         e = build_analyzer(b, query, q->analyzer, &r->analyzer, em);

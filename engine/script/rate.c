@@ -107,10 +107,10 @@ static enum err refuse(const struct script_rate *r, bool one, enum script_contex
                        struct str lang, struct errmsg *em)
 {
     struct buf time;
-    char key[64] = "script.max_compilations_rate";
-    if (!one) {
-        snprintf(key, sizeof(key), "script.context.%s.max_compilations_rate", script_context_name(context));
-    }
+    const char *of = one ? "" : script_context_name(context);
+    char key[64];
+    snprintf(key, sizeof(key), "script.%s%s%smax_compilations_rate", one ? "" : "context.", of,
+             one ? "" : ".");
     buf_init(&time, NULL, BUF_UNLIMITED);
     time_put_ns(&time, r->window_ms * 1000000);
     err_set(em, ERR_NO_MEMORY,

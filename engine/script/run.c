@@ -298,7 +298,7 @@ static enum err compile(struct script *s, struct errmsg *em)
     return e == ERR_OK ? e : compile_error(s, e, em);
 }
 
-static _Atomic size_t source_bytes_max = SCRIPT_SOURCE_BYTES_MAX;
+static _Atomic size_t source_bytes_max = SIZE_MAX;
 
 void script_limit_source(size_t bytes)
 {

@@ -88,8 +88,7 @@ struct script_var {
 
 struct script;
 
-#define SCRIPT_SOURCE_BYTES_MAX 65535
-/* How long a script may be from now on, on the whole node (script.max_size_in_bytes). Any thread. */
+/* How long a script may be from now on, on the whole node (script.max_size_in_bytes); as long as it likes until then. Any thread. */
 void script_limit_source(size_t bytes);
 /* May scripts hold regular expressions (script.painless.regex.enabled)? They may until somebody says otherwise. */
 void script_allow_regexes(bool allowed);

@@ -1,4 +1,5 @@
 /* The query phase: which documents, how many, in what order; and what is computed over all of them. */
+#include "common/settings/setting_read.h"
 #include "engine/aggs/aggs.h"
 #include "engine/collect/top_docs.h"
 #include "engine/collect/whole_query.h"
@@ -60,14 +61,8 @@ static bool sorted_by_score_only(const struct search_source *s)
 static enum err check_window(const struct run *r)
 {
     const struct search_source *s = r->source;
-    int64_t max = 10000, rescore_max = 10000;
-    enum err e = settings_i64(r->shard->index_settings, "max_result_window", 10000, &max, r->em);
-    if (e == ERR_OK) {
-        e = settings_i64(r->shard->index_settings, "max_rescore_window", max, &rescore_max, r->em);
-    }
-    if (e != ERR_OK) {
-        return e;
-    }
+    const int64_t max = setting_i64(r->shard->index_settings, SET_INDEX_MAX_RESULT_WINDOW),
+                  rescore_max = setting_i64(r->shard->index_settings, SET_INDEX_MAX_RESCORE_WINDOW);
     if (r->shard->scope.scroll && s->size > max) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
                        "Batch size is too large, size must be less than or equal to: [%lld] but was [%lld]. "

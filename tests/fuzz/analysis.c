@@ -84,7 +84,7 @@ static void one_analyze(struct str in)
     settings_init(&s, &a);
     if (json_parse(&v, in, &a, &json_limits_default, NULL) == ERR_OK && v.type == JSON_OBJECT) {
         const struct json *given = json_get(&v, "settings"), *body = json_get(&v, "body");
-        enum err e = json_is(given, JSON_OBJECT) ? settings_from_json(&s, given, STR(""), &em) : ERR_OK;
+        enum err e = json_is(given, JSON_OBJECT) ? settings_from_json(&s, given, STR("index"), &em) : ERR_OK;
         if (e == ERR_OK) {
             e = analysis_new(&registry, &s, &env, &em);
             fuzz_error(e, &em);
@@ -123,7 +123,7 @@ static void one_text(struct str in)
         fuzz_arena(&kept);
         settings_init(&s, &kept);
         FUZZ_HOLDS(json_parse(&v, str_of(settings_text), &kept, &json_limits_default, NULL) == ERR_OK);
-        FUZZ_HOLDS(settings_from_json(&s, &v, STR(""), &em) == ERR_OK);
+        FUZZ_HOLDS(settings_from_json(&s, &v, STR("index"), &em) == ERR_OK);
         FUZZ_HOLDS(analysis_new(&registry, &s, &env, &em) == ERR_OK);
     }
     struct str name = fuzz_line(&in);

@@ -212,7 +212,7 @@ static void node_start(struct scale *s, unsigned at)
                              .list_copies = list_copies,
                              .disk_space = disk_space,
                              .self = n};
-    quorum_settings_init(&o.settings);
+    quorum_settings_init(&o.settings, NULL);
     if (cluster_new(&n->cluster, &o, &em) != ERR_OK) {
         printf("a node cannot start: %s\n", em.frame[0].reason);
         abort();

@@ -192,7 +192,7 @@ static void configure(struct sim_node *n)
     struct world *w = n->w;
     struct cluster_conf *c = &n->conf;
     *c = (struct cluster_conf){.cluster_name = STR("sim")};
-    quorum_settings_init(&c->quorum);
+    quorum_settings_init(&c->quorum, NULL);
     c->seeds = ARENA_ARRAY(&w->arena, struct str, SIM_NODES_MAX);
     c->initial_masters = ARENA_ARRAY(&w->arena, struct str, FIRST_VOTERS);
     for (unsigned i = 0; i < w->n_nodes; i++) {

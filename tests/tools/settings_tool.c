@@ -1,7 +1,8 @@
 /* Prints the registered settings, a line each, fields parted by tabs: registry, name (families end with a
  * dot), kind, flags, default, smallest and largest value, choices, the mark of
- * settings that nothing reads ("none", "refused"). docs/settings.md is made of it. */
-#include "common/cluster/setting_registry.h"
+ * settings that nothing reads ("none", "refused"), Elasticsearch's default and why the one here is another.
+ * docs/settings.md is made of it. */
+#include "common/settings/setting_registry.h"
 
 #include <stdio.h>
 
@@ -26,16 +27,18 @@ static const char *const kinds[] = {
 
 static void print(const char *registry, const struct setting_def *d)
 {
-    printf("%s\t%s\t%s\t%s%s%s\t%s\t%lld\t%lld\t%s\t%s\n", registry, d->name, kinds[d->kind],
+    printf("%s\t%s\t%s\t%s%s%s\t%s\t%lld\t%lld\t%s\t%s\t%s\t%s\n", registry, d->name, kinds[d->kind],
            d->flags & SETTING_DYNAMIC ? "dynamic " : "", d->flags & SETTING_PRIVATE ? "private " : "",
            d->flags & SETTING_FINAL ? "final " : "",
-           d->here != NULL        ? d->here
+           d->shown != NULL       ? d->shown
+           : d->here != NULL      ? d->here
            : d->otherwise != NULL ? d->otherwise
                                   : "",
            (long long)d->min, (long long)d->max, d->choices != NULL ? d->choices : "",
            d->flags & SETTING_REFUSED     ? "refused"
            : d->flags & SETTING_NO_EFFECT ? "none"
-                                          : "");
+                                          : "",
+           d->otherwise != NULL ? d->otherwise : "", d->why != NULL ? d->why : "");
 }
 
 static void print_all(const char *registry, const struct setting_registry *r)

@@ -361,7 +361,7 @@ static void boot(struct quorum_node *n)
                             .initial_masters = names,
                             .n_initial_masters = (uint32_t)quorum_world.n,
                             .rng = &quorum_world.rng};
-    quorum_settings_init(&o.settings);
+    quorum_settings_init(&o.settings, NULL);
     ck_assert_int_eq(quorum_new(&n->q, &o, NULL), ERR_OK);
     n->durable = 0;
     n->wants_state = false;

@@ -30,8 +30,8 @@ static enum err fake_merge(void *self, const struct settings *s, struct str old,
 static enum err fake_analysis(void *self, const struct settings *s, struct errmsg *em)
 {
     (void)self;
-    return settings_has_prefix(s, STR("analysis.broken")) ? err_set(em, ERR_ILLEGAL_ARGUMENT, "broken")
-                                                          : ERR_OK;
+    return settings_has_prefix(s, STR("index.analysis.broken")) ? err_set(em, ERR_ILLEGAL_ARGUMENT, "broken")
+                                                                : ERR_OK;
 }
 
 static enum err fake_query(void *self, const struct json *q, struct str text, const struct index_meta *index,
@@ -303,24 +303,24 @@ static enum err cluster(const char *body)
     return run(META_CLUSTER_SETTINGS, NULL, body, TEMPLATE_LEGACY);
 }
 
-START_TEST(cluster_settings)
+START_TEST(settings_of_the_cluster)
 {
     ck_assert_int_eq(cluster("{\"transient\":{\"search.max_buckets\":5},\"persistent\":{\"indices\":{"
                              "\"recovery.max_bytes_per_sec\":\"1mb\"}}}"),
                      ERR_OK);
-    ck_assert(str_is(cluster_setting(state, "search.max_buckets", STR("")), "5"));
-    ck_assert(str_is(cluster_setting(state, "indices.recovery.max_bytes_per_sec", STR("")), "1mb"));
+    ck_assert(str_is(cluster_setting(state, SET_SEARCH_MAX_BUCKETS), "5"));
+    ck_assert(str_is(cluster_setting(state, SET_INDICES_RECOVERY_MAX_BYTES_PER_SEC), "1mb"));
     ck_assert_int_eq(cluster("{\"transient\":{\"foo.bar\":1}}"), ERR_ILLEGAL_ARGUMENT);
     ck_assert_int_eq(cluster("{\"persistent\":{\"cluster.name\":\"x\"}}"), ERR_ILLEGAL_ARGUMENT);
     ck_assert_int_eq(cluster("{\"transient\":{\"action.auto_create_index\":\"a,,b\"}}"),
                      ERR_ILLEGAL_ARGUMENT);
     ck_assert_int_eq(cluster("{\"transient\":{\"search.max_buckets\":6},\"persistent\":{\"foo\":1}}"),
                      ERR_ILLEGAL_ARGUMENT);
-    ck_assert(str_is(cluster_setting(state, "search.max_buckets", STR("")), "5"));
+    ck_assert(str_is(cluster_setting(state, SET_SEARCH_MAX_BUCKETS), "5"));
     ck_assert_int_eq(cluster("{\"transient\":{\"*\":null},\"persistent\":{\"indices.recovery.*\":null}}"),
                      ERR_OK);
-    ck_assert(str_is(cluster_setting(state, "search.max_buckets", STR("none")), "none"));
-    ck_assert(str_is(cluster_setting(state, "indices.recovery.max_bytes_per_sec", STR("none")), "none"));
+    ck_assert(str_is(cluster_setting(state, SET_SEARCH_MAX_BUCKETS), "65535"));
+    ck_assert(str_is(cluster_setting(state, SET_INDICES_RECOVERY_MAX_BYTES_PER_SEC), "40mb"));
 }
 END_TEST
 
@@ -437,7 +437,7 @@ int main(void)
     tcase_add_test(t, closed_takes_static);
     tcase_add_test(t, aliases_come_and_go);
     tcase_add_test(t, templates_layer);
-    tcase_add_test(t, cluster_settings);
+    tcase_add_test(t, settings_of_the_cluster);
     tcase_add_test(t, shards_have_a_limit);
     tcase_add_test(t, keep_alives_agree);
     tcase_add_test(t, bytes_round_trip);

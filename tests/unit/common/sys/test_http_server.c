@@ -1,4 +1,5 @@
 /* The HTTP server against raw sockets: what it must take, what it must refuse, and how it ends. */
+#include "common/settings/setting_registry.h"
 #include "common/sys/http_server.h"
 
 #include "common/base/rand.h"
@@ -1286,7 +1287,8 @@ static enum err from_settings(struct http_server_opts *o, struct arena *a, const
     settings_init(&set, a);
     *o = (struct http_server_opts){0};
     ck_assert(key == NULL || settings_put(&set, str_of(key), str_of(value)));
-    return http_server_opts_from(o, &set, a, NULL);
+    enum err e = settings_check(&setting_registry_cluster, &set, false, NULL);
+    return e == ERR_OK ? http_server_opts_from(o, &set, a, NULL) : e;
 }
 
 START_TEST(options_come_from_settings)

@@ -146,7 +146,7 @@ static void open_shard(struct agg_rig *r, uint32_t s)
                             .parse = parse_op,
                             .parse_self = r,
                             .user_data = STR("history")};
-    engine_settings_init(&o.settings);
+    engine_settings_init(&o.settings, NULL);
     ck_assert_int_eq(engine_open(&r->engines[s], &o, &em), ERR_OK);
 }
 

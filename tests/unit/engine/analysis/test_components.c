@@ -20,7 +20,7 @@ static struct analysis *registry(const char *json, struct errmsg *em)
     settings_init(&s, &arena);
     if (json != NULL) {
         ck_assert_int_eq(json_parse(&v, str_of(json), &arena, &json_limits_default, em), ERR_OK);
-        ck_assert_int_eq(settings_from_json(&s, &v, STR(""), em), ERR_OK);
+        ck_assert_int_eq(settings_from_json(&s, &v, STR("index"), em), ERR_OK);
     }
     enum err e = analysis_new(&a, &s, &env, em);
     ck_assert((e == ERR_OK) == (a != NULL));

@@ -26,7 +26,7 @@ static void create(struct replay *r, const struct json *settings)
     struct settings s;
     struct errmsg em = {0};
     settings_init(&s, &r->file);
-    ck_assert_int_eq(settings_from_json(&s, settings, STR(""), &em), ERR_OK);
+    ck_assert_int_eq(settings_from_json(&s, settings, STR("index"), &em), ERR_OK);
     analysis_unref(r->index);
     r->index = NULL;
     if (analysis_new(&r->index, &s, &r->env, &em) != ERR_OK) {

@@ -64,7 +64,7 @@ void rig_init(struct rig *r, uint64_t seed)
                                    .shard = 1,
                                    .parse = rig_parse,
                                    .user_data = STR("history")};
-    engine_settings_init(&r->opts.settings);
+    engine_settings_init(&r->opts.settings, NULL);
     const struct fs *fs = r->opts.fs;
     fs->make_dir(fs->self, "/shard", NULL);
     fs->sync_dir(fs->self, "/", NULL);

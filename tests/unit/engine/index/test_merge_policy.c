@@ -53,7 +53,7 @@ static void settle(const struct engine_merge_settings *s)
 START_TEST(growing_index)
 {
     struct engine_settings st;
-    engine_settings_init(&st);
+    engine_settings_init(&st, NULL);
     struct rng r;
     rng_seed(&r, 3);
     n = 0;
@@ -74,7 +74,7 @@ END_TEST
 START_TEST(deletions_are_reclaimed)
 {
     struct engine_settings st;
-    engine_settings_init(&st);
+    engine_settings_init(&st, NULL);
     struct rng r;
     rng_seed(&r, 4);
     n = 0;
@@ -99,7 +99,7 @@ END_TEST
 START_TEST(forced_and_expunge)
 {
     struct engine_settings st;
-    engine_settings_init(&st);
+    engine_settings_init(&st, NULL);
     n = 12;
     for (size_t i = 0; i < n; i++) {
         segs[i] = (struct merge_candidate){1000 * (i + 1), 100, i % 3 == 0 ? 20 : 0, false};

@@ -243,7 +243,7 @@ static void run_line(struct str text, const struct analysis_env *env, struct buf
     jw_obj(&w);
     enum err e = json_parse(&line, text, &a, &json_limits_default, &em);
     if (e == ERR_OK && json_get(&line, "settings") != NULL) {
-        e = settings_from_json(&settings, json_get(&line, "settings"), STR(""), &em);
+        e = settings_from_json(&settings, json_get(&line, "settings"), STR("index"), &em);
     }
     if (e == ERR_OK) {
         e = analysis_new(&analysis, &settings, env, &em);

@@ -201,11 +201,12 @@ START_TEST(limits_hold)
     static const struct {
         const char *setting, *value, *body;
     } cases[] = {
-        {"mapping.total_fields.limit", "1",
+        {"index.mapping.total_fields.limit", "1",
          "{\"properties\":{\"a\":{\"type\":\"text\",\"fields\":{\"k\":{\"type\":\"keyword\"}}}}}"},
-        {"mapping.depth.limit", "1", "{\"properties\":{\"a\":{\"properties\":{\"b\":{\"type\":\"long\"}}}}}"},
-        {"mapping.nested_fields.limit", "0", "{\"properties\":{\"a\":{\"type\":\"nested\"}}}"},
-        {"mapping.field_name_length.limit", "2", "{\"properties\":{\"abc\":{\"type\":\"long\"}}}"},
+        {"index.mapping.depth.limit", "1",
+         "{\"properties\":{\"a\":{\"properties\":{\"b\":{\"type\":\"long\"}}}}}"},
+        {"index.mapping.nested_fields.limit", "0", "{\"properties\":{\"a\":{\"type\":\"nested\"}}}"},
+        {"index.mapping.field_name_length.limit", "2", "{\"properties\":{\"abc\":{\"type\":\"long\"}}}"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct world w;

@@ -27,8 +27,8 @@ static void setup(void)
     struct json body;
     arena_init(&arena, NULL, ARENA_UNLIMITED);
     settings_init(&settings, &arena);
-    ck_assert(settings_put(&settings, STR("analysis.analyzer.shingles.tokenizer"), STR("standard"))
-              && settings_put(&settings, STR("analysis.analyzer.shingles.filter"), STR("shingle")));
+    ck_assert(settings_put(&settings, STR("index.analysis.analyzer.shingles.tokenizer"), STR("standard"))
+              && settings_put(&settings, STR("index.analysis.analyzer.shingles.filter"), STR("shingle")));
     ck_assert_int_eq(analysis_new(&analysis, &settings, &env, NULL), ERR_OK);
     ck_assert_int_eq(json_parse(&body, str_of(mapping_text), &arena, &json_limits_default, NULL), ERR_OK);
     ck_assert_int_eq(mapping_new(&mapping, &body, analysis, &settings, NULL), ERR_OK);

@@ -110,7 +110,7 @@ static void rig_open(struct shard_rig *rig, uint64_t seed, unsigned docs, bool d
                             .index_uuid = "u",
                             .mode = ENGINE_CREATE,
                             .mapping = rig->mapping};
-    engine_settings_init(&o.settings);
+    engine_settings_init(&o.settings, NULL);
     ck_assert_int_eq(engine_open(&rig->engine, &o, NULL), ERR_OK);
     for (unsigned i = 0; i < docs; i++) {
         index_one(rig, i);

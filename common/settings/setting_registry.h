@@ -3,8 +3,8 @@
  * Two registries: settings of an index, settings of the cluster and its nodes. A setting is found by its
  * exact name or belongs to a family ("index.analysis.*", "logger.*"). Refusals have Elasticsearch's types and
  * words. Pure; it knows no state and applies nothing. */
-#ifndef CLUSTER_SETTING_REGISTRY_H
-#define CLUSTER_SETTING_REGISTRY_H
+#ifndef SETTINGS_SETTING_REGISTRY_H
+#define SETTINGS_SETTING_REGISTRY_H
 
 #include "common/base/settings.h"
 
@@ -36,6 +36,8 @@ enum {
     SETTING_REFUSED = 32    /* only the default is taken: any other value asks for what is not offered */
 };
 
+#define SETTING_ROOM 64 /* bytes that a computed default needs */
+
 struct setting_def {
     const char *name; /* a family's ends with a dot */
     enum setting_kind kind;
@@ -43,7 +45,11 @@ struct setting_def {
     const char *otherwise; /* the default; NULL: empty. Lists: with commas */
     int64_t min, max;      /* both 0: no bounds */
     const char *choices;   /* with commas; of a time, its least as Elasticsearch writes it */
-    const char *here;      /* the default that holds where it is not Elasticsearch's; NULL: it is */
+    /* The default that holds where it is not Elasticsearch's, and why; NULL: it is. */
+    const char *here, *why;
+    /* The default that other settings say, and how pages say it; NULL: it is the text above. Long texts are made in room. */
+    struct str (*computed)(const struct settings *s, char room[SETTING_ROOM]);
+    const char *shown;
 };
 
 struct setting_registry {
@@ -58,15 +64,19 @@ extern const struct setting_registry setting_registry_index, setting_registry_cl
 const struct setting_def *setting_def_find(const struct setting_registry *r, struct str key);
 /* Is the value fit, and may it be set? Nulls are. ERR_ILLEGAL_ARGUMENT, with what the parser said as its cause. */
 enum err setting_check(const struct setting_def *def, const struct setting *value, struct errmsg *em);
+/* Does it say what holds anyway? */
+bool setting_is_default(const struct setting_def *def, const struct setting *value);
 /* ERR_ILLEGAL_ARGUMENT "unknown setting [key] did you mean [x]?". */
 enum err setting_unknown(const struct setting_registry *r, struct str key, struct errmsg *em);
 /* Checks them all; the first mistake is the error, the others stand beside it. For a change of what there is,
  * keys with `*` are let through, private settings are refused, and values wait for settings_apply. */
 enum err settings_check(const struct setting_registry *r, const struct settings *s, bool change,
                         struct errmsg *em);
-/* Puts the defaults of all that `given` (and `also`, may be NULL) do not set into out. false: no memory. */
+/* Puts the defaults of all that `given` (and `also`, may be NULL) do not set into out; those that others say are of `of`. false: no
+ * memory. */
 bool settings_put_defaults(const struct setting_registry *r, const struct settings *given,
-                           const struct settings *also, struct settings *out) NODISCARD;
+                           const struct settings *also, const struct settings *of,
+                           struct settings *out) NODISCARD;
 
 /* Appends the names of those that are set to something else than their default and have no effect, with
  * commas. How many there are. */
