@@ -103,7 +103,13 @@ static void append(void)
     char id[16];
     clock_sim_init(&clock, 0);
     fs->make_dir(fs->self, "/s", NULL);
-    struct tlog_opts o = {fs, &clock.base, alloc_default(), "/s", "uuid", 0};
+    struct tlog_opts o = {.fs = fs,
+                          .clock = &clock.base,
+                          .alloc = alloc_default(),
+                          .dir = "/s",
+                          .uuid = "uuid",
+                          .id = 1,
+                          .id_is_new = true};
     if (translog_create(&t, &o, 1, SEQ_NONE, SEQ_NONE, NULL) != ERR_OK) {
         abort();
     }

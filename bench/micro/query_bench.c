@@ -139,8 +139,7 @@ static void measure(const struct rig *r, struct view *v, const char *what, const
                                      .node_id = STR("n"),
                                      .view = v,
                                      .index_settings = &r->settings,
-                                     .index_boost = 1,
-                                     .n_shards = 1,
+                                     .scope = {.index_boost = 1, .n_shards = 1},
                                      .max_buckets = 65535};
         arena_init(&a, NULL, ARENA_UNLIMITED);
         char *at = body;
