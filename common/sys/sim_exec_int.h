@@ -63,7 +63,7 @@ struct sim_exec {
     void *after_self;
     struct sim_fiber *caller;
     struct sleeper *all, *idle, *current;
-    struct goal { /* what run_until() asked for */
+    struct goal { /* what sim_exec_run_until() asked for */
         bool (*cond)(void *arg);
         void *arg;
         int64_t end_ns;
