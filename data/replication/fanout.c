@@ -5,64 +5,12 @@
 
 #define SEND_BYTES (256 * KIB) /* operations of a long request go when they are so many */
 
-static void unlist(struct fanout *f)
-{
-    if (!f->listed) {
-        return;
-    }
-    *(f->prev != NULL ? &f->prev->next : &f->sh->replication->lead.waiting) = f->next;
-    if (f->next != NULL) {
-        f->next->prev = f->prev;
-    }
-    f->listed = false;
-}
-
-static void free_if_done(struct fanout *f)
-{
-    if (f->dropped && f->pending == 0) {
-        buf_fini(&f->ops);
-        free(f);
-    }
-}
-
-void fanout_wake(struct fanout *f, const struct errmsg *error)
-{
-    struct shard_waiter *w = f->waiter;
-    unlist(f);
-    f->waiter = NULL;
-    w->wake(w, error); /* f may be gone now */
-}
-
-void fanout_wake_if_settled(struct fanout *f)
-{
-    struct errmsg em;
-    err_clear(&em);
-    if (f->waiter != NULL && fanout_settled(f, &em)) {
-        fanout_wake(f, em.n > 0 ? &em : NULL);
-    }
-}
-
-void fanout_settle(struct fanout *f, bool ok, bool counts, const struct errmsg *error)
-{
-    f->pending--;
-    f->ok += ok && counts ? 1 : 0;
-    f->failed += !ok && counts ? 1 : 0;
-    if (error != NULL && f->error.n == 0) {
-        f->error = *error;
-    }
-    if (f->waiter != NULL) {
-        fanout_wake_if_settled(f); /* f may be gone now */
-    } else {
-        free_if_done(f);
-    }
-}
-
 /* ---- may it begin? ---------------------------------------------------------------------------------- */
 
 void requests_unpark(struct shard *sh)
 {
-    struct shard_waiter *in_order = NULL, *list = sh->replication->lead.parked;
-    sh->replication->lead.parked = NULL;
+    struct shard_waiter *in_order = NULL, *list = sh->replication->parked;
+    sh->replication->parked = NULL;
     while (list != NULL) { /* the newest is first */
         struct shard_waiter *w = list;
         list = w->next;
@@ -76,90 +24,97 @@ void requests_unpark(struct shard *sh)
     }
 }
 
-/* No request is under way, and what they sent has come to an end: a request that gave up waiting leaves messages. */
-static bool is_drained(const struct shard *sh)
-{
-    bool quiet = sh->replication->lead.requests == 0;
-    for (const struct copy_link *l = sh->replication->lead.links; quiet && l != NULL; l = l->next) {
-        quiet = l->sent == NULL && l->failed == NULL && (!l->broken || l->gone || l->ended);
-    }
-    return quiet;
-}
-
-static void drained_task(void *arg)
+static void quiet_task(void *arg)
 {
     struct shard *sh = arg;
-    void (*drained)(void *) = sh->replication->lead.drained;
-    if (drained != NULL && is_drained(sh)) {
-        sh->replication->lead.drained = NULL;
-        drained(sh->replication->lead.drained_arg);
+    struct replication *p = sh->replication;
+    void (*drained)(void *) = p->drained;
+    if (drained != NULL && group_is_quiet(&p->group)) {
+        p->drained = NULL;
+        drained(p->drained_arg);
+    } else {
+        p->group.quiet_wanted = drained != NULL; /* something has begun meanwhile */
     }
     shard_unref(sh);
 }
 
-void requests_look_drained(struct shard *sh)
+void requests_quiet(struct shard *sh)
 {
-    if (sh->replication->lead.drained != NULL && is_drained(sh)) {
-        shard_ref(sh);
-        shard_post_back(sh, drained_task, sh);
-    }
+    shard_post_back(shard_ref(sh), quiet_task, sh);
 }
 
 enum admission replication_enter(struct shard *sh, struct shard_waiter *w, int64_t deadline_ms,
                                  struct errmsg *em)
 {
-    struct primary_side *p = &sh->replication->lead;
-    if (!sh->replication->leads || p->deposed || sh->life.leaving) {
-        err_set(em, ERR_NOT_PRIMARY, "shard [%.*s][%u] is not the primary here", STR_ARG(sh->index->name),
-                sh->number);
-        err_about_index(em, sh->index->name, sh->index->uuid);
-        err_about_shard(em, (int)sh->number);
-        return REFUSED;
-    }
-    if (!p->active || sh->replication->lead.handing_over) {
+    struct replication *p = sh->replication;
+    enum group_admission a = sh->life.leaving ? GROUP_REFUSED : group_enter(&p->group);
+    if (a == GROUP_PARKED) {
         w->deadline_ms = deadline_ms;
         w->next = p->parked;
         p->parked = w;
         return PARKED;
     }
-    p->requests++;
-    return ADMITTED;
+    if (a == GROUP_ADMITTED) {
+        return ADMITTED;
+    }
+    err_set(em, ERR_NOT_PRIMARY, "shard [%.*s][%u] is not the primary here", STR_ARG(sh->index->name),
+            sh->number);
+    err_about_index(em, sh->index->name, sh->index->uuid);
+    err_about_shard(em, (int)sh->number);
+    return REFUSED;
 }
 
 void replication_leave(struct shard *sh)
 {
-    sh->replication->lead.requests--;
-    requests_look_drained(sh);
+    group_leave(&sh->replication->group);
+    group_perform(sh);
 }
 
 void replication_drain(struct shard *sh, void (*drained)(void *arg), void *arg)
 {
-    sh->replication->lead.handing_over = true;
-    sh->replication->lead.drained = drained;
-    sh->replication->lead.drained_arg = arg;
-    requests_look_drained(sh);
+    sh->replication->drained = drained;
+    sh->replication->drained_arg = arg;
+    group_drain(&sh->replication->group);
+    group_perform(sh);
 }
 
 void replication_undrain(struct shard *sh)
 {
-    sh->replication->lead.handing_over = false;
-    sh->replication->lead.drained = NULL;
-    requests_unpark(sh);
+    sh->replication->drained = NULL;
+    group_undrain(&sh->replication->group);
+    group_perform(sh);
 }
 
 /* ---- a request -------------------------------------------------------------------------------------- */
 
-void primary_unknown(struct shard *sh, struct errmsg *em)
+static void explain(const struct fanout *f, enum group_outcome outcome, struct errmsg *em)
 {
-    err_set(em, ERR_STALE_TERM,
-            "shard [%.*s][%u] is not led by this copy any more: whether the operation is kept is unknown",
-            STR_ARG(sh->index->name), sh->number);
+    const struct shard *sh = f->sh;
+    switch (outcome) {
+    case GROUP_FINE:
+        err_clear(em);
+        break;
+    case GROUP_UNKNOWN:
+        err_set(em, ERR_STALE_TERM,
+                "shard [%.*s][%u] is not led by this copy any more: whether the operation is kept is unknown",
+                STR_ARG(sh->index->name), sh->number);
+        break;
+    case GROUP_NO_MEMORY:
+        err_no_memory(em);
+        break;
+    case GROUP_TIMED_OUT:
+        err_set(em, ERR_TIMEOUT,
+                "shard [%.*s][%u]: not all copies have answered in time: the outcome is unknown",
+                STR_ARG(sh->index->name), sh->number);
+        break;
+    }
 }
 
 struct fanout *fanout_new(struct shard *sh, struct errmsg *em)
 {
+    const struct group *g = &sh->replication->group;
     err_clear(em);
-    if (!sh->replication->leads || sh->replication->tracker.n == 1) {
+    if (!g->leads || g->tracker.n == 1) {
         return NULL;
     }
     struct fanout *f = calloc(1, sizeof(*f));
@@ -168,7 +123,7 @@ struct fanout *fanout_new(struct shard *sh, struct errmsg *em)
         return NULL;
     }
     f->sh = sh;
-    f->needs = SEQ_NONE;
+    f->r.needs = SEQ_NONE;
     buf_init(&f->ops, NULL, BUF_UNLIMITED);
     return f;
 }
@@ -187,122 +142,115 @@ void fanout_add(struct fanout *f, const struct engine_op *op, const struct engin
 
 void fanout_needs(struct fanout *f, int64_t seq_no)
 {
-    f->needs = MAX_OF(f->needs, seq_no);
+    f->r.needs = MAX_OF(f->r.needs, seq_no);
 }
 
 void fanout_confirm(struct fanout *f)
 {
-    f->confirms = true;
+    f->r.confirms = true;
     if (!f->sh->index->async) { /* else it was answered before it was on any disk */
         fanout_needs(f, engine_max_seq_no(f->sh->engine));
     }
 }
 
-static void send_to(struct fanout *f, const struct tracked *c, enum outgoing_kind kind,
+static void send_to(struct fanout *f, struct group_copy *c, enum group_message_kind kind,
                     enum refresh_policy refresh)
 {
-    struct shard *sh = f->sh;
-    struct copy_link *l = link_find(sh, c->allocation_id);
-    struct outgoing *o = l != NULL ? outgoing_new(l, kind) : NULL;
-    if (o == NULL && kind == OUT_REFRESH) {
-        return;
-    }
-    if (o == NULL) { /* the copy will miss it: nobody can say any more what becomes of it */
-        err_no_memory(&f->error);
-        if (l != NULL) {
-            link_ask_master(l, STR("the primary had no memory for it"));
+    struct copy_link *l = CONTAINER_OF(c, struct copy_link, c);
+    struct outgoing *o = outgoing_new(l, kind);
+    if (o == NULL) { /* the copy will miss it, unless it is a refresh */
+        if (kind != GROUP_REFRESH) {
+            group_missed(c, &f->r, "the primary had no memory for it");
         }
         return;
     }
-    o->fanout = f;
-    o->counts = f->sends == 0;
-    f->pending++;
+    o->m.request = &f->r;
     if (refresh == REFRESH_WAIT) {
         o->rq.timeout_ms = 0; /* as long as the copy's refresh takes; its node's end ends it */
     }
-    if (f->ops.failed) {
-        struct errmsg em;
-        err_no_memory(&em);
-        link_failed(o, &em);
-        return;
+    if (group_send(&f->sh->replication->group, c, &o->m)) {
+        struct replication_msg m = {.mapping_version = f->mapping_version, .refresh = refresh};
+        link_send(o, &m, f->n_ops, &f->ops);
     }
-    struct replication_msg m = {.mapping_version = f->mapping_version, .refresh = refresh};
-    link_send(o, &m, f->n_ops, buf_view(&f->ops));
+}
+
+static void send_to_all(struct fanout *f, enum group_message_kind kind, enum refresh_policy refresh)
+{
+    struct group *g = &f->sh->replication->group;
+    for (uint32_t i = 0; i < g->tracker.n; i++) {
+        const struct tracked *t = &g->tracker.v[i];
+        struct group_copy *c = group_concerns(g, t, kind) ? group_find(g, t->allocation_id) : NULL;
+        if (c != NULL) {
+            send_to(f, c, kind, refresh);
+        } else if (kind == GROUP_WRITE && group_concerns(g, t, kind)) {
+            f->r.outcome = GROUP_NO_MEMORY; /* there was none for its link */
+        }
+    }
 }
 
 void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool last)
 {
     struct shard *sh = f->sh;
-    bool due = last ? f->n_ops > 0 || f->confirms || (f->sends > 0 && refresh != REFRESH_NONE)
+    bool due = last ? f->n_ops > 0 || f->r.confirms || (f->r.sends > 0 && refresh != REFRESH_NONE)
                     : f->n_ops > 0 && (hurry || f->ops.n >= SEND_BYTES);
     if (!due) {
         return;
     }
-    if (!sh->replication->leads || sh->engine == NULL) {
-        primary_unknown(sh, &f->error);
+    if (!sh->replication->group.leads || sh->engine == NULL) {
+        f->r.outcome = GROUP_UNKNOWN;
         return;
     }
-    /* A copy that is in sync on no node has missed it already; it is no failure of this request. */
-    for (uint32_t i = 0; i < sh->replication->tracker.n; i++) {
-        const struct tracked *c = &sh->replication->tracker.v[i];
-        if (tracker_sends_to(&sh->replication->tracker, c)
-            || (c->in_sync && c->node.p == NULL && !str_eq(c->allocation_id, sh->replication->tracker.own))) {
-            send_to(f, c, OUT_WRITE, last ? refresh : REFRESH_NONE);
-        }
-    }
-    f->sends++;
-    f->confirms = false;
+    send_to_all(f, GROUP_WRITE, last ? refresh : REFRESH_NONE);
+    f->r.sends++;
+    f->r.confirms = false;
     f->n_ops = 0;
     f->mapping_version = 0;
     buf_reset(&f->ops);
+    group_perform(sh);
 }
 
 void fanout_refresh(struct fanout *f)
 {
-    for (uint32_t i = 0; f->sh->replication->leads && i < f->sh->replication->tracker.n; i++) {
-        const struct tracked *c = &f->sh->replication->tracker.v[i];
-        if (tracker_sends_to(&f->sh->replication->tracker, c)) {
-            send_to(f, c, OUT_REFRESH, REFRESH_NOW);
-        }
+    if (f->sh->replication->group.leads) {
+        send_to_all(f, GROUP_REFRESH, REFRESH_NOW);
+        group_perform(f->sh);
     }
 }
 
 bool fanout_settled(const struct fanout *f, struct errmsg *em)
 {
-    if (f->error.n > 0) {
-        *em = f->error;
-        return true;
+    if (f->r.outcome != GROUP_FINE) {
+        explain(f, f->r.outcome, em);
     }
-    return f->pending == 0
-           && (!f->sh->replication->leads || f->sh->replication->tracker.global_checkpoint >= f->needs);
+    return group_settled(&f->sh->replication->group, &f->r);
 }
 
 void fanout_wait(struct fanout *f, struct shard_waiter *w, int64_t deadline_ms)
 {
-    struct primary_side *p = &f->sh->replication->lead;
-    w->deadline_ms = deadline_ms;
     f->waiter = w;
-    f->listed = true;
-    f->prev = NULL;
-    f->next = p->waiting;
-    if (f->next != NULL) {
-        f->next->prev = f;
-    }
-    p->waiting = f;
+    group_wait(&f->sh->replication->group, &f->r, deadline_ms);
+}
+
+void fanout_woken(struct fanout *f, enum group_outcome outcome)
+{
+    struct shard_waiter *w = f->waiter;
+    struct errmsg em;
+    f->waiter = NULL;
+    explain(f, outcome, &em);
+    w->wake(w, outcome != GROUP_FINE ? &em : NULL); /* f may be gone now */
 }
 
 void fanout_count(const struct fanout *f, uint32_t *ok, uint32_t *failed)
 {
-    *ok = 1 + f->ok;
-    *failed = f->failed;
+    *ok = 1 + f->r.ok;
+    *failed = f->r.failed;
 }
 
-void fanout_drop(struct fanout *f)
+void fanout_free(struct fanout *f)
 {
     if (f != NULL) {
-        unlist(f);
-        f->waiter = NULL;
-        f->dropped = true;
-        free_if_done(f);
+        struct shard *sh = f->sh;
+        group_drop(&sh->replication->group, &f->r);
+        group_perform(sh);
     }
 }

@@ -1,19 +1,11 @@
-/* The links of a primary to the other copies: what is sent, what comes of it, and what follows when it fails. */
+/* The links of a primary to the other copies: what its core wants done for them, and what comes of it. */
 #include "data/replication/replication_int.h"
 
 #include <stdlib.h>
 
-#define RESYNC_BYTES (4 * MIB) /* of a message of what is re-sent */
-
-struct copy_link *link_find(struct shard *sh, struct str allocation_id)
-{
-    for (struct copy_link *l = sh->replication->lead.links; l != NULL; l = l->next) {
-        if (!l->gone && !l->ended && str_eq(l->allocation_id, allocation_id)) {
-            return l;
-        }
-    }
-    return NULL;
-}
+#define RESYNC_BYTES  (4 * MIB) /* of a message of what is re-sent */
+#define REPLICATE_MS  60000     /* a copy that takes longer has failed */
+#define CHECKPOINT_MS 10000     /* the same for one that is only told of the global checkpoint */
 
 static void free_link(struct copy_link *l)
 {
@@ -21,19 +13,6 @@ static void free_link(struct copy_link *l)
     arena_fini(&l->arena);
     arena_fini(&l->peer_arena);
     free(l);
-}
-
-void links_sweep(struct shard *sh)
-{
-    for (struct copy_link **at = &sh->replication->lead.links; *at != NULL;) {
-        struct copy_link *l = *at;
-        if ((l->gone || l->ended) && l->sent == NULL && l->failed == NULL && !l->event_out) {
-            *at = l->next;
-            free_link(l);
-        } else {
-            at = &l->next;
-        }
-    }
 }
 
 struct copy_link *link_new(struct shard *sh, struct str allocation_id)
@@ -45,27 +24,23 @@ struct copy_link *link_new(struct shard *sh, struct str allocation_id)
     arena_init(&l->arena, NULL, ARENA_UNLIMITED);
     arena_init(&l->peer_arena, NULL, ARENA_UNLIMITED);
     l->sh = sh;
-    l->allocation_id = arena_str(&l->arena, allocation_id);
-    l->known_checkpoint = SEQ_NONE;
-    l->persisted_checkpoint = sh->replication->tracker.global_checkpoint;
-    if (l->allocation_id.p == NULL) {
+    l->c.allocation_id = arena_str(&l->arena, allocation_id);
+    if (l->c.allocation_id.p == NULL) {
         free_link(l);
         return NULL;
     }
-    l->next = sh->replication->lead.links;
-    sh->replication->lead.links = l;
+    group_add(&sh->replication->group, &l->c);
     return l;
 }
 
-void link_cancel(struct copy_link *l)
+static void cancel(struct copy_link *l)
 {
     const struct transport *tr = l->sh->service->o.transport;
-    for (struct outgoing *o = l->sent; o != NULL; o = o->next) {
-        tr->cancel(tr->self, &o->rq);
+    for (struct group_message *m = l->c.sent; m != NULL; m = m->next) {
+        tr->cancel(tr->self, &CONTAINER_OF(m, struct outgoing, m)->rq);
     }
 }
 
-/* Where the copy is, as the state says. What is under way to a node that left ends now. false: no memory. */
 bool link_set_peer(struct copy_link *l, const struct node_meta *n)
 {
     struct transport_peer to = n != NULL ? (struct transport_peer){n->transport_address, n->ephemeral_id}
@@ -75,80 +50,38 @@ bool link_set_peer(struct copy_link *l, const struct node_meta *n)
     if (same) {
         return true;
     }
-    link_cancel(l);
+    cancel(l); /* what is under way to where it was ends now */
     arena_reset(&l->peer_arena);
     l->peer = (struct transport_peer){STR_NULL, STR_NULL};
-    if (to.address.p == NULL) {
-        return true;
+    group_place(&l->c, false);
+    if (to.address.p != NULL) {
+        struct transport_peer mine = {arena_str(&l->peer_arena, to.address),
+                                      arena_str(&l->peer_arena, to.ephemeral_id)};
+        if (mine.address.p == NULL || mine.ephemeral_id.p == NULL) {
+            return false;
+        }
+        l->peer = mine;
+        group_place(&l->c, l->sh->service->o.transport != NULL);
     }
-    struct transport_peer mine = {arena_str(&l->peer_arena, to.address),
-                                  arena_str(&l->peer_arena, to.ephemeral_id)};
-    if (mine.address.p == NULL || mine.ephemeral_id.p == NULL) {
-        return false;
-    }
-    l->peer = mine;
     return true;
 }
 
 /* ---- copies that have failed ------------------------------------------------------------------------ */
 
-static void settle(struct outgoing *o, bool ok, const struct errmsg *error)
-{
-    if (o->fanout != NULL) {
-        fanout_settle(o->fanout, ok, o->counts && !o->absent, error);
-    }
-    buf_fini(&o->rq.answer_memory);
-    free(o);
-}
-
-/* What failed at a copy may end: error NULL: the copy does not count any more. */
-void link_settle_failed(struct copy_link *l, const struct errmsg *error)
-{
-    struct outgoing *list = l->failed;
-    l->failed = NULL;
-    while (list != NULL) {
-        struct outgoing *o = list;
-        list = o->next;
-        settle(o, false, error);
-    }
-}
-
-static void take_out(struct copy_link *l)
-{
-    struct shard *sh = l->sh;
-    l->gone = true;
-    l->resyncing = false;
-    if (sh->replication->leads && !l->ended && tracker_drop(&sh->replication->tracker, l->allocation_id)) {
-        primary_moved(sh);
-    }
-    link_settle_failed(l, NULL);
-    primary_check_active(sh);
-}
-
 static void master_has_answered(void *arg)
 {
     struct copy_link *l = arg;
     struct shard *sh = l->sh;
-    l->event_out = false;
-    if (l->event_error.n == 0) {
-        take_out(l);
-    } else {
-        struct errmsg em;
-        primary_unknown(sh, &em);
-        if (err_code(&l->event_error) == ERR_STALE_TERM && !l->ended) {
-            sh->replication->lead.deposed = true;
-            requests_unpark(sh);
-        }
-        link_settle_failed(l, &em);
-    }
-    links_sweep(sh);
-    requests_look_drained(sh);
+    bool deposed = l->event_failed && err_code(&l->event_error) == ERR_STALE_TERM;
+    group_reported(&sh->replication->group, &l->c, !l->event_failed, deposed);
+    group_perform(sh);
     shard_unref(sh);
 }
 
 static void master_answered(void *arg, const struct errmsg *error)
 {
     struct copy_link *l = arg;
+    l->event_failed = error != NULL;
     if (error != NULL) {
         l->event_error = *error;
     }
@@ -156,168 +89,168 @@ static void master_answered(void *arg, const struct errmsg *error)
 }
 
 /* The copy has missed something: it must be out of the in-sync set before what it missed is acknowledged. */
-void link_ask_master(struct copy_link *l, struct str why)
+static void report(struct copy_link *l)
 {
     struct shard *sh = l->sh;
     struct data_service *s = sh->service;
-    l->broken = true;
-    if (l->event_out || l->gone || l->ended) {
-        return;
-    }
     struct shard_event e = {.kind = SHARD_EVENT_STALE,
                             .index_uuid = sh->index->uuid,
                             .shard = sh->number,
-                            .allocation_id = l->allocation_id,
-                            .primary_term = sh->replication->tracker.term,
-                            .why = why};
-    log_info(s->o.log, "data", "shard [%.*s][%u]: copy [%.*s] must leave the in-sync set: %.*s",
-             STR_ARG(sh->index->name), sh->number, STR_ARG(l->allocation_id), STR_ARG(why));
-    err_clear(&l->event_error);
-    l->event_out = true;
+                            .allocation_id = l->c.allocation_id,
+                            .primary_term = sh->replication->group.tracker.term,
+                            .why = str_of(l->c.why)};
+    log_info(s->o.log, "data", "shard [%.*s][%u]: copy [%.*s] must leave the in-sync set: %s",
+             STR_ARG(sh->index->name), sh->number, STR_ARG(l->c.allocation_id), l->c.why);
     shard_ref(sh);
     s->o.shard_event(s->o.node_self, &e, master_answered, l);
 }
 
-void link_failed(struct outgoing *o, const struct errmsg *why)
-{
-    struct copy_link *l = o->link;
-    struct errmsg em;
-    o->absent |= l->left || err_code(why) == ERR_NO_SHARD;
-    if (l->ended) {
-        primary_unknown(l->sh, &em);
-        settle(o, false, &em);
-        return;
-    }
-    if (l->gone || o->kind == OUT_REFRESH) { /* which is no write that the copy has missed */
-        settle(o, false, NULL);
-        return;
-    }
-    o->next = l->failed;
-    l->failed = o;
-    link_ask_master(l, str_of(why->frame[0].reason));
-}
-
 /* ---- sending ---------------------------------------------------------------------------------------- */
 
-static void next_resync(struct copy_link *l);
-
-static void acknowledged(struct outgoing *o, const struct replication_answer *a)
+static void log_follows(const struct copy_link *l)
 {
-    struct copy_link *l = o->link;
-    struct shard *sh = l->sh;
-    if (l->ended || l->gone) {
-        return;
-    }
-    l->known_checkpoint = MAX_OF(l->known_checkpoint, o->global);
-    l->persisted_checkpoint = MAX_OF(l->persisted_checkpoint, a->global_checkpoint);
-    if (sh->replication->leads
-        && tracker_advance(&sh->replication->tracker, l->allocation_id, a->local_checkpoint)) {
-        primary_moved(sh);
-    }
-    if (o->kind == OUT_RESYNC && o->last) {
-        l->resyncing = false;
-        log_info(sh->service->o.log, "data", "shard [%.*s][%u]: copy [%.*s] follows term %llu",
-                 STR_ARG(sh->index->name), sh->number, STR_ARG(l->allocation_id),
-                 (unsigned long long)sh->replication->tracker.term);
-        primary_check_active(sh);
-    } else if (o->kind == OUT_RESYNC) {
-        next_resync(l);
-    }
-}
-
-static void unlink_sent(struct outgoing *o)
-{
-    struct outgoing **at = &o->link->sent;
-    while (*at != o) {
-        at = &(*at)->next;
-    }
-    *at = o->next;
+    const struct shard *sh = l->sh;
+    log_info(sh->service->o.log, "data", "shard [%.*s][%u]: copy [%.*s] follows term %llu",
+             STR_ARG(sh->index->name), sh->number, STR_ARG(l->c.allocation_id),
+             (unsigned long long)sh->replication->group.tracker.term);
 }
 
 /* On the strand. */
 static void answered(struct transport_rq *rq)
 {
     struct outgoing *o = rq->user;
-    struct copy_link *l = o->link;
+    struct copy_link *l = CONTAINER_OF(o->m.copy, struct copy_link, c);
     struct shard *sh = l->sh;
+    struct group *g = &sh->replication->group;
     struct replication_answer a;
     struct errmsg em = rq->error;
-    unlink_sent(o);
-    bool ok = em.n == 0 && replication_answer_decode(&a, rq->answer, &em) == ERR_OK;
-    if (ok) {
-        acknowledged(o, &a);
-        if (l->ended) { /* the copy has it; whether it lasts, the new primary knows */
-            primary_unknown(sh, &em);
+    if (em.n == 0 && replication_answer_decode(&a, rq->answer, &em) == ERR_OK) {
+        if (o->m.kind == GROUP_RESYNC && o->m.last && !l->c.ended && !l->c.gone) {
+            log_follows(l);
         }
-        settle(o, true, l->ended ? &em : NULL);
-    } else if (o->kind == OUT_CHECKPOINT) {
-        l->tell_after_ms = clock_mono_ms(sh->service->o.clock) + TELL_AGAIN_MS;
-        settle(o, false, NULL);
+        group_answered(g, &o->m, a.local_checkpoint, a.global_checkpoint);
     } else {
-        link_failed(o, &em);
+        group_failed(g, &o->m, em.frame[0].reason, err_code(&em) == ERR_NO_SHARD,
+                     clock_mono_ms(sh->service->o.clock));
     }
-    links_sweep(sh);
-    requests_look_drained(sh);
+    group_perform(sh);
     shard_unref(sh);
 }
 
-struct outgoing *outgoing_new(struct copy_link *l, enum outgoing_kind kind)
+struct outgoing *outgoing_new(struct copy_link *l, enum group_message_kind kind)
 {
     struct outgoing *o = calloc(1, sizeof(*o));
     if (o == NULL) {
         return NULL;
     }
-    o->link = l;
-    o->kind = kind;
+    o->m.kind = kind;
     o->rq.cls = TRANSPORT_DATA;
-    o->rq.timeout_ms = kind == OUT_CHECKPOINT ? CHECKPOINT_MS : REPLICATE_MS;
+    o->rq.timeout_ms = kind == GROUP_CHECKPOINT ? CHECKPOINT_MS : REPLICATE_MS;
     o->rq.on = strand_executor(l->sh->strand);
     o->rq.done = answered;
     o->rq.user = o;
     return o;
 }
 
-/* Sends it with these operations, or lets it fail. */
-void link_send(struct outgoing *o, struct replication_msg *m, size_t n, struct str ops)
+void link_send(struct outgoing *o, struct replication_msg *m, size_t n, const struct buf *ops)
 {
-    static const uint16_t kinds[] = {MESSAGE_REPLICATE, MESSAGE_REPLICATE, MESSAGE_RESYNC,
-                                     MESSAGE_GLOBAL_CHECKPOINT};
-    struct copy_link *l = o->link;
+    static const uint16_t kinds[] = {[GROUP_WRITE] = MESSAGE_REPLICATE,
+                                     [GROUP_REFRESH] = MESSAGE_REPLICATE,
+                                     [GROUP_RESYNC] = MESSAGE_RESYNC,
+                                     [GROUP_CHECKPOINT] = MESSAGE_GLOBAL_CHECKPOINT};
+    struct copy_link *l = CONTAINER_OF(o->m.copy, struct copy_link, c);
     struct shard *sh = l->sh;
+    struct group *g = &sh->replication->group;
     const struct transport *tr = sh->service->o.transport;
-    struct errmsg em;
     m->uuid = sh->index->uuid;
     m->shard = sh->number;
-    m->allocation_id = l->allocation_id;
-    m->term = sh->replication->tracker.term;
-    m->global_checkpoint = o->global = sh->replication->tracker.global_checkpoint;
+    m->allocation_id = l->c.allocation_id;
+    m->term = g->tracker.term;
+    m->global_checkpoint = o->m.global;
     m->max_seq_no = engine_max_seq_no(sh->engine);
     m->retain_from = sh->replication->replica.retain_from;
-    m->last = o->last;
-    if (tr == NULL || l->broken || l->peer.address.p == NULL) {
-        o->absent = l->peer.address.p == NULL;
-        err_set(&em, ERR_NODE_NOT_CONNECTED,
-                l->broken ? "the copy has failed before" : "the copy is on no node");
-        link_failed(o, &em);
-        return;
-    }
+    m->last = o->m.last;
     buf_init(&o->rq.payload, NULL, TRANSPORT_DATA_BYTES_MAX);
     replication_msg_begin(m, n, &o->rq.payload);
-    buf_str(&o->rq.payload, ops);
-    if (o->rq.payload.failed) {
+    buf_str(&o->rq.payload, ops != NULL ? buf_view(ops) : STR_NULL);
+    if (o->rq.payload.failed || (ops != NULL && ops->failed)) {
         buf_fini(&o->rq.payload);
-        err_no_memory(&em);
-        link_failed(o, &em);
+        group_failed(g, &o->m, "the primary had no memory for it", false,
+                     clock_mono_ms(sh->service->o.clock));
         return;
     }
-    o->rq.kind = kinds[o->kind];
-    o->next = l->sent;
-    l->sent = o;
+    o->rq.kind = kinds[o->m.kind];
     shard_ref(sh);
     tr->send(tr->self, &l->peer, &o->rq);
 }
 
+static void send_checkpoint(struct copy_link *l)
+{
+    struct outgoing *o = outgoing_new(l, GROUP_CHECKPOINT);
+    if (o != NULL) {
+        struct replication_msg m = {0};
+        if (group_send(&l->sh->replication->group, &l->c, &o->m)) {
+            link_send(o, &m, 0, NULL);
+        }
+        shard_start_sync(l->sh); /* this copy's disk hears of it, too */
+    }
+}
+
 /* ---- after a promotion ------------------------------------------------------------------------------ */
+
+static enum err read_part(struct copy_link *l, struct replication_msg *m, struct buf *ops, size_t *n,
+                          bool *more, struct errmsg *em)
+{
+    struct shard *sh = l->sh;
+    enum err e = ERR_OK;
+    if (l->history == NULL) {
+        e = engine_history_open(&l->history, sh->engine, sh->replication->group.tracker.global_checkpoint + 1,
+                                engine_max_seq_no(sh->engine), em);
+    }
+    while (e == ERR_OK && *more && ops->n < RESYNC_BYTES) {
+        struct engine_op op;
+        e = engine_history_next(l->history, &op, more, em);
+        if (e == ERR_OK && *more) {
+            replicated_op_encode(&op, ops);
+            m->mapping_version = MAX_OF(m->mapping_version, op.mapping_version);
+            ++*n;
+        }
+    }
+    return e == ERR_OK && ops->failed ? err_no_memory(em) : e;
+}
+
+/* The next part of what lies above the global checkpoint. */
+static void send_resync(struct copy_link *l)
+{
+    struct shard *sh = l->sh;
+    struct replication_msg m = {0};
+    struct buf ops;
+    struct errmsg em;
+    size_t n = 0;
+    bool more = true;
+    if (sh->engine == NULL) {
+        return; /* it is about to end */
+    }
+    buf_init(&ops, NULL, BUF_UNLIMITED);
+    enum err e = read_part(l, &m, &ops, &n, &more, &em);
+    struct outgoing *o = e == ERR_OK ? outgoing_new(l, GROUP_RESYNC) : NULL;
+    if (e == ERR_CORRUPT) {
+        shard_doubt_disk(sh, &em);
+    }
+    if (o == NULL) {
+        group_report(&l->c, e != ERR_OK ? em.frame[0].reason : "the primary had no memory for it");
+    } else {
+        o->m.last = !more;
+        if (group_send(&sh->replication->group, &l->c, &o->m)) {
+            link_send(o, &m, n, &ops);
+        }
+    }
+    if (!more || o == NULL) {
+        engine_history_close(l->history);
+        l->history = NULL;
+    }
+    buf_fini(&ops);
+}
 
 /* As copies get it: with all that was decided here. */
 void replicated_op_encode(const struct engine_op *op, struct buf *out)
@@ -329,67 +262,64 @@ void replicated_op_encode(const struct engine_op *op, struct buf *out)
     op_encode(&o, out);
 }
 
-/* The next part of what lies above the global checkpoint. */
-static void next_resync(struct copy_link *l)
+/* ---- what the core wants ---------------------------------------------------------------------------- */
+
+static void perform(struct shard *sh, const struct group_effect *e)
 {
-    struct shard *sh = l->sh;
-    struct outgoing *o = outgoing_new(l, OUT_RESYNC);
-    if (o == NULL) {
-        link_ask_master(l, STR("the primary had no memory for it"));
-        return;
-    }
-    struct replication_msg m = {0};
-    struct buf ops;
-    struct errmsg em;
-    size_t n = 0;
-    bool more = sh->engine != NULL && l->history != NULL;
-    enum err e = more ? ERR_OK : err_set(&em, ERR_ILLEGAL_STATE, "the history cannot be read");
-    buf_init(&ops, NULL, BUF_UNLIMITED);
-    while (e == ERR_OK && more && ops.n < RESYNC_BYTES) {
-        struct engine_op op;
-        e = engine_history_next(l->history, &op, &more, &em);
-        if (e == ERR_OK && more) {
-            replicated_op_encode(&op, &ops);
-            m.mapping_version = MAX_OF(m.mapping_version, op.mapping_version);
-            n++;
+    struct group *g = &sh->replication->group;
+    struct copy_link *l = e->copy != NULL ? CONTAINER_OF(e->copy, struct copy_link, c) : NULL;
+    struct outgoing *o = e->message != NULL ? CONTAINER_OF(e->message, struct outgoing, m) : NULL;
+    struct fanout *f = e->request != NULL ? CONTAINER_OF(e->request, struct fanout, r) : NULL;
+    switch (e->kind) {
+    case GROUP_MOVED:
+        if (sh->engine != NULL) {
+            engine_set_global_checkpoint(sh->engine, g->tracker.global_checkpoint);
         }
+        break;
+    case GROUP_MESSAGE_OVER:
+        buf_fini(&o->rq.answer_memory);
+        free(o);
+        break;
+    case GROUP_WAKE:
+        fanout_woken(f, e->outcome);
+        break;
+    case GROUP_REQUEST_OVER:
+        buf_fini(&f->ops);
+        free(f);
+        break;
+    case GROUP_CANCEL:
+        cancel(l);
+        break;
+    case GROUP_REPORT:
+        report(l);
+        break;
+    case GROUP_SEND_RESYNC:
+        send_resync(l);
+        break;
+    case GROUP_SEND_CHECKPOINT:
+        send_checkpoint(l);
+        break;
+    case GROUP_ADMIT:
+        requests_unpark(sh);
+        break;
+    case GROUP_QUIET:
+        requests_quiet(sh);
+        break;
+    case GROUP_COPY_OVER:
+        free_link(l);
+        break;
     }
-    o->last = !more;
-    e = e == ERR_OK && ops.failed ? err_no_memory(&em) : e;
-    if (e != ERR_OK) {
-        if (e == ERR_CORRUPT) {
-            shard_doubt_disk(sh, &em);
-        }
-        link_failed(o, &em);
-    } else {
-        link_send(o, &m, n, buf_view(&ops));
-    }
-    if (o->last || e != ERR_OK) {
-        engine_history_close(l->history);
-        l->history = NULL;
-    }
-    buf_fini(&ops);
 }
 
-void links_resync(struct shard *sh)
+void group_perform(struct shard *sh)
 {
-    for (uint32_t i = 0; i < sh->replication->tracker.n; i++) {
-        const struct tracked *c = &sh->replication->tracker.v[i];
-        struct copy_link *l = c->in_sync && c->node.p != NULL ? link_find(sh, c->allocation_id) : NULL;
-        struct errmsg em;
-        if (l == NULL) {
-            continue;
-        }
-        l->resyncing = true;
-        if (engine_history_open(&l->history, sh->engine, sh->replication->tracker.global_checkpoint + 1,
-                                engine_max_seq_no(sh->engine), &em)
-            != ERR_OK) {
-            l->history = NULL;
-        }
+    struct group_effect e;
+    if (sh->replication->performing) {
+        return; /* who is at it goes on */
     }
-    for (struct copy_link *l = sh->replication->lead.links; l != NULL; l = l->next) {
-        if (l->resyncing && !l->ended && !l->gone) {
-            next_resync(l);
-        }
+    sh->replication->performing = true;
+    while (group_effect(&sh->replication->group, &e)) {
+        perform(sh, &e);
     }
+    sh->replication->performing = false;
 }

@@ -3,170 +3,91 @@
 
 #include <stdlib.h>
 
-#define LEASE_MS         (12 * 3600000LL) /* index.soft_deletes.retention_lease.period */
-#define LEASE_RENEWAL_MS 30000            /* index.soft_deletes.retention_lease.sync_interval */
-
-/* The global checkpoint has moved. */
-void primary_moved(struct shard *sh)
-{
-    if (sh->engine == NULL) {
-        return;
-    }
-    engine_set_global_checkpoint(sh->engine, sh->replication->tracker.global_checkpoint);
-    for (struct fanout *f = sh->replication->lead.waiting, *next; f != NULL; f = next) {
-        next = f->next;
-        if (f->needs != SEQ_NONE) {
-            fanout_wake_if_settled(f);
-        }
-    }
-}
-
-void primary_check_active(struct shard *sh)
-{
-    struct primary_side *p = &sh->replication->lead;
-    if (!sh->replication->leads || p->active) {
-        return;
-    }
-    for (struct copy_link *l = p->links; l != NULL; l = l->next) {
-        if (l->resyncing && !l->gone && !l->ended) {
-            return;
-        }
-    }
-    p->active = true;
-    requests_unpark(sh);
-}
+#define LEASE_RENEWAL_MS 30000 /* index.soft_deletes.retention_lease.sync_interval */
 
 /* One link a copy, where the state says that it is. What is under way to copies that went ends. */
 static enum err update_links(struct shard *sh, const struct cluster_state *state, struct errmsg *em)
 {
+    struct group *g = &sh->replication->group;
     bool ok = true;
-    for (struct copy_link *l = sh->replication->lead.links; l != NULL; l = l->next) {
-        if (!l->ended && !l->gone && tracker_find(&sh->replication->tracker, l->allocation_id) == NULL) {
-            /* It may come back, and ask for what it missed. */
-            struct primary_side *p = &sh->replication->lead;
-            p->lease_from = p->lease_from == SEQ_UNASSIGNED
-                                ? l->persisted_checkpoint + 1
-                                : MIN_OF(p->lease_from, l->persisted_checkpoint + 1);
-            p->lease_ms = clock_mono_ms(sh->service->o.clock);
-            l->gone = l->left = true;
-            l->resyncing = false;
-            link_cancel(l);
-            link_settle_failed(l, NULL);
-        }
-    }
-    for (uint32_t i = 0; ok && i < sh->replication->tracker.n; i++) {
-        const struct tracked *c = &sh->replication->tracker.v[i];
-        if (str_eq(c->allocation_id, sh->replication->tracker.own)) {
+    group_forget_gone(g, clock_mono_ms(sh->service->o.clock));
+    for (uint32_t i = 0; ok && i < g->tracker.n; i++) {
+        const struct tracked *t = &g->tracker.v[i];
+        if (str_eq(t->allocation_id, g->tracker.own)) {
             continue;
         }
-        struct copy_link *l = link_find(sh, c->allocation_id);
-        l = l != NULL ? l : link_new(sh, c->allocation_id);
-        ok = l != NULL && link_set_peer(l, c->node.p != NULL ? cluster_node(state, c->node) : NULL);
+        struct group_copy *c = group_find(g, t->allocation_id);
+        struct copy_link *l =
+            c != NULL ? CONTAINER_OF(c, struct copy_link, c) : link_new(sh, t->allocation_id);
+        ok = l != NULL && link_set_peer(l, t->node.p != NULL ? cluster_node(state, t->node) : NULL);
     }
-    links_sweep(sh);
     return ok ? ERR_OK : err_no_memory(em);
 }
 
 static void stop_leading(struct shard *sh)
 {
-    struct errmsg em;
-    struct primary_side *p = &sh->replication->lead;
-    if (!sh->replication->leads) {
-        return;
+    struct group *g = &sh->replication->group;
+    if (g->leads) {
+        group_stop(g);
+        tracker_fini(&g->tracker);
+        group_perform(sh);
     }
-    sh->replication->leads = false;
-    p->active = p->deposed = false;
-    primary_unknown(sh, &em);
-    for (struct copy_link *l = p->links; l != NULL; l = l->next) {
-        l->ended = true;
-        link_cancel(l);
-        link_settle_failed(l, &em);
-    }
-    for (struct fanout *f = p->waiting, *next; f != NULL; f = next) {
-        next = f->next;
-        if (f->pending == 0) { /* waits for a checkpoint that nobody moves any more */
-            fanout_wake(f, &em);
-        }
-    }
-    tracker_fini(&sh->replication->tracker);
-    links_sweep(sh);
-    requests_unpark(sh);
 }
 
 static enum err begin_leading(struct shard *sh, const struct index_meta *m, const struct shard_routing *r,
                               const struct cluster_state *state, struct errmsg *em)
 {
-    struct primary_side *p = &sh->replication->lead;
+    struct group *g = &sh->replication->group;
+    struct replica_side *rs = &sh->replication->replica;
     uint64_t term = m->primary_terms[sh->number], filled;
     /* A copy that takes over from one that let go of its own accord has all that this one had, and so have the others. */
-    bool promoted = sh->replication->replica.term < term;
+    bool promoted = rs->term < term;
     enum err e = engine_fill_gaps(sh->engine, (int64_t)term, &filled, em);
-    e = e == ERR_OK ? tracker_init(&sh->replication->tracker, sh->role.allocation_id,
-                                   engine_persisted_checkpoint(sh->engine),
-                                   engine_global_checkpoint(sh->engine), m, sh->number, r, em)
-                    : e;
+    e = e == ERR_OK
+            ? tracker_init(&g->tracker, sh->role.allocation_id, engine_persisted_checkpoint(sh->engine),
+                           engine_global_checkpoint(sh->engine), m, sh->number, r, em)
+            : e;
     if (e != ERR_OK) {
         return e;
     }
-    sh->replication->leads = true;
-    sh->replication->replica.term = term;
-    p->active = p->deposed = false;
-    p->lease_from = SEQ_UNASSIGNED;
+    rs->term = term;
+    group_begin(g);
     e = update_links(sh, state, em);
     if (e != ERR_OK) {
         stop_leading(sh);
         return e;
     }
-    primary_moved(sh); /* alone, what is on disk is everywhere */
-    if (sh->replication->tracker.n > 1 && promoted) {
+    if (g->tracker.n > 1 && promoted) {
         shard_start_sync(sh); /* the gaps */
-        links_resync(sh);
     }
-    primary_check_active(sh);
+    group_serve(g, promoted);
+    group_perform(sh);
     return ERR_OK;
-}
-
-/* A copy in sync on no node holds the global checkpoint back. The next write would have it marked stale; what waits for the
- * checkpoint already may be what no write can begin before: the end of a primary that moves. */
-static void report_lost_copies(struct shard *sh)
-{
-    bool held = false;
-    for (const struct fanout *f = sh->replication->lead.waiting; f != NULL; f = f->next) {
-        held |= f->needs > sh->replication->tracker.global_checkpoint;
-    }
-    for (uint32_t i = 0; held && i < sh->replication->tracker.n; i++) {
-        const struct tracked *c = &sh->replication->tracker.v[i];
-        struct copy_link *l =
-            c->in_sync && c->node.p == NULL && !str_eq(c->allocation_id, sh->replication->tracker.own)
-                ? link_find(sh, c->allocation_id)
-                : NULL;
-        if (l != NULL) {
-            link_ask_master(l, STR("it is on no node, and a request waits for it"));
-        }
-    }
 }
 
 static enum err keep_leading(struct shard *sh, const struct index_meta *m, const struct shard_routing *r,
                              const struct cluster_state *state, struct errmsg *em)
 {
-    int64_t before = sh->replication->tracker.global_checkpoint;
-    enum err e = tracker_update(&sh->replication->tracker, m, sh->number, r, em);
+    struct group *g = &sh->replication->group;
+    int64_t before = g->tracker.global_checkpoint;
+    enum err e = tracker_update(&g->tracker, m, sh->number, r, em);
     e = e == ERR_OK ? update_links(sh, state, em) : e;
     if (e != ERR_OK) {
         return e;
     }
-    if (sh->replication->tracker.global_checkpoint != before) {
-        primary_moved(sh);
+    if (g->tracker.global_checkpoint != before) {
+        group_checkpoint_moved(g);
     }
-    report_lost_copies(sh);
-    primary_check_active(sh);
+    group_report_lost(g);
+    group_check_active(g);
     bool all = true;
     for (uint32_t i = 0; i < r->n; i++) {
         all &= copy_active(&r->copies[i]);
     }
     if (all) {
-        sh->replication->lead.lease_from = SEQ_UNASSIGNED;
+        group_end_lease(g);
     }
+    group_perform(sh);
     return ERR_OK;
 }
 
@@ -198,12 +119,13 @@ void replication_follow(struct shard *sh, const struct cluster_state *state)
     if (m != NULL) {
         begin_copy(sh, m->primary_terms[sh->number]);
     }
-    if (!leads || sh->replication->tracker.term != m->primary_terms[sh->number]
-        || !str_eq(sh->replication->tracker.own, sh->role.allocation_id)) {
+    if (!leads || sh->replication->group.tracker.term != m->primary_terms[sh->number]
+        || !str_eq(sh->replication->group.tracker.own, sh->role.allocation_id)) {
         stop_leading(sh);
     }
     if (leads) {
-        e = sh->replication->leads ? keep_leading(sh, m, r, state, &em) : begin_leading(sh, m, r, state, &em);
+        e = sh->replication->group.leads ? keep_leading(sh, m, r, state, &em)
+                                         : begin_leading(sh, m, r, state, &em);
     }
     if (e != ERR_OK) {
         log_error(sh->service->o.log, "data", "shard [%.*s][%u] cannot lead: %s", STR_ARG(sh->index->name),
@@ -224,26 +146,24 @@ void replication_stop(struct shard *sh)
 
 void replication_persisted(struct shard *sh)
 {
-    if (!sh->replication->leads || sh->engine == NULL) {
-        return;
-    }
-    if (tracker_advance(&sh->replication->tracker, sh->replication->tracker.own,
-                        engine_persisted_checkpoint(sh->engine))) {
-        primary_moved(sh);
+    if (sh->engine != NULL && sh->replication->group.leads) {
+        replication_advance(sh, sh->replication->group.tracker.own, engine_persisted_checkpoint(sh->engine));
     }
 }
 
 bool replication_track(struct shard *sh, struct str allocation_id, struct str node)
 {
-    return sh->replication->leads && sh->engine != NULL
-           && tracker_track(&sh->replication->tracker, allocation_id, node, engine_max_seq_no(sh->engine));
+    struct group *g = &sh->replication->group;
+    return g->leads && sh->engine != NULL
+           && tracker_track(&g->tracker, allocation_id, node, engine_max_seq_no(sh->engine));
 }
 
 void replication_advance(struct shard *sh, struct str allocation_id, int64_t local_checkpoint)
 {
-    struct replication *p = sh->replication;
-    if (p->leads && tracker_advance(&p->tracker, allocation_id, local_checkpoint)) {
-        primary_moved(sh);
+    struct group *g = &sh->replication->group;
+    if (g->leads && tracker_advance(&g->tracker, allocation_id, local_checkpoint)) {
+        group_checkpoint_moved(g);
+        group_perform(sh);
     }
 }
 
@@ -255,14 +175,15 @@ void replication_took_history(struct shard *sh, uint64_t term)
 
 bool replication_catch_up(struct shard *sh, struct str allocation_id, int64_t local_checkpoint, bool *now)
 {
+    struct group *g = &sh->replication->group;
     *now = false;
-    int64_t before = sh->replication->leads ? sh->replication->tracker.global_checkpoint : SEQ_NONE;
-    if (!sh->replication->leads
-        || !tracker_catch_up(&sh->replication->tracker, allocation_id, local_checkpoint, now)) {
+    int64_t before = g->leads ? g->tracker.global_checkpoint : SEQ_NONE;
+    if (!g->leads || !tracker_catch_up(&g->tracker, allocation_id, local_checkpoint, now)) {
         return false;
     }
-    if (sh->replication->tracker.global_checkpoint != before) {
-        primary_moved(sh);
+    if (g->tracker.global_checkpoint != before) {
+        group_checkpoint_moved(g);
+        group_perform(sh);
     }
     return true;
 }
@@ -271,76 +192,24 @@ bool replication_catch_up(struct shard *sh, struct str allocation_id, int64_t lo
 
 void replication_retain(struct shard *sh)
 {
-    struct primary_side *p = &sh->replication->lead;
-    sh->replication->lease_renewed_ms = clock_mono_ms(sh->service->o.clock);
+    struct replication *p = sh->replication;
     int64_t from = engine_global_checkpoint(sh->engine) + 1;
-    if (!sh->replication->leads) {
-        from = sh->role.primary ? from : MIN_OF(from, sh->replication->replica.retain_from);
-        engine_set_retention(sh->engine, from);
-        return;
+    p->lease_renewed_ms = clock_mono_ms(sh->service->o.clock);
+    if (p->group.leads) {
+        from = p->replica.retain_from = group_retain_from(&p->group, from, p->lease_renewed_ms);
+    } else if (!sh->role.primary) {
+        from = MIN_OF(from, p->replica.retain_from);
     }
-    if (p->lease_from != SEQ_UNASSIGNED && clock_mono_ms(sh->service->o.clock) - p->lease_ms < LEASE_MS) {
-        from = MIN_OF(from, p->lease_from);
-    }
-    for (const struct copy_link *l = p->links; l != NULL; l = l->next) {
-        if (!l->gone && !l->ended) {
-            from = MIN_OF(from, l->persisted_checkpoint + 1);
-        }
-    }
-    sh->replication->replica.retain_from = from;
     engine_set_retention(sh->engine, from);
 }
 
-/* A copy that has not heard of the global checkpoint; or, now and then, one whose answer came before all was on its
- * disk (asynchronous durability, another primary before this one). */
-static bool worth_telling(struct shard *sh, const struct copy_link *l, int64_t now_ms)
-{
-    if (l->gone || l->ended || l->broken || l->sent != NULL || l->resyncing || l->peer.address.p == NULL
-        || now_ms < l->tell_after_ms) {
-        return false;
-    }
-    const struct tracked *c = tracker_find(&sh->replication->tracker, l->allocation_id);
-    return c != NULL && tracker_sends_to(&sh->replication->tracker, c)
-           && (l->known_checkpoint < sh->replication->tracker.global_checkpoint
-               || c->local_checkpoint < engine_max_seq_no(sh->engine));
-}
-
-static void tell_checkpoints(struct shard *sh, int64_t now_ms)
-{
-    bool any = false;
-    for (struct copy_link *l = sh->replication->lead.links; l != NULL; l = l->next) {
-        if (!worth_telling(sh, l, now_ms)) {
-            continue;
-        }
-        l->tell_after_ms =
-            now_ms + (l->known_checkpoint < sh->replication->tracker.global_checkpoint ? 0 : TELL_AGAIN_MS);
-        struct outgoing *o = outgoing_new(l, OUT_CHECKPOINT);
-        if (o != NULL) {
-            struct replication_msg m = {0};
-            link_send(o, &m, 0, STR_NULL);
-            any = true;
-        }
-    }
-    if (any) {
-        shard_start_sync(sh); /* this copy's disk hears of it, too */
-    }
-}
-
-static void time_out(struct shard *sh, int64_t now_ms)
+/* Requests that may not begin, and whose time is up. */
+static void expire_parked(struct shard *sh, int64_t now_ms)
 {
     struct errmsg em;
-    err_set(&em, ERR_TIMEOUT,
-            "shard [%.*s][%u]: not all copies have answered in time: the outcome is unknown",
-            STR_ARG(sh->index->name), sh->number);
-    for (struct fanout *f = sh->replication->lead.waiting, *next; f != NULL; f = next) {
-        next = f->next;
-        if (f->waiter->deadline_ms != 0 && f->waiter->deadline_ms <= now_ms) {
-            fanout_wake(f, &em);
-        }
-    }
     err_set(&em, ERR_NOT_PRIMARY, "shard [%.*s][%u]: the primary has not begun to serve in time",
             STR_ARG(sh->index->name), sh->number);
-    for (struct shard_waiter **at = &sh->replication->lead.parked; *at != NULL;) {
+    for (struct shard_waiter **at = &sh->replication->parked; *at != NULL;) {
         struct shard_waiter *w = *at;
         if (w->deadline_ms != 0 && w->deadline_ms <= now_ms) {
             *at = w->next;
@@ -353,19 +222,20 @@ static void time_out(struct shard *sh, int64_t now_ms)
 
 void replication_tick(struct shard *sh, int64_t now_ms)
 {
-    time_out(sh, now_ms);
+    struct group *g = &sh->replication->group;
+    group_expire(g, now_ms);
+    group_perform(sh);
+    expire_parked(sh, now_ms);
     replica_tick(sh, now_ms);
-    if (shard_is_open(sh) && now_ms - sh->replication->lease_renewed_ms >= LEASE_RENEWAL_MS) {
-        replication_retain(sh);
-    }
-    if (!sh->replication->leads || sh->engine == NULL || sh->life.failing) {
+    if (!shard_is_open(sh)) {
         return;
     }
-    tell_checkpoints(sh, now_ms);
-    for (struct copy_link *l = sh->replication->lead.links; l != NULL; l = l->next) {
-        if (l->broken && !l->event_out && !l->gone && !l->ended && !sh->replication->lead.deposed) {
-            link_ask_master(l, STR("it has missed a write")); /* nobody waits for it; the checkpoint does */
-        }
+    if (now_ms - sh->replication->lease_renewed_ms >= LEASE_RENEWAL_MS) {
+        replication_retain(sh);
+    }
+    if (g->leads) {
+        group_tick(g, now_ms, engine_max_seq_no(sh->engine));
+        group_perform(sh);
     }
 }
 
@@ -383,12 +253,9 @@ void replication_free(struct shard *sh)
     if (p == NULL) {
         return;
     }
-    p->leads = false;
-    for (struct copy_link *l = p->lead.links; l != NULL; l = l->next) {
-        l->ended = true;
-    }
-    links_sweep(sh);
-    tracker_fini(&p->tracker);
+    group_stop(&p->group);
+    group_perform(sh);
+    tracker_fini(&p->group.tracker);
     free(p->replica.own_terms);
     free(p);
     sh->replication = NULL;
@@ -396,15 +263,16 @@ void replication_free(struct shard *sh)
 
 const struct tracker *replication_tracker(const struct shard *sh)
 {
-    return sh->replication->leads ? &sh->replication->tracker : NULL;
+    return sh->replication->group.leads ? &sh->replication->group.tracker : NULL;
 }
 
 const struct tracked *replication_copy(const struct shard *sh, struct str allocation_id)
 {
-    return sh->replication->leads ? tracker_find(&sh->replication->tracker, allocation_id) : NULL;
+    struct group *g = &sh->replication->group;
+    return g->leads ? tracker_find(&g->tracker, allocation_id) : NULL;
 }
 
 bool replication_handing_over(const struct shard *sh)
 {
-    return sh->replication->lead.handing_over;
+    return sh->replication->group.handing_over;
 }

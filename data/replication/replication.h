@@ -92,7 +92,7 @@ bool fanout_settled(const struct fanout *f, struct errmsg *em);
 void fanout_wait(struct fanout *f, struct shard_waiter *w, int64_t deadline_ms);
 /* Copies that have it, this one included; that failed. */
 void fanout_count(const struct fanout *f, uint32_t *ok, uint32_t *failed);
-void fanout_drop(struct fanout *f); /* the request has ended; NULL ok */
+void fanout_free(struct fanout *f); /* the request has ended; NULL ok */
 
 /* Asserts what always holds of a shard that no task works on. */
 void replication_invariant(const struct shard *sh);

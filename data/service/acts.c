@@ -17,7 +17,7 @@ static void copies_refreshed(struct shard_waiter *w, const struct errmsg *error)
     struct fanout *f = r->fanout;
     (void)error;                /* a copy that does not answer leaves; this one has done what it was asked */
     shard_rq_answer(&r->a->rq); /* r is in its memory */
-    fanout_drop(f);
+    fanout_free(f);
     shard_unref(sh);
 }
 
@@ -32,7 +32,7 @@ static bool refresh_copies(struct act_run *r)
     }
     fanout_refresh(f);
     if (fanout_settled(f, &em)) {
-        fanout_drop(f);
+        fanout_free(f);
         return false;
     }
     r->fanout = f;

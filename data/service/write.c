@@ -20,7 +20,7 @@ static void finish(struct write_run *r)
     rq->copies_ok = 1;
     if (r->fanout != NULL) {
         fanout_count(r->fanout, &rq->copies_ok, &rq->copies_failed);
-        fanout_drop(r->fanout);
+        fanout_free(r->fanout);
     }
     if (r->begun) {
         replication_leave(r->sh);
