@@ -99,7 +99,7 @@ static void on_mode(void *self, enum quorum_mode mode, uint64_t term, const stru
         log_info(c->o.log, "master", "master of term %llu is %.*s", (unsigned long long)term,
                  STR_ARG(c->master.name));
     }
-    journeys_look(c);
+    master_requests_step(c);
     if (mode == QUORUM_FOLLOWER && c->leaving != NULL) {
         timer_cancel(c->o.timers, c->leaving);
         c->leaving = NULL;
@@ -126,7 +126,7 @@ static void applied_on_loop(void *arg)
     void (*done)(void *) = c->apply_done;
     done(c->apply_arg);
     tell_watchers(c);
-    journeys_look(c);
+    master_requests_step(c);
     cluster_left(c);
 }
 
@@ -183,7 +183,7 @@ static void tick(void *arg)
     c->timer_ms = INT64_MAX;
     batch_tick(c);
     disk_watch_tick(c);
-    journeys_look(c);
+    master_requests_step(c);
     cluster_set_timer(c, batch_wake(c));
     if (c->mode == QUORUM_LEADER && c->disks_asked == 0) { /* else the last answer sets it */
         cluster_set_timer(c, c->disks_at_ms);
@@ -317,7 +317,7 @@ static void stop_now(void *arg)
         err_set(&em, ERR_NODE_CLOSED, "this node is stopping");
         batch_published(c, quorum_accepted(quorum_driver_core(c->driver))->version, &em);
     }
-    journeys_look(c);
+    master_requests_step(c);
 }
 
 /* A master hands over first: without it nobody would lead until the others have noticed and elected one. */

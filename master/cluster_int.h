@@ -53,8 +53,8 @@ struct disk_entry {
 };
 
 /* A request of this node on its way, or waiting for a master or for the state that shows it. */
-struct journey {
-    struct journey *next;
+struct master_request {
+    struct master_request *next;
     struct cluster *c;
     struct meta_request *rq;    /* or */
     struct pending_rq *pending; /* or */
@@ -76,15 +76,15 @@ struct cluster {
     pthread_mutex_t lock;
     bool inbox_posted;
     struct cluster_state *state;
-    struct journey *inbox;
+    struct master_request *inbox;
     /* the loop's */
     bool stopping;
     bool fresh; /* no master's state has been applied since the process began */
     enum quorum_mode mode;
     uint64_t term;
     struct arena master_arena;
-    struct node_meta master; /* id.p == NULL: none */
-    struct journey *waiting; /* for a master, or a state */
+    struct node_meta master;        /* id.p == NULL: none */
+    struct master_request *waiting; /* for a master, or a state */
     struct timer *timer;
     int64_t timer_ms;
     struct cluster_state *applying;
@@ -134,11 +134,10 @@ void cluster_set_timer(struct cluster *c, int64_t mono_ms);
 /* ---- batch.c ---- */
 void batch_invariant(const struct cluster *c);
 
-/* ---- journey.c ---- */
-void journeys_invariant(const struct cluster *c);
-/* Those whose version is there arrive, those that wait for a master set out, those whose time is up give
- * up. */
-void journeys_look(struct cluster *c);
+/* ---- master_requests.c ---- */
+void master_requests_invariant(const struct cluster *c);
+/* Those whose version is there are finished, those that wait for a master are forwarded, those whose time is up fail. */
+void master_requests_step(struct cluster *c);
 /* Has no master taken it? Then the next one may. */
 bool next_master_may(enum err e);
 /* With strings in `a`; false: no memory. */

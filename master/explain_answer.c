@@ -12,7 +12,7 @@
 
 enum outcome { OUTCOME_YES, OUTCOME_THROTTLED, OUTCOME_NO, OUTCOME_WORSE };
 
-struct judged {
+struct node_decision {
     const struct alloc_node *n;
     double weight;
     enum outcome outcome;
@@ -35,7 +35,7 @@ static enum outcome outcome_of(enum decision d)
 
 static int by_weight(const void *a, const void *b)
 {
-    const struct judged *x = a, *y = b;
+    const struct node_decision *x = a, *y = b;
     if (x->weight < y->weight || x->weight > y->weight) {
         return x->weight < y->weight ? -1 : 1;
     }
@@ -45,7 +45,7 @@ static int by_weight(const void *a, const void *b)
 /* As they print: what is possible first, then the better places. */
 static int by_outcome(const void *a, const void *b)
 {
-    const struct judged *x = a, *y = b;
+    const struct node_decision *x = a, *y = b;
     if (x->outcome != y->outcome) {
         return x->outcome < y->outcome ? -1 : 1;
     }
@@ -56,10 +56,10 @@ static int by_outcome(const void *a, const void *b)
 }
 
 /* All nodes but the copy's own, lightest first. *own: the weight of that. */
-static struct judged *judge(struct explained *x, uint32_t *n, double *own)
+static struct node_decision *decide_each(struct explained *x, uint32_t *n, double *own)
 {
     struct alloc *a = &x->a;
-    struct judged *v = ARENA_ARRAY(&a->arena, struct judged, a->n_nodes);
+    struct node_decision *v = ARENA_ARRAY(&a->arena, struct node_decision, a->n_nodes);
     *n = 0;
     *own = 0;
     if (v == NULL) {
@@ -73,7 +73,7 @@ static struct judged *judge(struct explained *x, uint32_t *n, double *own)
             *own = weight;
             continue;
         }
-        v[(*n)++] = (struct judged){.n = &a->nodes[i], .weight = weight};
+        v[(*n)++] = (struct node_decision){.n = &a->nodes[i], .weight = weight};
     }
     for (uint32_t i = 0; i < *n; i++) {
         v[i].outcome = outcome_of(decide_allocate(a, x->m, x->s, x->c, v[i].n, &v[i].verdicts));
@@ -106,7 +106,7 @@ static void write_node(const struct node_meta *n, bool prefixed, struct jsonw *w
     write_attributes(n, w);
 }
 
-static void write_store(const struct explained *x, const struct judged *j)
+static void write_store(const struct explained *x, const struct node_decision *j)
 {
     struct jsonw *w = x->w;
     jw_k(w, "store");
@@ -120,7 +120,7 @@ static void write_store(const struct explained *x, const struct judged *j)
     jw_obj_end(w);
 }
 
-static void write_judged(const struct explained *x, struct judged *v, uint32_t n)
+static void write_decisions(const struct explained *x, struct node_decision *v, uint32_t n)
 {
     struct jsonw *w = x->w;
     if (n == 0) {
@@ -130,7 +130,7 @@ static void write_judged(const struct explained *x, struct judged *v, uint32_t n
     jw_k(w, "node_allocation_decisions");
     jw_arr(w);
     for (uint32_t i = 0; i < n; i++) {
-        const struct judged *j = &v[i];
+        const struct node_decision *j = &v[i];
         bool some = x->q->include_yes;
         for (uint32_t k = 0; k < j->verdicts.n; k++) {
             some |= j->verdicts.v[k].decision != DECIDE_YES;
@@ -153,7 +153,7 @@ static void write_judged(const struct explained *x, struct judged *v, uint32_t n
     jw_arr_end(w);
 }
 
-static void rank(struct judged *v, uint32_t n)
+static void rank(struct node_decision *v, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         v[i].ranking = i + 1;
@@ -161,7 +161,7 @@ static void rank(struct judged *v, uint32_t n)
 }
 
 /* The best that any node said, and the first that said so. */
-static enum outcome best_of(const struct judged *v, uint32_t n, const struct node_meta **target)
+static enum outcome best_of(const struct node_decision *v, uint32_t n, const struct node_meta **target)
 {
     enum outcome best = OUTCOME_NO;
     *target = NULL;
@@ -210,7 +210,7 @@ static const struct found_copy *said_to_have(const struct explained *x, const st
 }
 
 /* A primary that was active once goes where a copy in sync lies. */
-static void explain_primary(struct explained *x, struct judged *v, uint32_t n)
+static void explain_primary(struct explained *x, struct node_decision *v, uint32_t n)
 {
     bool all = true, any = false, any_in_sync = false;
     const struct node_meta *target;
@@ -251,11 +251,11 @@ static void explain_primary(struct explained *x, struct judged *v, uint32_t n)
                                  "to any of the nodes that hold an in-sync shard copy",
                            best == OUTCOME_YES ? target : NULL);
     }
-    write_judged(x, v, n);
+    write_decisions(x, v, n);
 }
 
 /* A replica that waits for its node to come back. */
-static void explain_delayed(struct explained *x, struct judged *v, uint32_t n, bool elsewhere)
+static void explain_delayed(struct explained *x, struct node_decision *v, uint32_t n, bool elsewhere)
 {
     int64_t delay = alloc_node_left_delay(x->m);
     int64_t left = MAX_OF(x->c->trouble.at_ms + delay - x->a.env->now_ms, (int64_t)0);
@@ -273,10 +273,10 @@ static void explain_delayed(struct explained *x, struct judged *v, uint32_t n, b
     buf_fini(&time);
     jw_ki64(x->w, "configured_delay_in_millis", delay);
     jw_ki64(x->w, "remaining_delay_in_millis", left);
-    write_judged(x, v, n);
+    write_decisions(x, v, n);
 }
 
-static void explain_unassigned(struct explained *x, struct judged *v, uint32_t n)
+static void explain_unassigned(struct explained *x, struct node_decision *v, uint32_t n)
 {
     const struct node_meta *target;
     if (x->c->primary && x->c->source == RECOVER_EXISTING_STORE) {
@@ -298,7 +298,7 @@ static void explain_unassigned(struct explained *x, struct judged *v, uint32_t n
                                                    : "cannot allocate because allocation is not permitted to "
                                                      "any of the nodes",
                        best == OUTCOME_YES ? target : NULL);
-    write_judged(x, v, n);
+    write_decisions(x, v, n);
 }
 
 /* ---- a copy that has one ------------------------------------------------------------------------------- */
@@ -308,7 +308,7 @@ static const char *decision_word(enum decision d)
     return outcome_name(outcome_of(d));
 }
 
-static void explain_forced_move(struct explained *x, struct judged *v, uint32_t n,
+static void explain_forced_move(struct explained *x, struct node_decision *v, uint32_t n,
                                 const struct verdicts *remain)
 {
     struct jsonw *w = x->w;
@@ -328,12 +328,12 @@ static void explain_forced_move(struct explained *x, struct judged *v, uint32_t 
               ? "shard cannot remain on this node but is throttled on moving to another node"
               : "cannot move shard to another node, even though it is not allowed to remain on its current "
                 "node");
-    write_judged(x, v, n);
+    write_decisions(x, v, n);
 }
 
 /* Ranks the nodes around the copy's own: those that would even things out, those that weigh as much, the rest.
  * Returns the rank of its own. */
-static uint32_t rank_for_balance(struct judged *v, uint32_t n, double own, double threshold)
+static uint32_t rank_for_balance(struct node_decision *v, uint32_t n, double own, double threshold)
 {
     uint32_t ranking = 0, own_ranking;
     for (uint32_t i = 0; i < n; i++) { /* lightest first */
@@ -371,7 +371,7 @@ static const char *rebalance_text(enum decision cluster, enum outcome best, bool
                  "shard and improve the cluster balance";
 }
 
-static void explain_rebalance(struct explained *x, struct judged *v, uint32_t n)
+static void explain_rebalance(struct explained *x, struct node_decision *v, uint32_t n)
 {
     struct jsonw *w = x->w;
     struct verdicts cluster = {.n = 0};
@@ -390,7 +390,7 @@ static void explain_rebalance(struct explained *x, struct judged *v, uint32_t n)
     }
     jw_kz(w, "can_rebalance_to_other_node", d == DECIDE_YES ? outcome_name(best) : decision_word(d));
     jw_kz(w, "rebalance_explanation", rebalance_text(d, best, best == OUTCOME_YES));
-    write_judged(x, v, n);
+    write_decisions(x, v, n);
 }
 
 static void write_current(struct explained *x, uint32_t ranking)
@@ -506,7 +506,7 @@ enum err explain_write(struct explained *x)
     struct verdicts remain = {.n = 0};
     uint32_t n;
     double own;
-    struct judged *v = judge(x, &n, &own);
+    struct node_decision *v = decide_each(x, &n, &own);
     if (v == NULL) {
         return ERR_NO_MEMORY;
     }

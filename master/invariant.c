@@ -46,7 +46,7 @@ void cluster_invariant(const struct cluster *c)
     assert(c->state != NULL && (c->mode == QUORUM_FOLLOWER) == (c->master.id.p != NULL));
     assert(c->state->version <= quorum_accepted(q)->version || c->state->term < c->term);
     batch_invariant(c);
-    journeys_invariant(c);
+    master_requests_invariant(c);
     check_found(c);
     check_nothing_forgotten(c);
 }

@@ -1,0 +1,334 @@
+/* Requests to the master, and events of shards: forwarded to whoever is the master by then, tried again when another one is, and
+ * finished once the state that has their effect is applied here. */
+#include "master/cluster_int.h"
+
+#include "common/base/bytes.h"
+#include "master/meta_bytes.h"
+
+#include <stdlib.h>
+
+#define EVENT_TIMEOUT_MS 15000 /* then whoever is the master gets it */
+
+static void forward(struct cluster *c, struct master_request *r);
+
+static void finish(struct master_request *r, const struct errmsg *error)
+{
+    struct cluster *c = r->c;
+    if (r->rq != NULL) {
+        if (error != NULL) {
+            r->rq->error = *error;
+        }
+        r->rq->done(r->rq);
+    } else if (r->pending != NULL) {
+        if (error != NULL) {
+            r->pending->error = *error;
+        }
+        r->pending->done(r->pending);
+    } else if (r->event_done != NULL) {
+        r->event_done(r->event_arg, error);
+    }
+    arena_fini(&r->arena);
+    free(r);
+    cluster_left(c);
+}
+
+static void wait(struct cluster *c, struct master_request *r)
+{
+    r->next = c->waiting;
+    c->waiting = r;
+    cluster_set_timer(c, r->deadline_ms);
+}
+
+/* What the master answered is true here once this version is applied. */
+static void await_version(struct master_request *r, uint64_t version)
+{
+    struct cluster *c = r->c;
+    if (c->state->version >= version) {
+        finish(r, r->error.n > 0 ? &r->error : NULL);
+        return;
+    }
+    if (c->stopping) { /* no state comes any more */
+        err_set(&r->error, ERR_NODE_CLOSED, "this node is stopping");
+        finish(r, &r->error);
+        return;
+    }
+    r->version = version;
+    wait(c, r);
+}
+
+bool next_master_may(enum err e)
+{
+    return e == ERR_NOT_MASTER || e == ERR_FAILED_TO_COMMIT || e == ERR_NODE_NOT_CONNECTED
+           || e == ERR_NODE_DISCONNECTED || e == ERR_NODE_CLOSED || e == ERR_REJECTED;
+}
+
+/* The event of a shard: it has no deadline, and the second time it changes nothing. */
+static bool is_event(const struct master_request *r)
+{
+    return r->rq == NULL && r->pending == NULL;
+}
+
+static void retry(struct master_request *r)
+{
+    struct cluster *c = r->c;
+    err_clear(&r->error);
+    if (r->rq != NULL) {
+        err_clear(&r->rq->error);
+    }
+    r->version = 0;
+    wait(c, r);
+    cluster_set_timer(c, cluster_now_ms(c) + RETRY_MS);
+}
+
+static void finished_here(struct task *t, uint64_t version)
+{
+    struct master_request *r = t->user;
+    struct errmsg em = t->error;
+    task_free(t);
+    if (em.n > 0 && next_master_may(err_code(&em)) && !r->c->stopping) {
+        retry(r);
+        return;
+    }
+    r->error = em;
+    if (em.n > 0) {
+        finish(r, &r->error);
+    } else {
+        await_version(r, version);
+    }
+}
+
+static void answered(struct transport_rq *rq)
+{
+    struct master_request *r = rq->user;
+    struct cluster *c = r->c;
+    uint64_t version = 0;
+    enum err e = err_code(&rq->error);
+    r->error = rq->error;
+    if (e == ERR_OK && r->rq != NULL) {
+        e = meta_answer_decode(r->rq, &version, rq->answer, &r->error);
+        if (e == ERR_OK && r->rq->error.n > 0) {
+            e = err_code(&r->rq->error);
+            r->error = r->rq->error;
+        }
+    } else if (e == ERR_OK && r->pending != NULL) {
+        e = pending_decode(r->pending, &version, rq->answer, &r->error);
+        version = r->pending->at_once ? 0 : version;
+    } else if (e == ERR_OK) {
+        struct bytes_in in = bytes_in(rq->answer);
+        version = get_varint(&in);
+        e = in.bad ? err_set(&r->error, ERR_CORRUPT, "an answer of the master cannot be read") : ERR_OK;
+    }
+    buf_fini(&rq->answer_memory);
+    if (e == ERR_OK) {
+        await_version(r, version);
+    } else if ((next_master_may(e) || (e == ERR_RECEIVE_TIMEOUT && is_event(r))) && !c->stopping) {
+        retry(r);
+    } else {
+        finish(r, &r->error);
+    }
+}
+
+static void put_event(struct buf *b, const struct shard_event *e)
+{
+    put_u8(b, (uint8_t)e->kind);
+    put_str(b, e->index_uuid);
+    put_varint(b, e->shard);
+    put_str(b, e->allocation_id);
+    put_varint(b, e->primary_term);
+    put_str(b, e->why);
+}
+
+static void send_to_master(struct cluster *c, struct master_request *r)
+{
+    struct transport_peer to = {c->master.transport_address, c->master.ephemeral_id};
+    r->transport = (struct transport_rq){.cls = TRANSPORT_DATA, .on = c->o.loop, .done = answered, .user = r};
+    buf_init(&r->transport.payload, NULL, BUF_UNLIMITED);
+    if (r->rq != NULL) {
+        r->transport.kind = MESSAGE_META;
+        meta_request_encode(r->rq, &r->transport.payload);
+    } else if (r->pending != NULL) {
+        r->transport.kind = MESSAGE_PENDING_TASKS;
+    } else {
+        static const uint16_t kinds[] = {MESSAGE_SHARD_STARTED, MESSAGE_SHARD_FAILED, MESSAGE_MARK_STALE};
+        r->transport.kind = kinds[r->event.kind];
+        put_event(&r->transport.payload, &r->event);
+    }
+    /* The master that was asked may be gone without a word. */
+    r->transport.timeout_ms = is_event(r) ? EVENT_TIMEOUT_MS : MAX_OF(r->deadline_ms - cluster_now_ms(c), 1);
+    c->o.transport->send(c->o.transport->self, &to, &r->transport);
+}
+
+static void forward(struct cluster *c, struct master_request *r)
+{
+    if (c->mode == QUORUM_LEADER && r->pending != NULL) {
+        pending_fill(r->pending, c);
+        await_version(r, r->pending->at_once ? 0 : pending_version(c));
+    } else if (c->mode == QUORUM_LEADER) {
+        struct task *t = task_new(r->rq != NULL ? TASK_META : TASK_SHARD);
+        if (t == NULL) {
+            err_no_memory(&r->error);
+            finish(r, &r->error);
+            return;
+        }
+        t->rq = r->rq;
+        t->event = r->event;
+        t->done = finished_here;
+        t->user = r;
+        batch_add(c, t);
+    } else if (c->master.id.p != NULL) {
+        send_to_master(c, r);
+    } else {
+        wait(c, r);
+    }
+}
+
+static void no_master(struct master_request *r)
+{
+    err_set(&r->error, ERR_NO_MASTER, "no master is known");
+    r->error.n = 1;
+    finish(r, &r->error);
+}
+
+void master_requests_step(struct cluster *c)
+{
+    struct master_request *list = c->waiting;
+    int64_t now = cluster_now_ms(c);
+    c->waiting = NULL;
+    while (list != NULL) {
+        struct master_request *r = list;
+        list = r->next;
+        if (c->stopping) {
+            err_set(&r->error, ERR_NODE_CLOSED, "this node is stopping");
+            finish(r, &r->error);
+        } else if (r->version != 0 && c->state->version >= r->version) {
+            finish(r, r->error.n > 0 ? &r->error : NULL);
+        } else if (now >= r->deadline_ms) {
+            if (r->version != 0) {
+                finish(r, r->error.n > 0 ? &r->error : NULL); /* done, but this node lags behind */
+            } else {
+                no_master(r);
+            }
+        } else if (r->version == 0 && (c->mode == QUORUM_LEADER || c->master.id.p != NULL)) {
+            forward(c, r);
+        } else {
+            wait(c, r);
+        }
+    }
+}
+
+static void take_inbox(void *arg)
+{
+    struct cluster *c = arg;
+    pthread_mutex_lock(&c->lock);
+    struct master_request *list = c->inbox, *in_order = NULL;
+    c->inbox = NULL;
+    c->inbox_posted = false;
+    pthread_mutex_unlock(&c->lock);
+    while (list != NULL) {
+        struct master_request *next = list->next;
+        list->next = in_order;
+        in_order = list;
+        list = next;
+    }
+    while (in_order != NULL) {
+        struct master_request *r = in_order;
+        in_order = r->next;
+        cluster_under_way(c);
+        if (c->stopping) {
+            err_set(&r->error, ERR_NODE_CLOSED, "this node is stopping");
+            finish(r, &r->error);
+        } else {
+            forward(c, r);
+        }
+    }
+}
+
+static void post(struct cluster *c, struct master_request *r)
+{
+    pthread_mutex_lock(&c->lock);
+    r->next = c->inbox;
+    c->inbox = r;
+    bool first = !c->inbox_posted;
+    c->inbox_posted = true;
+    pthread_mutex_unlock(&c->lock);
+    if (first) {
+        executor_submit_force(c->o.loop, take_inbox, c);
+    }
+}
+
+static struct master_request *master_request_new(struct cluster *c)
+{
+    struct master_request *r = calloc(1, sizeof(*r));
+    if (r != NULL) {
+        r->c = c;
+        r->deadline_ms = INT64_MAX;
+        arena_init(&r->arena, NULL, ARENA_UNLIMITED);
+    }
+    return r;
+}
+
+void cluster_submit(struct cluster *c, struct meta_request *rq)
+{
+    struct master_request *r = master_request_new(c);
+    if (r == NULL) {
+        err_no_memory(&rq->error);
+        rq->done(rq);
+        return;
+    }
+    r->rq = rq;
+    r->deadline_ms = cluster_now_ms(c) + (rq->timeout_ms > 0 ? rq->timeout_ms : MASTER_TIMEOUT_DEFAULT_MS);
+    post(c, r);
+}
+
+void cluster_pending(struct cluster *c, struct pending_rq *rq)
+{
+    struct master_request *r = master_request_new(c);
+    if (r == NULL) {
+        err_no_memory(&rq->error);
+        rq->done(rq);
+        return;
+    }
+    r->pending = rq;
+    r->deadline_ms = cluster_now_ms(c) + (rq->timeout_ms > 0 ? rq->timeout_ms : MASTER_TIMEOUT_DEFAULT_MS);
+    post(c, r);
+}
+
+bool shard_event_keep(struct shard_event *to, const struct shard_event *from, struct arena *a)
+{
+    *to = *from;
+    to->index_uuid = arena_str(a, from->index_uuid);
+    to->allocation_id = arena_str(a, from->allocation_id);
+    to->why = arena_str(a, from->why);
+    return to->index_uuid.p != NULL && to->allocation_id.p != NULL && to->why.p != NULL;
+}
+
+void cluster_shard_event(struct cluster *c, const struct shard_event *event,
+                         void (*done)(void *arg, const struct errmsg *error), void *arg)
+{
+    struct master_request *r = master_request_new(c);
+    struct errmsg em;
+    if (r == NULL || !shard_event_keep(&r->event, event, &r->arena)) {
+        if (r != NULL) {
+            arena_fini(&r->arena);
+            free(r);
+        }
+        err_no_memory(&em);
+        if (done != NULL) {
+            done(arg, &em);
+        }
+        return;
+    }
+    r->event_done = done;
+    r->event_arg = arg;
+    post(c, r);
+}
+
+void master_requests_invariant(const struct cluster *c)
+{
+    for (const struct master_request *r = c->waiting; r != NULL; r = r->next) {
+        assert(r->c == c && (r->rq == NULL || r->pending == NULL));
+        assert(r->version == 0 || c->state->version < r->version || c->applying != NULL);
+        assert(!is_event(r) || r->event.allocation_id.p != NULL);
+        assert(!c->stopping);
+    }
+}
