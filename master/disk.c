@@ -54,8 +54,8 @@ static void levels_of(const struct cluster_state *s, const struct index_routing 
     }
 }
 
-bool disk_judge(const struct cluster_state *s, const struct disk_usage *before, uint32_t n_before,
-                const struct disk_usage *now, uint32_t n_now, struct arena *arena, struct disk_verdict *out)
+bool disk_decide(const struct cluster_state *s, const struct disk_usage *before, uint32_t n_before,
+                 const struct disk_usage *now, uint32_t n_now, struct arena *arena, struct disk_verdict *out)
 {
     *out = (struct disk_verdict){.reroute = false};
     if (!cluster_setting_bool(s, SET_CLUSTER_ROUTING_ALLOCATION_DISK_THRESHOLD_ENABLED)) {

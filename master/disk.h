@@ -14,8 +14,8 @@ struct disk_verdict {
     bool flooded;                  /* some node is above the flood stage: to be looked at again soon */
 };
 /* `before` is what was known last. false: no memory. */
-bool disk_judge(const struct cluster_state *s, const struct disk_usage *before, uint32_t n_before,
-                const struct disk_usage *now, uint32_t n_now, struct arena *arena,
-                struct disk_verdict *out) NODISCARD;
+bool disk_decide(const struct cluster_state *s, const struct disk_usage *before, uint32_t n_before,
+                 const struct disk_usage *now, uint32_t n_now, struct arena *arena,
+                 struct disk_verdict *out) NODISCARD;
 
 #endif

@@ -81,7 +81,7 @@ static void set_blocks(struct cluster *c, const struct str_set *indices, bool on
     batch_add(c, t);
 }
 
-static void judge(struct cluster *c)
+static void decide(struct cluster *c)
 {
     struct arena scratch;
     struct disk_verdict v;
@@ -89,8 +89,8 @@ static void judge(struct cluster *c)
     struct disk_usage *before = disk_watch_usage(c->disks, c->n_disks, &scratch),
                       *now = disk_watch_usage(c->disks_next, c->n_disks_next, &scratch);
     bool ok = before != NULL && now != NULL
-              && disk_judge(quorum_accepted(quorum_driver_core(c->driver)), before, c->n_disks, now,
-                            c->n_disks_next, &scratch, &v);
+              && disk_decide(quorum_accepted(quorum_driver_core(c->driver)), before, c->n_disks, now,
+                             c->n_disks_next, &scratch, &v);
     free(c->disks);
     c->disks = c->disks_next;
     c->n_disks = c->n_disks_next;
@@ -129,7 +129,7 @@ static void asked(struct transport_rq *rq)
     buf_fini(&rq->answer_memory);
     free(l);
     if (--c->disks_asked == 0 && c->mode == QUORUM_LEADER) {
-        judge(c);
+        decide(c);
     }
     cluster_left(c);
 }

@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 {
     static struct rig r;
     open_rig(&r, argc > 1 ? (unsigned)atoi(argv[1]) : 50000);
-    struct view *v = engine_acquire(r.engine);
+    struct view *v = engine_view_ref(r.engine);
     measure(&r, v, "a frequent term", "{\"query\":{\"match\":{\"body\":\"%\"}}}");
     measure(&r, v, "one of three terms", "{\"query\":{\"match\":{\"body\":\"% % %\"}}}");
     measure(&r, v, "  exact total", "{\"track_total_hits\":true,\"query\":{\"match\":{\"body\":\"% % %\"}}}");

@@ -94,7 +94,7 @@ void recovery_note_opened(struct shard *sh)
     struct shard_recovery *f = &sh->recovery->figures;
     struct engine_stats st;
     const struct engine_commit *c =
-        f->source == RECOVER_EXISTING_STORE ? engine_commit_acquire(sh->engine, false) : NULL;
+        f->source == RECOVER_EXISTING_STORE ? engine_commit_ref(sh->engine, false) : NULL;
     for (size_t i = 0; c != NULL && i < c->n_files; i++) {
         f->files_total++;
         f->files_reused++;
@@ -102,7 +102,7 @@ void recovery_note_opened(struct shard *sh)
         f->bytes_reused += c->files[i].bytes;
     }
     if (c != NULL) {
-        engine_commit_release(sh->engine, c);
+        engine_commit_unref(sh->engine, c);
     }
     engine_stats(sh->engine, &st);
     f->ops_total = f->ops_recovered = f->ops_total_on_start = st.recovered_ops;

@@ -97,7 +97,7 @@ void recovery_hold_history(struct shard *sh)
 void recovery_release_commit(struct recovery_session *r)
 {
     if (r->commit != NULL && r->sh->engine != NULL) {
-        engine_commit_release(r->sh->engine, r->commit);
+        engine_commit_unref(r->sh->engine, r->commit);
     }
     r->commit = NULL;
 }
@@ -170,12 +170,12 @@ static bool operations_do(const struct shard *sh, const struct recovery_start *m
 static const struct engine_commit *usable_commit(struct engine *e)
 {
     for (unsigned i = 0; i < 2; i++) {
-        const struct engine_commit *c = engine_commit_acquire(e, i == 0);
+        const struct engine_commit *c = engine_commit_ref(e, i == 0);
         if (c != NULL && c->local_checkpoint + 1 >= engine_history_from(e)) {
             return c;
         }
         if (c != NULL) {
-            engine_commit_release(e, c);
+            engine_commit_unref(e, c);
         }
     }
     return NULL;

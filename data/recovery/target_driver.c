@@ -316,7 +316,7 @@ static bool perform(struct recovery_target *t, const struct target_effect *f, st
         target_sync(t, f->first, e);
         return true;
     case TARGET_DO_CLOSE:
-        e->kind = shard_let_go(t->sh) ? TARGET_CLOSED : TARGET_BUSY;
+        e->kind = shard_close_engine(t->sh) ? TARGET_CLOSED : TARGET_BUSY;
         return true;
     }
     return false;

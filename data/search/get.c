@@ -29,7 +29,7 @@ static enum err read_stored(struct get_run *r, struct engine_doc *doc)
     if (rq->realtime) {
         e = engine_get_view(engine, rq->id, rq->want_source, &rq->rq.arena, &v, doc, &rq->rq.error);
     } else {
-        v = engine_acquire(engine);
+        v = engine_view_ref(engine);
         e = engine_view_get(v, rq->id, rq->want_source, &rq->rq.arena, doc, &rq->rq.error);
     }
     if (e == ERR_OK && doc->found && rq->n_stored_fields > 0) {

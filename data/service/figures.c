@@ -69,7 +69,7 @@ static bool add_completion(struct completion_list *l, const struct seg_field *f)
 /* The completion fields of the segments that searches see. */
 static bool completion_bytes(struct shard *sh, struct shard_stats *t, struct arena *arena)
 {
-    struct view *v = engine_acquire(sh->engine);
+    struct view *v = engine_view_ref(sh->engine);
     struct completion_list list = {.arena = arena};
     bool ok = true;
     for (uint32_t i = 0; ok && i < v->n_leaves; i++) {

@@ -91,7 +91,7 @@ void shard_fail(struct shard *sh, const struct errmsg *why)
 /* ---- letting go ---------------------------------------------------------------------------------------- */
 
 /* true: nothing is open. */
-bool shard_let_go(struct shard *sh)
+bool shard_close_engine(struct shard *sh)
 {
     struct engine *engine = sh->engine;
     if (engine == NULL) {
@@ -149,7 +149,7 @@ void shard_step(struct shard *sh)
     }
     if (sh->engine != NULL
         && (sh->life.broken || sh->life.failing || !sh->life.of_role || sh->role.allocation_id.p == NULL)
-        && !shard_let_go(sh)) {
+        && !shard_close_engine(sh)) {
         return;
     }
     if (sh->role.allocation_id.p == NULL) {

@@ -108,7 +108,7 @@ void shard_keep_filters(struct shard *sh)
     if (sh->filters == NULL || sh->engine == NULL) {
         return;
     }
-    struct view *v = engine_acquire(sh->engine);
+    struct view *v = engine_view_ref(sh->engine);
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     uint64_t *segments = ARENA_ARRAY(&scratch, uint64_t, v->n_leaves);
     for (uint32_t i = 0; segments != NULL && i < v->n_leaves; i++) {

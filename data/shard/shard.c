@@ -169,7 +169,7 @@ void shard_hide(struct shard *sh, bool hidden)
 struct view *shard_view(struct shard *sh)
 {
     pthread_mutex_lock(&sh->view_lock);
-    struct view *v = sh->engine != NULL && !sh->hidden ? engine_acquire(sh->engine) : NULL;
+    struct view *v = sh->engine != NULL && !sh->hidden ? engine_view_ref(sh->engine) : NULL;
     pthread_mutex_unlock(&sh->view_lock);
     return v;
 }

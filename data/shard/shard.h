@@ -141,7 +141,7 @@ void shard_fail(struct shard *sh, const struct errmsg *why);
 /* Tells the master that the copy has started. */
 void shard_tell_started(struct shard *sh);
 /* Closes the engine. false: its jobs are out, ask again. */
-bool shard_let_go(struct shard *sh);
+bool shard_close_engine(struct shard *sh);
 
 /* ---- open.c ---- */
 

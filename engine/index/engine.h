@@ -288,7 +288,7 @@ enum err engine_sync(struct engine *e, struct errmsg *em);
  * --------------------------------------------------------------------------------------------------- */
 
 /* [any] The newest view; the caller owns a reference. */
-struct view *engine_acquire(struct engine *e);
+struct view *engine_view_ref(struct engine *e);
 /* Makes every operation so far searchable. *changed (may be NULL): there is a new view. Cheap when nothing
  * changed. */
 enum err engine_refresh(struct engine *e, bool *changed, struct errmsg *em);
@@ -335,8 +335,8 @@ struct engine_commit {
 };
 /* The newest commit; `safe`: the newest whose max_seq_no is at or below the persisted global checkpoint
  * (NULL: none). */
-const struct engine_commit *engine_commit_acquire(struct engine *e, bool safe);
-void engine_commit_release(struct engine *e, const struct engine_commit *c);
+const struct engine_commit *engine_commit_ref(struct engine *e, bool safe);
+void engine_commit_unref(struct engine *e, const struct engine_commit *c);
 #define ENGINE_RECEIVED_PREFIX "recovery."
 /* Makes a folder into the copy that `manifest` describes, its translog empty: files found under
  * ENGINE_RECEIVED_PREFIX <name> take the place of <name>, the rest must be in place already, all of them

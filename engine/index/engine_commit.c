@@ -191,7 +191,7 @@ void engine_trim(struct engine *e)
     translog_trim(&e->log, needed_generation(e));
 }
 
-const struct engine_commit *engine_commit_acquire(struct engine *e, bool safe)
+const struct engine_commit *engine_commit_ref(struct engine *e, bool safe)
 {
     struct commit *c = safe ? engine_safe_commit(e, e->global_persisted) : engine_safe_commit(e, INT64_MAX);
     if (c == NULL) {
@@ -201,7 +201,7 @@ const struct engine_commit *engine_commit_acquire(struct engine *e, bool safe)
     return &c->pub;
 }
 
-void engine_commit_release(struct engine *e, const struct engine_commit *pub)
+void engine_commit_unref(struct engine *e, const struct engine_commit *pub)
 {
     for (struct commit *c = e->commits; c != NULL; c = c->next) {
         if (&c->pub == pub) {

@@ -223,7 +223,7 @@ enum err engine_publish(struct engine *e, struct errmsg *em)
     return ERR_OK;
 }
 
-struct view *engine_acquire(struct engine *e)
+struct view *engine_view_ref(struct engine *e)
 {
     pthread_mutex_lock(&e->view_lock);
     struct view *v = view_ref(e->view);

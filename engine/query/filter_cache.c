@@ -84,7 +84,7 @@ static void unref(struct entry *e)
     }
 }
 
-void cached_bits_release(const struct cached_bits *b)
+void cached_bits_unref(const struct cached_bits *b)
 {
     if (b != NULL) {
         unref((struct entry *)(uintptr_t)b);

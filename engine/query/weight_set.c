@@ -46,7 +46,7 @@ uint64_t set_cost(const struct weight *w, const struct leaf *leaf)
 
 static void release_cached(void *p)
 {
-    cached_bits_release(p);
+    cached_bits_unref(p);
 }
 
 enum err set_known_of(const struct weight *w, const struct scorer_request *rq, struct set_known *out)

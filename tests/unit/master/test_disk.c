@@ -95,7 +95,7 @@ START_TEST(random_disks_and_copies)
     arena_init(&arena, NULL, ARENA_UNLIMITED);
     struct cluster_state *s = random_state();
     uint32_t n_before = random_disks(before, was), n = random_disks(now, used);
-    ck_assert(disk_judge(s, before, n_before, now, n, &arena, &v));
+    ck_assert(disk_decide(s, before, n_before, now, n, &arena, &v));
     bool reroute = false, flooded = false;
     for (int i = 0; i < NODES; i++) {
         reroute |= used[i] > 0 && ((was[i] > 0 && level(was[i]) != level(used[i])) || level(used[i]) >= 3);

@@ -205,7 +205,7 @@ void ar_init(struct agg_rig *r, uint64_t seed, uint32_t n_shards, uint32_t n, ui
     }
     refresh(r);
     for (uint32_t s = 0; s < n_shards; s++) {
-        r->views[s] = engine_acquire(r->engines[s]);
+        r->views[s] = engine_view_ref(r->engines[s]);
         ck_assert_ptr_nonnull(r->views[s]);
     }
 }

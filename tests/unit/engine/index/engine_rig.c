@@ -193,7 +193,7 @@ void rig_check(struct rig *r, bool refreshed)
         arena_fini(&a);
     }
     if (refreshed) {
-        struct view *v = engine_acquire(r->e);
+        struct view *v = engine_view_ref(r->e);
         rig_check_view(v, want);
         view_unref(v);
     }

@@ -83,7 +83,7 @@ static void check_seen(struct run *u)
 {
     static struct rig_doc want[RIG_IDS];
     rig_state(&u->rig, u->seen - 1, want);
-    struct view *v = engine_acquire(u->rig.e);
+    struct view *v = engine_view_ref(u->rig.e);
     rig_check_view(v, want);
     view_unref(v);
 }
@@ -135,7 +135,7 @@ static void keep_view(struct run *u)
         rig_check_view(u->views[i], u->shown[i]);
         view_unref(u->views[i]);
     }
-    u->views[i] = engine_acquire(u->rig.e);
+    u->views[i] = engine_view_ref(u->rig.e);
     rig_state(&u->rig, u->rig.next - 1, u->shown[i]);
     rig_check_view(u->views[i], u->shown[i]);
 }
@@ -228,7 +228,7 @@ static void check_copy(struct run *u)
 {
     struct rig *r = &u->rig;
     const struct fs *fs = r->opts.fs;
-    const struct engine_commit *c = engine_commit_acquire(r->e, rng_below(&r->rng, 2) == 0);
+    const struct engine_commit *c = engine_commit_ref(r->e, rng_below(&r->rng, 2) == 0);
     if (c == NULL) {
         return;
     }
@@ -271,14 +271,14 @@ static void check_copy(struct run *u)
     ck_assert_int_le(engine_global_checkpoint(e), c->local_checkpoint);
     struct rig_doc want[RIG_IDS];
     rig_state(r, c->max_seq_no, want);
-    struct view *v = engine_acquire(e);
+    struct view *v = engine_view_ref(e);
     rig_check_view(v, want);
     view_unref(v);
     ck_assert_int_eq(engine_max_seq_no(e), c->max_seq_no);
     ck_assert_int_eq(engine_history_from(e), c->local_checkpoint + 1);
     engine_invariant(e);
     engine_close(e);
-    engine_commit_release(r->e, c);
+    engine_commit_unref(r->e, c);
     arena_fini(&a);
 }
 

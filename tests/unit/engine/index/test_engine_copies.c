@@ -276,10 +276,10 @@ START_TEST(a_commit_with_a_gap_makes_a_copy)
     }
     ck_assert_int_eq(engine_sync(rig.e, NULL), ERR_OK);
     ck_assert_int_eq(engine_flush(rig.e, true, NULL), ERR_OK);
-    const struct engine_commit *c = engine_commit_acquire(rig.e, false);
+    const struct engine_commit *c = engine_commit_ref(rig.e, false);
     ck_assert(c->local_checkpoint == gap - 1 && c->max_seq_no == n - 1);
     struct str manifest = arena_str(&a, c->manifest);
-    engine_commit_release(rig.e, c);
+    engine_commit_unref(rig.e, c);
     rig_crash(&rig, 0);
     ck_assert_int_eq(engine_install(&rig.opts, manifest, SEQ_NONE, NULL), ERR_OK); /* its files are there */
     rig_open(&rig, ENGINE_EXISTING);
@@ -312,7 +312,7 @@ static void *reader(void *arg)
 {
     struct engine *e = arg;
     while (!stop) {
-        struct view *v = engine_acquire(e);
+        struct view *v = engine_view_ref(e);
         struct arena a;
         arena_init(&a, NULL, ARENA_UNLIMITED);
         for (unsigned id = 0; id < RIG_IDS; id++) {

@@ -112,7 +112,7 @@ static void check_failed(void)
     ck_assert_int_ne(rig_index(&rig, 1, &em), ERR_OK);
     ck_assert_int_eq(rig.next, next);
     ck_assert_int_ne(engine_flush(rig.e, true, NULL), ERR_OK);
-    struct view *v = engine_acquire(rig.e);
+    struct view *v = engine_view_ref(rig.e);
     ck_assert_ptr_nonnull(v);
     view_unref(v);
 }
@@ -435,7 +435,7 @@ START_TEST(files_that_are_there)
     rig_open(&rig, ENGINE_CREATE);
     ck_assert_int_eq(rig_index(&rig, 1, NULL), ERR_OK);
     ck_assert_int_eq(engine_flush(rig.e, true, NULL), ERR_OK);
-    const struct engine_commit *c = engine_commit_acquire(rig.e, false);
+    const struct engine_commit *c = engine_commit_ref(rig.e, false);
     ck_assert_uint_eq(c->n_files, 1);
     char from[96], in_place[96], received[96], manifest[96];
     snprintf(from, sizeof(from), "/shard/%s", c->files[0].name.p);
@@ -464,7 +464,7 @@ START_TEST(files_that_are_there)
     ck_assert_int_eq(engine_open(&e, &o, NULL), ERR_OK);
     engine_close(e);
     fs->unmap(fs->self, &map);
-    engine_commit_release(rig.e, c);
+    engine_commit_unref(rig.e, c);
     arena_fini(&a);
     rig_fini(&rig);
 }

@@ -115,7 +115,7 @@ START_TEST(deletes_of_nothing_and_no_ops_too)
     write_plain(7);
     refresh();
     expect(1, 4, 2);
-    struct view *v = engine_acquire(rig.e);
+    struct view *v = engine_view_ref(rig.e);
     ck_assert_uint_eq(v->leaves[1].base, 4);
     view_unref(v);
     rig_fini(&rig);

@@ -52,7 +52,7 @@ START_TEST(gives_what_was_put)
             if (held == NULL) {
                 held = b; /* outlives whatever happens to its entry */
             } else {
-                cached_bits_release(b);
+                cached_bits_unref(b);
             }
         } else {
             misses++;
@@ -78,7 +78,7 @@ START_TEST(gives_what_was_put)
         filter_cache_free(c[i]);
     }
     filter_store_free(st);
-    cached_bits_release(held);
+    cached_bits_unref(held);
 }
 END_TEST
 
@@ -98,7 +98,7 @@ START_TEST(keeps_the_segments_that_are)
     ck_assert_ptr_null(filter_cache_get(a, 1, STR("k"), &worth));
     const struct cached_bits *bits = filter_cache_get(a, 3, STR("k"), &worth);
     ck_assert_ptr_nonnull(bits);
-    cached_bits_release(bits);
+    cached_bits_unref(bits);
     filter_cache_free(a);
     filter_cache_free(b);
     filter_store_free(st);

@@ -251,7 +251,7 @@ START_TEST(skipping_changes_nothing)
     struct shard_rig rig;
     const char *rounds = getenv("COUNT");
     rig_open(&rig, (uint64_t)_i, _i == 0 ? 90 : DOCS, _i % 2 == 1);
-    struct view *v = engine_acquire(rig.engine);
+    struct view *v = engine_view_ref(rig.engine);
     for (int i = 0, n = rounds != NULL ? atoi(rounds) : 400; i < n; i++) {
         char query[2000];
         random_query(&rig.rng, query, sizeof(query), 2);
@@ -295,7 +295,7 @@ START_TEST(costs_follow_frequencies)
 {
     struct shard_rig rig;
     rig_open(&rig, 9, DOCS, false);
-    struct view *v = engine_acquire(rig.engine);
+    struct view *v = engine_view_ref(rig.engine);
     uint64_t least = SEARCH_COST_UNKNOWN, sum = 0;
     for (unsigned w = 0; w < 3; w++) {
         struct arena a;
@@ -348,7 +348,7 @@ START_TEST(windows_count_alike)
     };
     struct shard_rig rig;
     rig_open(&rig, (uint64_t)_i + 20, _i == 0 ? 90 : 3000, _i == 2);
-    struct view *v = engine_acquire(rig.engine);
+    struct view *v = engine_view_ref(rig.engine);
     for (size_t i = 0; i < ARRAY_LEN(aggs); i++) {
         char bodies[2][600], words[40];
         struct arena a;
