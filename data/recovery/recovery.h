@@ -13,12 +13,9 @@
 #include "proto/recovery_bytes.h"
 
 #define RECOVERY_OPS_BYTES  ((size_t)512 << 10) /* a batch ends with the operation that reaches it */
-#define RECOVERY_SESSION_MS 1800000 /* a source forgets a target that it has not heard of for so long */
-#define RECOVERY_PARK_MS    5000    /* how long a source waits for the state that names the target */
-#define RECOVERY_REQUEST_MS 30000   /* a request without an answer has failed */
-#define RECOVERY_CHUNK_MS   900000  /* a part of a file, which waits for its turn under a low limit */
-/* More operations than this, and more than a tenth of the documents: files are quicker. */
-#define RECOVERY_OPS_ALWAYS 20000
+#define RECOVERY_PARK_MS    5000   /* how long a source waits for the state that names the target */
+#define RECOVERY_REQUEST_MS 30000  /* a request without an answer has failed */
+#define RECOVERY_CHUNK_MS   900000 /* a part of a file, which waits for its turn under a low limit */
 
 /* ---- the node's (recovery.c) ---- */
 

@@ -3,6 +3,7 @@
 #define DATA_RECOVERY_RECOVERY_INT_H
 
 #include "data/recovery/recovery.h"
+#include "data/recovery/source.h"
 #include "data/recovery/target.h"
 #include "data/shard/copy_data.h"
 
@@ -35,19 +36,17 @@ struct recovery_session {
     bool *mapped;
     size_t n_files;
     /* Operations. */
-    struct engine_history *history; /* a job's while `reading` */
-    uint64_t batch;                 /* the number of the last one, plus one */
-    struct buf bytes;               /* of the last one */
-    bool reading, more, replay_failed;
-    struct transport_call *waiting;  /* FINALIZE: answered when the target has caught up */
-    struct transport_call *handover; /* HANDOFF: answered when no write is under way */
-    bool in_sync;
+    struct engine_history *history; /* a job's while core.reading */
+    struct buf bytes;               /* the last batch */
+    struct source core;
+    struct transport_call *waiting;  /* FINALIZE: while core.waits */
+    struct transport_call *handover; /* HANDOFF: while core.handing_over */
 };
 
 /* A shard's part. Strand. */
 struct recovery {
     struct recovery_session *sessions;   /* copies that recover from this one */
-    struct parked_start *parked;         /* those that will (source.c) */
+    struct parked_start *parked;         /* those that will (source_driver.c) */
     struct recovery_target *target;      /* NULL: this copy does not recover from another one */
     struct shard_handoff handoff;        /* of the primary whose place it takes */
     char handed_to[ALLOCATION_ID_BYTES]; /* the copy that was promised this one's place */
@@ -70,7 +69,7 @@ struct recoveries {
     struct chunk_call **held_end;
 };
 
-/* source.c */
+/* source_driver.c */
 void recovery_serve_start(void *arg, struct transport_call *call);
 void recovery_step_sessions(struct shard *sh, bool tick);
 void recovery_reply(struct data_service *s, struct transport_call *call, struct buf *b /* taken */);

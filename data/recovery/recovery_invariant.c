@@ -7,7 +7,8 @@ static void check_sessions(const struct shard *sh)
 {
     for (const struct recovery_session *r = sh->recovery->sessions; r != NULL; r = r->next) {
         assert(r->sh == sh && r->refs > 0 && r->id != 0);
-        assert(!r->reading || r->history != NULL);
+        assert(!r->core.reading || r->history != NULL);
+        assert((r->waiting != NULL) == r->core.waits && (r->handover != NULL) == r->core.handing_over);
         assert(r->n_files == 0 || r->files != NULL);
         for (const struct recovery_session *k = r->next; k != NULL; k = k->next) {
             assert(k->id != r->id && !str_eq(k->allocation_id, r->allocation_id));

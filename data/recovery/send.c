@@ -189,7 +189,7 @@ static void batch_read(void *arg)
 {
     struct read_run *run = arg;
     struct recovery_session *r = run->r;
-    r->reading = false;
+    source_read(&r->core, !r->over && run->result == ERR_OK);
     if (r->over) {
         recovery_refuse_no_session(r->sh->service, run->call);
     } else if (run->result != ERR_OK) {
@@ -199,7 +199,6 @@ static void batch_read(void *arg)
         recovery_refuse(r->sh->service, run->call, &run->em);
         recovery_drop_session(r);
     } else {
-        r->batch++;
         answer_batch(r, run->call);
     }
     recovery_session_unref(r);
@@ -221,7 +220,7 @@ static enum err read_batch(struct recovery_session *r, struct errmsg *em)
             n++;
         }
     }
-    struct recovery_ops head = {.batch = r->batch,
+    struct recovery_ops head = {.batch = r->core.batch,
                                 .n = n,
                                 .total = engine_history_total(r->history),
                                 .more = more,
@@ -261,33 +260,42 @@ static enum err begin_operations(struct recovery_session *r, struct errmsg *em)
     return e;
 }
 
-static void serve_ops(struct recovery_session *r, struct transport_call *call, struct bytes_in *in)
+static enum err start_reading(struct recovery_session *r, struct transport_call *call, bool first,
+                              struct errmsg *em)
 {
-    struct data_service *s = r->sh->service;
-    struct recovery_ops_wish m;
-    struct errmsg em;
-    recovery_ops_wish_decode(&m, in);
-    if (!in->bad && !r->reading && m.batch + 1 == r->batch) {
-        answer_batch(r, call); /* the answer was lost */
-        return;
-    }
-    enum err e = ERR_OK;
-    if (in->bad || r->reading || m.batch != r->batch) {
-        e = err_set(&em, r->reading ? ERR_REJECTED : ERR_ILLEGAL_STATE,
-                    "batch [%llu] of operations is not next", (unsigned long long)m.batch);
-    }
-    e = e == ERR_OK && r->history == NULL ? begin_operations(r, &em) : e;
+    enum err e = first && r->history == NULL ? begin_operations(r, em) : ERR_OK;
     struct read_run *run = e == ERR_OK ? malloc(sizeof(*run)) : NULL;
-    e = e == ERR_OK && run == NULL ? err_no_memory(&em) : e;
-    if (e != ERR_OK) {
-        recovery_refuse(s, call, &em);
-        return;
+    if (run == NULL) {
+        if (!first) {
+            source_read(&r->core, false);
+        }
+        return e == ERR_OK ? err_no_memory(em) : e;
+    }
+    if (first) {
+        source_begun(&r->core);
     }
     *run = (struct read_run){.r = r, .call = call};
     r->refs++;
-    r->reading = true;
-    if (!executor_submit_force(s->o.write_pool, read_run, run)) {
+    if (!executor_submit_force(r->sh->service->o.write_pool, read_run, run)) {
         read_run(run);
+    }
+    return ERR_OK;
+}
+
+static void serve_ops(struct recovery_session *r, struct transport_call *call, struct bytes_in *in)
+{
+    struct recovery_ops_wish m;
+    struct errmsg em;
+    recovery_ops_wish_decode(&m, in);
+    enum source_answer a = in->bad ? SOURCE_NOT_NEXT : source_ask_ops(&r->core, m.batch);
+    if (a == SOURCE_ANSWER_LAST) {
+        answer_batch(r, call);
+    } else if (a != SOURCE_BEGIN && a != SOURCE_READ) {
+        err_set(&em, a == SOURCE_BUSY ? ERR_REJECTED : ERR_ILLEGAL_STATE,
+                "batch [%llu] of operations is not next", (unsigned long long)m.batch);
+        recovery_refuse(r->sh->service, call, &em);
+    } else if (start_reading(r, call, a == SOURCE_BEGIN, &em) != ERR_OK) {
+        recovery_refuse(r->sh->service, call, &em);
     }
 }
 
@@ -296,7 +304,7 @@ static void serve_ops(struct recovery_session *r, struct transport_call *call, s
 void recovery_answer_finalize(struct recovery_session *r, struct transport_call *call)
 {
     struct buf b;
-    struct recovery_finalized m = {r->in_sync, replication_tracker(r->sh)->global_checkpoint};
+    struct recovery_finalized m = {r->core.in_sync, replication_tracker(r->sh)->global_checkpoint};
     buf_init(&b, NULL, BUF_UNLIMITED);
     recovery_finalized_encode(&m, &b);
     recovery_reply(r->sh->service, call, &b);
@@ -306,18 +314,19 @@ static void serve_finalize(struct recovery_session *r, struct transport_call *ca
 {
     struct recovery_finalize m;
     struct errmsg em;
+    bool in_sync = false;
     recovery_finalize_decode(&m, in);
-    if (in->bad || r->waiting != NULL
-        || !replication_catch_up(r->sh, r->allocation_id, m.local_checkpoint, &r->in_sync)) {
-        err_set(&em, r->waiting != NULL ? ERR_REJECTED : ERR_NO_SHARD, "copy [%.*s] cannot be finished",
+    bool caught_up = !in->bad && !r->core.waits
+                     && replication_catch_up(r->sh, r->allocation_id, m.local_checkpoint, &in_sync);
+    enum source_answer a = source_ask_finalize(&r->core, caught_up, in_sync);
+    if (a == SOURCE_ANSWER) {
+        recovery_answer_finalize(r, call);
+    } else if (a == SOURCE_LATER) {
+        r->waiting = call;
+    } else {
+        err_set(&em, a == SOURCE_BUSY ? ERR_REJECTED : ERR_NO_SHARD, "copy [%.*s] cannot be finished",
                 STR_ARG(r->allocation_id));
         recovery_refuse(r->sh->service, call, &em);
-        return;
-    }
-    if (r->in_sync) {
-        recovery_answer_finalize(r, call);
-    } else {
-        r->waiting = call; /* the writes that are under way may bring it up */
     }
 }
 
@@ -350,7 +359,7 @@ static void drained(void *arg)
 {
     struct shard *sh = arg;
     for (struct recovery_session *r = sh->recovery->sessions; r != NULL; r = r->next) {
-        if (r->handover != NULL) {
+        if (source_drained(&r->core)) {
             answer_handoff(r);
         }
     }
@@ -362,7 +371,7 @@ static void drained(void *arg)
 static void serve_handoff(struct recovery_session *r, struct transport_call *call)
 {
     struct shard *sh = r->sh;
-    if (!r->in_sync || r->handover != NULL || !str_is(r->allocation_id, sh->role.moving_to)) {
+    if (source_ask_handoff(&r->core, str_is(r->allocation_id, sh->role.moving_to)) != SOURCE_LATER) {
         struct errmsg em;
         err_set(&em, ERR_REJECTED, "shard [%.*s][%u] does not move to [%.*s] now", STR_ARG(sh->index->name),
                 sh->number, STR_ARG(r->allocation_id));

@@ -1,400 +1,83 @@
-/* Recovery, the side that gives: what a primary keeps for each copy that recovers from it. */
-#include "data/recovery/recovery_int.h"
-#include "data/replication/replication.h"
+/* A recovery on the side that gives: see source.h. */
+#include "data/recovery/source.h"
 
-#include <stdlib.h>
-
-#define FINALIZE_WAIT_MS 1000 /* then the target is asked to look at its own checkpoint again */
-
-/* A START that cannot be answered yet: the state that names the target, or makes this copy the primary, is on its
- * way. */
-struct parked_start {
-    struct shard *sh; /* a user of it */
-    struct transport_call *call;
-    struct recovery_start m;
-    int64_t since_ms;
-    struct parked_start *next;
-};
-
-static int64_t now_ms(const struct shard *sh)
+bool source_by_operations(const struct source_choice *c)
 {
-    return clock_mono_ms(sh->service->o.clock);
-}
-
-void recovery_reply(struct data_service *s, struct transport_call *call, struct buf *b)
-{
-    const struct transport *t = s->o.transport;
-    if (b->failed) {
-        struct errmsg em;
-        buf_fini(b);
-        err_no_memory(&em);
-        t->refuse(t->self, call, &em);
-        return;
-    }
-    t->reply(t->self, call, b);
-}
-
-void recovery_refuse(struct data_service *s, struct transport_call *call, const struct errmsg *em)
-{
-    s->o.transport->refuse(s->o.transport->self, call, em);
-}
-
-void recovery_refuse_no_session(struct data_service *s, struct transport_call *call)
-{
-    struct errmsg em;
-    err_set(&em, ERR_NO_SHARD, "no such recovery here");
-    recovery_refuse(s, call, &em);
-}
-
-/* ---- sessions ------------------------------------------------------------------------------------------ */
-
-void recovery_session_unref(struct recovery_session *r)
-{
-    if (--r->refs != 0) {
-        return;
-    }
-    struct shard *sh = r->sh;
-    for (size_t i = 0; i < r->n_files; i++) {
-        if (r->mapped[i]) {
-            r->fs->unmap(r->fs->self, &r->maps[i]);
-        }
-    }
-    engine_history_close(r->history);
-    buf_fini(&r->bytes);
-    pthread_mutex_destroy(&r->lock);
-    arena_fini(&r->arena);
-    free(r);
-    shard_unref(sh);
-}
-
-struct recovery_session *recovery_find_session(struct data_service *s, uint64_t id)
-{
-    struct recoveries *all = s->recoveries;
-    pthread_mutex_lock(&all->lock);
-    struct recovery_session *r = all->sessions;
-    while (r != NULL && r->id != id) {
-        r = r->table;
-    }
-    if (r != NULL) {
-        r->refs++;
-    }
-    pthread_mutex_unlock(&all->lock);
-    return r;
-}
-
-/* What sessions still have to send stays in the log. */
-void recovery_hold_history(struct shard *sh)
-{
-    int64_t from = INT64_MAX;
-    for (const struct recovery_session *r = sh->recovery->sessions; r != NULL; r = r->next) {
-        from = MIN_OF(from, r->from);
-    }
-    if (sh->engine != NULL) {
-        engine_hold_history(sh->engine, from);
-    }
-}
-
-void recovery_release_commit(struct recovery_session *r)
-{
-    if (r->commit != NULL && r->sh->engine != NULL) {
-        engine_commit_unref(r->sh->engine, r->commit);
-    }
-    r->commit = NULL;
-}
-
-void recovery_drop_session(struct recovery_session *r)
-{
-    struct shard *sh = r->sh;
-    struct data_service *s = sh->service;
-    struct recovery_session **at = &sh->recovery->sessions;
-    while (*at != r) {
-        at = &(*at)->next;
-    }
-    *at = r->next;
-    pthread_mutex_lock(&s->recoveries->lock);
-    for (at = &s->recoveries->sessions; *at != r;) {
-        at = &(*at)->table;
-    }
-    *at = r->table;
-    pthread_mutex_unlock(&s->recoveries->lock);
-    r->over = true;
-    recovery_release_commit(r);
-    recovery_hold_history(sh);
-    if (r->waiting != NULL) {
-        recovery_refuse_no_session(s, r->waiting);
-    }
-    if (r->handover != NULL) {
-        recovery_refuse_no_session(s, r->handover);
-    }
-    r->waiting = r->handover = NULL;
-    recovery_session_unref(r);
-}
-
-void recovery_drop_sessions(struct shard *sh)
-{
-    while (sh->recovery->sessions != NULL) {
-        recovery_drop_session(sh->recovery->sessions);
-    }
-}
-
-/* ---- the beginning ------------------------------------------------------------------------------------- */
-
-static bool can_serve(const struct shard *sh)
-{
-    return sh->engine != NULL && !sh->life.failing && sh->role.primary && replication_tracker(sh) != NULL
-           && !replication_handing_over(sh);
-}
-
-static bool same_history(const struct shard *sh, const struct recovery_start *m)
-{
-    struct copy_data d;
-    struct errmsg em;
-    return m->history_uuid.n > 0 && copy_data_decode(&d, engine_user_data(sh->engine), &em) == ERR_OK
-           && str_eq(d.history_uuid, m->history_uuid);
-}
-
-static bool operations_do(const struct shard *sh, const struct recovery_start *m)
-{
-    struct engine_stats st;
-    int64_t max = engine_max_seq_no(sh->engine);
-    if (m->from < 0 || m->from > max + 1 || !same_history(sh, m)
-        || engine_history_from(sh->engine) > m->from) {
+    if (c->from < 0 || c->from > c->max_seq_no + 1 || !c->same_history || c->history_from > c->from) {
         return false;
     }
-    engine_stats(sh->engine, &st);
-    int64_t lacks = max + 1 - m->from;
-    return lacks <= RECOVERY_OPS_ALWAYS || (uint64_t)lacks <= st.docs / 10;
+    int64_t lacks = c->max_seq_no + 1 - c->from;
+    return lacks <= SOURCE_OPS_ALWAYS || (uint64_t)lacks <= c->docs / 10;
 }
 
-/* The newest commit whose following operations can be read, the safe one before others. NULL: one is due. */
-static const struct engine_commit *usable_commit(struct engine *e)
+enum source_answer source_ask_ops(struct source *s, uint64_t batch)
 {
-    for (unsigned i = 0; i < 2; i++) {
-        const struct engine_commit *c = engine_commit_ref(e, i == 0);
-        if (c != NULL && c->local_checkpoint + 1 >= engine_history_from(e)) {
-            return c;
-        }
-        if (c != NULL) {
-            engine_commit_unref(e, c);
-        }
+    if (s->reading) {
+        return SOURCE_BUSY;
     }
-    return NULL;
+    if (batch + 1 == s->batch) {
+        return SOURCE_ANSWER_LAST;
+    }
+    if (batch != s->batch) {
+        return SOURCE_NOT_NEXT;
+    }
+    if (!s->begun) {
+        return SOURCE_BEGIN;
+    }
+    s->reading = true;
+    return SOURCE_READ;
 }
 
-static enum err pin_files(struct recovery_session *r, struct engine *e, struct errmsg *em)
+void source_begun(struct source *s)
 {
-    const struct engine_commit *c = usable_commit(e);
-    if (c == NULL) { /* nothing else may ask for it while nobody writes */
-        shard_want_flush(r->sh, false);
-        return err_set(em, ERR_ILLEGAL_STATE, "the primary's next commit is not there yet");
-    }
-    r->commit = c;
-    r->from = c->local_checkpoint + 1;
-    r->files = ARENA_ARRAY(&r->arena, struct engine_file, c->n_files);
-    r->maps = ARENA_ARRAY(&r->arena, struct fs_map, c->n_files);
-    r->mapped = ARENA_ARRAY(&r->arena, bool, c->n_files);
-    bool ok = r->files != NULL && r->maps != NULL && r->mapped != NULL;
-    for (size_t i = 0; ok && i < c->n_files; i++) {
-        r->files[i] = c->files[i];
-        r->files[i].name = arena_str(&r->arena, c->files[i].name);
-        ok = r->files[i].name.p != NULL;
-    }
-    r->n_files = ok ? c->n_files : 0;
-    return ok ? ERR_OK : err_no_memory(em);
+    s->begun = s->reading = true;
 }
 
-static struct recovery_session *session_new(struct shard *sh, const struct recovery_start *m)
+void source_read(struct source *s, bool ok)
 {
-    struct recovery_session *r = calloc(1, sizeof(*r));
-    if (r == NULL) {
-        return NULL;
-    }
-    r->refs = 1;
-    r->sh = sh;
-    r->fs = sh->service->o.fs;
-    r->heard_ms = now_ms(sh);
-    r->from = m->from;
-    pthread_mutex_init(&r->lock, NULL);
-    arena_init(&r->arena, NULL, ARENA_UNLIMITED);
-    buf_init(&r->bytes, NULL, BUF_UNLIMITED);
-    r->allocation_id = arena_str(&r->arena, m->allocation_id);
-    r->node_id = arena_str(&r->arena, m->node_id);
-    struct recoveries *all = sh->service->recoveries;
-    pthread_mutex_lock(&all->lock);
-    r->id = ++all->next_id;
-    r->table = all->sessions;
-    all->sessions = r;
-    pthread_mutex_unlock(&all->lock);
-    r->next = sh->recovery->sessions;
-    sh->recovery->sessions = r;
-    shard_ref(sh);
-    return r;
+    s->reading = false;
+    s->batch += ok;
 }
 
-static void forget_target(struct shard *sh, struct str allocation_id)
+enum source_answer source_ask_finalize(struct source *s, bool caught_up, bool in_sync)
 {
-    for (struct recovery_session *r = sh->recovery->sessions; r != NULL; r = r->next) {
-        if (str_eq(r->allocation_id, allocation_id)) {
-            recovery_drop_session(r);
-            return;
-        }
+    if (s->waits) {
+        return SOURCE_BUSY;
     }
+    if (!caught_up) {
+        return SOURCE_GONE;
+    }
+    s->in_sync = in_sync;
+    s->waits = !in_sync; /* the writes that are under way may bring it up */
+    return in_sync ? SOURCE_ANSWER : SOURCE_LATER;
 }
 
-static enum err start(struct shard *sh, const struct recovery_start *m, struct buf *out, struct errmsg *em)
+enum source_answer source_ask_handoff(struct source *s, bool moves_here)
 {
-    forget_target(sh, m->allocation_id); /* it begins again */
-    struct recovery_session *r = session_new(sh, m);
-    if (r == NULL) {
-        return err_no_memory(em);
+    if (!s->in_sync || s->handing_over || !moves_here) {
+        return SOURCE_BUSY;
     }
-    bool ops = operations_do(sh, m);
-    enum err e = r->allocation_id.p == NULL || r->node_id.p == NULL ? err_no_memory(em) : ERR_OK;
-    e = e == ERR_OK && !ops ? pin_files(r, sh->engine, em) : e;
-    if (e != ERR_OK) {
-        recovery_drop_session(r);
-        return e;
-    }
-    recovery_hold_history(sh);
-    struct recovery_plan plan = {.session = r->id,
-                                 .primary_term = (uint64_t)sh->role.term,
-                                 .global_checkpoint = engine_global_checkpoint(sh->engine),
-                                 .manifest = ops ? STR("") : r->commit->manifest,
-                                 .ops = (uint64_t)(engine_max_seq_no(sh->engine) + 1 - r->from)};
-    recovery_plan_encode(&plan, out);
-    log_info(sh->service->o.log, "data", "shard [%.*s][%u] recovers at %.*s by %s", STR_ARG(sh->index->name),
-             sh->number, STR_ARG(r->node_id), ops ? "operations" : "files");
-    return ERR_OK;
+    s->handing_over = true;
+    return SOURCE_LATER;
 }
 
-/* false: not yet. */
-static bool try_start(struct parked_start *p, bool last)
+bool source_drained(struct source *s)
 {
-    struct shard *sh = p->sh;
-    struct data_service *s = sh->service;
-    struct errmsg em;
-    struct buf b;
-    const struct tracked *c = can_serve(sh) ? replication_copy(sh, p->m.allocation_id) : NULL;
-    if ((c == NULL || c->node.p == NULL) && !last) {
-        return false;
-    }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    if (c == NULL || c->node.p == NULL) {
-        err_set(&em, ERR_NOT_PRIMARY, "shard [%.*s][%u] cannot recover from here now",
-                STR_ARG(sh->index->name), sh->number);
-        recovery_refuse(s, p->call, &em);
-    } else if (start(sh, &p->m, &b, &em) == ERR_OK) {
-        recovery_reply(s, p->call, &b);
-        buf_init(&b, NULL, BUF_UNLIMITED);
-    } else {
-        recovery_refuse(s, p->call, &em);
-    }
-    buf_fini(&b);
-    free(p);
-    shard_unref(sh);
-    return true;
+    bool waited = s->handing_over;
+    s->handing_over = false;
+    return waited;
 }
 
-static void try_parked(struct shard *sh, bool all)
+enum source_look source_look(struct source *s, const struct source_view *v, bool tick)
 {
-    for (struct parked_start **at = &sh->recovery->parked; *at != NULL;) {
-        struct parked_start *p = *at, *next = p->next;
-        bool last = all || now_ms(sh) - p->since_ms >= RECOVERY_PARK_MS;
-        if (try_start(p, last)) {
-            *at = next;
-        } else {
-            at = &p->next;
-        }
+    if (!v->tracked || v->silent_ms >= SOURCE_SESSION_MS) {
+        return SOURCE_OVER;
     }
-}
-
-static void start_arrived(void *arg)
-{
-    struct parked_start *p = arg;
-    struct shard *sh = p->sh;
-    p->since_ms = now_ms(sh);
-    if (!try_start(p, sh->life.leaving)) {
-        p->next = sh->recovery->parked;
-        sh->recovery->parked = p;
+    bool in_sync = v->in_sync && !v->handing_over;
+    if (s->waits && (in_sync || (tick && v->silent_ms >= SOURCE_FINALIZE_WAIT_MS))) {
+        s->in_sync = in_sync;
+        s->waits = false;
+        return SOURCE_FINALIZES;
     }
-}
-
-void recovery_serve_start(void *arg, struct transport_call *call)
-{
-    struct data_service *s = arg;
-    struct bytes_in in = bytes_in(call->payload);
-    struct parked_start *p = calloc(1, sizeof(*p));
-    struct errmsg em;
-    if (p == NULL) {
-        err_no_memory(&em);
-        recovery_refuse(s, call, &em);
-        return;
-    }
-    recovery_start_decode(&p->m, &in);
-    if (in.bad) {
-        err_set(&em, ERR_CORRUPT, "a recovery's request cannot be read");
-    } else {
-        struct shard_ref which = {.index = p->m.index_uuid, .uuid = p->m.index_uuid, .shard = p->m.shard};
-        p->sh = shard_find(s, &which, &em);
-    }
-    if (p->sh == NULL) {
-        recovery_refuse(s, call, &em);
-        free(p);
-        return;
-    }
-    p->call = call;
-    shard_post_back(p->sh, start_arrived, p);
-}
-
-/* ---- when something has changed ------------------------------------------------------------------------ */
-
-/* true: it is over. */
-static bool step_session(struct recovery_session *r, bool tick)
-{
-    struct shard *sh = r->sh;
-    const struct tracked *c = replication_copy(sh, r->allocation_id);
-    int64_t silent = now_ms(sh) - r->heard_ms;
-    if (c == NULL || c->node.p == NULL || silent >= RECOVERY_SESSION_MS) {
-        return true;
-    }
-    bool in_sync =
-        c->in_sync && !replication_handing_over(sh); /* no new one while another takes this one's place */
-    if (r->waiting != NULL && (in_sync || (tick && silent >= FINALIZE_WAIT_MS))) {
-        struct transport_call *call = r->waiting;
-        r->in_sync = in_sync;
-        r->waiting = NULL;
-        recovery_answer_finalize(r, call);
-    }
-    if (r->handover != NULL) {
-        recovery_refresh_waiting(sh);
-    }
-    return false;
-}
-
-void recovery_step_sessions(struct shard *sh, bool tick)
-{
-    if (replication_handing_over(sh)
-        && (!sh->role.primary || strcmp(sh->role.moving_to, sh->recovery->handed_to) != 0)) {
-        replication_undrain(sh); /* as the state says: done, or called off */
-    }
-    if (sh->engine == NULL || sh->life.failing || !sh->role.primary || replication_tracker(sh) == NULL
-        || sh->life.leaving) {
-        recovery_drop_sessions(sh);
-    }
-    for (struct recovery_session *r = sh->recovery->sessions, *next; r != NULL; r = next) {
-        next = r->next;
-        if (step_session(r, tick)) {
-            recovery_drop_session(r);
-        }
-    }
-    try_parked(sh, sh->life.leaving);
-}
-
-void recovery_abandon_sessions(struct shard *sh)
-{
-    while (sh->recovery->sessions != NULL) {
-        sh->recovery->sessions->refs = 1;
-        recovery_drop_session(sh->recovery->sessions);
-    }
-    try_parked(sh, true);
+    return SOURCE_GOES_ON;
 }
