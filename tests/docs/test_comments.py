@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Names in comments exist: a function, type or member with an underscore that a comment names stands in code somewhere, and a file
-that it names is in the tree. Names of Java's, which have no underscore, are not looked at."""
+"""Names in comments and pages exist: a function with an underscore that a comment names stands in code somewhere, and a file that a
+comment or a page names is in the tree. Names of Java's, which have no underscore, are not looked at; NAME stands for any."""
+import glob
 import os
 import re
 import sys
@@ -9,6 +10,7 @@ TOPS = ("common", "proto", "engine", "master", "data", "coordinator", "node", "h
 COMMENT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 CALL = re.compile(r"(?<![\w.\"])([a-z]\w*_\w+)\(\)")
 FILE = re.compile(r"(?<![\w/.*-])((?:[\w-]+/)*[\w-]+\.(?:c|h|py|md|def))\b(?!\()")
+IN_PAGE = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:c|h|py|def))`")
 WORD = re.compile(r"\w+")
 
 
@@ -44,16 +46,24 @@ def check(sources, files):
     return bad
 
 
+def check_pages(pages, files):
+    """Complaints about {path: text} of pages, where a name may begin at any folder."""
+    ends = {f[at:] for f in files for at in [0, *(m.end() for m in re.finditer("/", f))]}
+    return [f"{path}: {m.group(1)} is nowhere" for path, text in pages.items() for m in IN_PAGE.finditer(text)
+            if m.group(1) not in ends and "NAME" not in m.group(1)]
+
+
 def main():
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
     files = {os.path.join(d, f) for top in (*TOPS, "docs") for d, _, fs in os.walk(top) for f in fs} | set(os.listdir("."))
     sources = {f: open(f, encoding="utf-8").read() for f in files if f.endswith((".c", ".h"))}
-    bad = check(sources, files)
+    pages = {f: open(f, encoding="utf-8").read() for f in [*glob.glob("docs/**/*.md", recursive=True), *glob.glob("*.md")]}
+    bad = check(sources, files) + check_pages(pages, files)
     print("\n".join(sorted(bad)), end="\n" if bad else "")
     lie = {"a.c": "/* b_gone() is called, see gone.c */ int a_here;"}
-    finds = check(lie, set(lie))
-    print(f"{len(sources) + (len(finds) == 2)} passed, {len(bad) + (len(finds) != 2)} failed")
-    sys.exit(1 if bad or len(finds) != 2 else 0)
+    finds = check(lie, set(lie)) + check_pages({"a.md": "see `b/gone.c`, `a.c`"}, set(lie))
+    print(f"{len(sources) + len(pages) + (len(finds) == 3)} passed, {len(bad) + (len(finds) != 3)} failed")
+    sys.exit(1 if bad or len(finds) != 3 else 0)
 
 
 if __name__ == "__main__":
