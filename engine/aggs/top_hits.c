@@ -107,11 +107,6 @@ struct top_hits {
     struct top_hits *next; /* all of the run, to be let go of */
 };
 
-static bool by_score(const struct search_source *s)
-{
-    return s->n_sort == 0 || (s->n_sort == 1 && s->sort[0].kind == SORT_SCORE && s->sort[0].descending);
-}
-
 static float given_score(struct scorer *s)
 {
     struct top_hits *t = (struct top_hits *)(void *)((char *)s - offsetof(struct top_hits, scorer));
@@ -242,7 +237,7 @@ static enum err top_hits_new(struct collector **out, struct agg_run *r, const st
     t->next = r->top_hits;
     r->top_hits = t;
     e = collector_init(&t->c, &top_hits_ops, r, a, em);
-    if (e == ERR_OK && !by_score(s)) {
+    if (e == ERR_OK && !search_source_by_score(s)) {
         e = sort_plan_new(&t->sort, r->cx, s->sort, s->n_sort, em);
     }
     return e;

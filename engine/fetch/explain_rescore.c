@@ -1,4 +1,5 @@
 /* Explanations of hits that were rescored: as Lucene's QueryRescorer words them. */
+#include "engine/collect/rescore.h"
 #include "engine/fetch/fetch.h"
 #include "engine/query/build.h"
 
@@ -74,23 +75,6 @@ static void product(struct jsonw *w, const struct explained *of, float weight, c
     end(w);
 }
 
-static float combined(const struct rescore_spec *s, float a, float b)
-{
-    switch (s->mode) {
-    case RESCORE_MULTIPLY:
-        return a * b;
-    case RESCORE_AVG:
-        return (a + b) / 2;
-    case RESCORE_MAX:
-        return MAX_OF(a, b);
-    case RESCORE_MIN:
-        return MIN_OF(a, b);
-    case RESCORE_TOTAL:
-        break;
-    }
-    return a + b;
-}
-
 /* What one rescoring makes of `first`, which becomes it. */
 static enum err one(struct fetch *f, const struct fetch_hit *h, uint32_t i, struct explained *first)
 {
@@ -107,7 +91,7 @@ static enum err one(struct fetch *f, const struct fetch_hit *h, uint32_t i, stru
     jsonw_init(&w, &b, false);
     float a = first->value * (float)s->query_weight, value = a;
     if (second.matched) {
-        value = combined(s, a, second.value * (float)s->rescore_weight);
+        value = rescore_combine(s, a, second.value * (float)s->rescore_weight);
         begin(&w, value, modes[s->mode]);
     }
     product(&w, first, (float)s->query_weight, "primaryWeight");

@@ -85,11 +85,6 @@ static enum err find_all(struct wanted *w, const struct query *query, const stru
     return e == ERR_OK && post_filter != NULL ? find_wanted(w, post_filter, CHILD_SCORES) : e;
 }
 
-static bool by_score(const struct search_source *s)
-{
-    return s->n_sort == 0 || (s->n_sort == 1 && s->sort[0].kind == SORT_SCORE && s->sort[0].descending);
-}
-
 enum err inner_hits_check(const struct search_context *cx, const struct query *query,
                           const struct query *post_filter, struct errmsg *em)
 {
@@ -99,7 +94,7 @@ enum err inner_hits_check(const struct search_context *cx, const struct query *q
         const struct search_source *s = w.v[i]->nested.inner_hits->source;
         struct sort_plan *plan = NULL;
         e = docvalue_fields_limit(cx, s, em);
-        if (e == ERR_OK && !by_score(s)) {
+        if (e == ERR_OK && !search_source_by_score(s)) {
             struct search_context own = *cx;
             own.nested = w.v[i]->nested.path;
             e = sort_plan_new(&plan, &own, s->sort, s->n_sort, em);
@@ -123,7 +118,9 @@ static enum err prepare_one(struct fetch *f, struct inner_hits *x, const struct 
                           .query_is_nested = true};
     enum err e = fetch_prepare(&x->f);
     x->f.cx.nested = nested->nested.path;
-    e = e == ERR_OK && !by_score(s) ? sort_plan_new(&x->sort, &x->f.cx, s->sort, s->n_sort, f->em) : e;
+    e = e == ERR_OK && !search_source_by_score(s)
+            ? sort_plan_new(&x->sort, &x->f.cx, s->sort, s->n_sort, f->em)
+            : e;
     x->f.cx.weight.unasked_scores = x->sort != NULL && !sort_plan_shows_scores(x->sort);
     return e == ERR_OK ? weight_new(&x->weight, &x->f.cx.weight, x->f.query, NEED_SCORES, f->em) : e;
 }

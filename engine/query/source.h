@@ -143,6 +143,12 @@ struct search_source {
     int64_t pit_keep_alive_ms;
 };
 
+/* Sorted by score alone, best first? */
+static inline bool search_source_by_score(const struct search_source *s)
+{
+    return s->n_sort == 0 || (s->n_sort == 1 && s->sort[0].kind == SORT_SCORE && s->sort[0].descending);
+}
+
 /* The defaults of an empty body. */
 void search_source_init(struct search_source *s);
 /* One key of a body that shapes hits: from, size, sort, _source, stored, doc value, script and other fields, highlight, version,
