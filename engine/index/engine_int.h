@@ -198,6 +198,25 @@ enum err hash_file(const struct fs *fs, const char *path, uint64_t *bytes, uint6
                    struct errmsg *em);
 enum err write_file(const struct fs *fs, const char *path, struct str bytes, bool sync, struct errmsg *em);
 
+/* engine_files.c */
+struct engine_files { /* what the folder holds */
+    struct fs_names names;
+    uint64_t *manifests; /* generations, ascending */
+    size_t n_manifests;
+    uint64_t next_number, next_commit; /* above everything seen */
+    bool any;                          /* something of ours */
+    bool used;                         /* more than what a first commit that was not finished leaves */
+};
+/* Looks through the folder; *s lives in `arena`. */
+enum err engine_scan(const struct engine *e, struct arena *arena, struct engine_files *s, struct errmsg *em);
+enum err engine_remove_name(const struct engine *e, struct arena *arena, struct str name, struct errmsg *em);
+/* Removes all that is a copy's. */
+enum err engine_wipe(const struct engine *e, struct arena *arena, const struct engine_files *s,
+                     struct errmsg *em);
+/* Does the folder hold a commit, or a log with operations? */
+enum err engine_holds_data(const struct engine *e, struct arena *arena, const struct engine_files *s,
+                           bool *held, struct errmsg *em);
+
 /* engine_recover.c */
 enum err engine_load(struct engine *e, struct commit *c,
                      struct errmsg *em); /* slots and trackers as of the commit */
