@@ -1,13 +1,9 @@
 #include "common/base/date.h"
+#include "common/base/num.h"
 
 #include <stdio.h>
 
 #define NANOS_PER_SECOND 1000000000
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
 
 /* ---- the calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms") ---- */
 

@@ -27,4 +27,10 @@ bool num_parse_i32(struct str s, int32_t *out);
 /* Java's Boolean as Elasticsearch reads settings and parameters: exactly "true" or "false". */
 bool num_parse_bool(struct str s, bool *out);
 
+/* a / b, rounded down. */
+static inline int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+
 #endif

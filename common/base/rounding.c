@@ -5,11 +5,6 @@
 
 #define DAY_MS 86400000LL
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
-
 bool date_unit_of(struct str text, enum date_unit *out)
 {
     static const struct {

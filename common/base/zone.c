@@ -1,4 +1,5 @@
 #include "common/base/zone.h"
+#include "common/base/num.h"
 
 #include "common/base/utf8.h"
 
@@ -248,11 +249,6 @@ enum err zone_of(const struct zone **out, struct str id, struct arena *arena, st
 }
 
 /* ---- looking up ---- */
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
 
 /* How far to move a time past the table back to a year of 2172 ... 2199 with the same calendar: within four
  * centuries any span of 28 years without an exceptional century has each of the fourteen kinds of year. */

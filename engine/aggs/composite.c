@@ -6,6 +6,7 @@
 
 #include "common/base/coerce.h"
 #include "common/base/hash.h"
+#include "common/base/heap.h"
 #include "common/base/inet.h"
 #include "common/base/num.h"
 
@@ -94,39 +95,11 @@ static void table_remove(struct composite *m, uint32_t slot)
     }
 }
 
-static bool later(struct composite *m, uint32_t a, uint32_t b)
+/* `cx` points to the address of the composite. */
+static bool later(const void *cx, const void *a, const void *b)
 {
-    return combination_cmp(m, slot_at(m, m->heap[a]), slot_at(m, m->heap[b])) > 0;
-}
-
-static void swap_heap(struct composite *m, uint32_t a, uint32_t b)
-{
-    uint32_t x = m->heap[a];
-    m->heap[a] = m->heap[b];
-    m->heap[b] = x;
-}
-
-static void sift_up(struct composite *m, uint32_t at)
-{
-    while (at > 0 && later(m, at, (at - 1) / 2)) {
-        swap_heap(m, at, (at - 1) / 2);
-        at = (at - 1) / 2;
-    }
-}
-
-static void sift_down(struct composite *m, uint32_t at)
-{
-    for (;;) {
-        uint32_t last = at;
-        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < m->used; child++) {
-            last = later(m, child, last) ? child : last;
-        }
-        if (last == at) {
-            return;
-        }
-        swap_heap(m, at, last);
-        at = last;
-    }
+    struct composite *m = *(struct composite *const *)cx;
+    return combination_cmp(m, slot_at(m, *(const uint32_t *)a), slot_at(m, *(const uint32_t *)b)) > 0;
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
@@ -139,9 +112,11 @@ static int64_t part_of(struct source *s, uint32_t i)
         return num_from_double(floor(s->v.d[i] / spec->interval) * spec->interval);
     case COMPOSITE_DATE:
         return rounding_round(&s->rounding, s->v.i[i]);
-    default:
-        return s->text ? (int64_t)s->v.id[i] : s->v.i[i];
+    case COMPOSITE_TERMS:
+    case COMPOSITE_GEOTILE:
+        break;
     }
+    return s->text ? (int64_t)s->v.id[i] : s->v.i[i];
 }
 
 static uint32_t next_values(struct source *s, const struct doc_run *d, uint32_t *pos)
@@ -229,9 +204,9 @@ static void offer(struct composite *m)
     m->table[table_find(m, p)] = slot + 1;
     if (m->used < m->size) {
         m->heap[m->used++] = slot;
-        sift_up(m, m->used - 1);
+        heap_up(m->heap, m->used - 1, sizeof(*m->heap), later, &m);
     } else {
-        sift_down(m, 0);
+        heap_down(m->heap, m->used, 0, sizeof(*m->heap), later, &m);
     }
 }
 
@@ -302,9 +277,10 @@ static enum err rank_slots(struct composite *m, struct errmsg *em)
         return err_no_memory(em);
     }
     while (m->used > 1) {
-        swap_heap(m, 0, m->used - 1);
-        m->used--;
-        sift_down(m, 0);
+        uint32_t last = m->heap[0];
+        m->heap[0] = m->heap[--m->used];
+        m->heap[m->used] = last;
+        heap_down(m->heap, m->used, 0, sizeof(*m->heap), later, &m);
     }
     m->used = n;
     for (uint32_t i = 0; i < n; i++) {

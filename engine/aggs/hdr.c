@@ -1,5 +1,7 @@
 #include "engine/aggs/hdr.h"
 
+#include "common/base/num.h"
+
 #include <math.h>
 
 struct hdr *hdr_new(struct arena *arena, int digits)
@@ -69,12 +71,6 @@ void hdr_merge(struct hdr *h, const struct hdr *other)
     for (size_t i = 0; i < other->n; i++) {
         count_step(h, other->v[i].key, other->v[i].count);
     }
-}
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    int64_t q = a / b;
-    return q - (a % b != 0 && a < 0);
 }
 
 /* The lowest or highest value of a step. One unit is the resolution at the lowest value. */

@@ -3,6 +3,8 @@
  * last digits of sums show it. */
 #include "engine/aggs/result.h"
 
+#include "common/base/heap.h"
+
 #include <stdlib.h>
 
 struct head {
@@ -12,37 +14,21 @@ struct head {
 struct queue {
     const struct agg *a;
     bucket_cmp *cmp;
-    struct head *h; /* from 1; the least first */
+    struct head *h; /* the least first */
     uint32_t n;
 };
 
-static bool less(const struct queue *q, const struct head *x, const struct head *y)
+static bool less(const void *cx, const void *x, const void *y)
 {
-    return q->cmp(q->a, *x->v, *y->v) < 0;
+    const struct queue *q = cx;
+    const struct head *a = x, *b = y;
+    return q->cmp(q->a, *a->v, *b->v) < 0;
 }
 
 static void add(struct queue *q, struct head x)
 {
-    uint32_t at = ++q->n;
-    for (; at > 1 && less(q, &x, &q->h[at / 2]); at /= 2) {
-        q->h[at] = q->h[at / 2];
-    }
-    q->h[at] = x;
-}
-
-static void settle(struct queue *q)
-{
-    struct head x = q->h[1];
-    uint32_t at = 1;
-    for (uint32_t child = 2; child <= q->n; child = 2 * at) {
-        child += child < q->n && less(q, &q->h[child + 1], &q->h[child]);
-        if (!less(q, &q->h[child], &x)) {
-            break;
-        }
-        q->h[at] = q->h[child];
-        at = child;
-    }
-    q->h[at] = x;
+    q->h[q->n] = x;
+    heap_up(q->h, q->n++, sizeof(x), less, q);
 }
 
 /* qsort has no argument for the aggregation, and lists from outside may be in any order: an insertion into
@@ -66,15 +52,12 @@ static void sort_list(const struct queue *q, struct agg_bucket **v, struct agg_b
  * has, gives it away and gets it back. */
 static struct agg_bucket *take(struct queue *q)
 {
-    struct head x = q->h[1];
+    struct head x = q->h[0];
     struct agg_bucket *out = *x.v++;
     bool back = q->a->type->java_queue && x.v < x.end;
-    q->h[1] = x;
-    if (back || x.v == x.end) {
-        q->h[1] = q->h[q->n--];
-    }
+    q->h[0] = back || x.v == x.end ? q->h[--q->n] : x;
     if (q->n > 0) {
-        settle(q);
+        heap_down(q->h, q->n, 0, sizeof(x), less, q);
     }
     if (back) {
         add(q, x);

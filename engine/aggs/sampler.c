@@ -1,6 +1,7 @@
 /* sampler and diversified_sampler: only the best documents of each bucket go down, chosen when all are
  * known. */
 #include "common/base/coerce.h"
+#include "common/base/heap.h"
 #include "common/base/jsonr.h"
 #include "common/base/sort_items.h"
 #include "engine/aggs/agg_row.h"
@@ -209,39 +210,25 @@ struct choice {
     int64_t max, per_key; /* per_key 0: any number */
 };
 
-static bool worse(const struct put_off *a, const struct put_off *b)
+static bool worse(const void *cx, const void *x, const void *y)
 {
+    const struct put_off *a = x, *b = y;
+    (void)cx;
     return a->score != b->score ? a->score < b->score : a->doc > b->doc;
-}
-
-static void sink(struct choice *c, uint32_t at)
-{
-    struct put_off x = c->v[at];
-    for (uint32_t child = 2 * at + 1; child < c->n; child = 2 * at + 1) {
-        child += child + 1 < c->n && worse(&c->v[child + 1], &c->v[child]);
-        if (!worse(&c->v[child], &x)) {
-            break;
-        }
-        c->v[at] = c->v[child];
-        at = child;
-    }
-    c->v[at] = x;
 }
 
 static void put(struct choice *c, uint32_t at, struct put_off x)
 {
-    for (; at > 0 && worse(&x, &c->v[(at - 1) / 2]); at = (at - 1) / 2) {
-        c->v[at] = c->v[(at - 1) / 2];
-    }
     c->v[at] = x;
-    sink(c, at);
+    heap_up(c->v, at, sizeof(x), worse, NULL);
+    heap_down(c->v, c->n, at, sizeof(x), worse, NULL);
 }
 
 /* Keys are looked at only of documents that are good enough, as in Lucene's collector of diversified hits. */
 static bool choose(struct choice *c, struct put_off x)
 {
     bool full = c->n >= c->max;
-    if (c->max <= 0 || (full && worse(&x, &c->v[0]))) {
+    if (c->max <= 0 || (full && worse(NULL, &x, &c->v[0]))) {
         return true;
     }
     if (x.key == MANY_KEYS) {
@@ -251,11 +238,11 @@ static bool choose(struct choice *c, struct put_off x)
     uint32_t worst = 0;
     for (uint32_t i = 0; c->per_key > 0 && i < c->n; i++) {
         if (c->v[i].key == x.key) {
-            worst = same++ == 0 || worse(&c->v[i], &c->v[worst]) ? i : worst;
+            worst = same++ == 0 || worse(NULL, &c->v[i], &c->v[worst]) ? i : worst;
         }
     }
     if (c->per_key > 0 && same >= c->per_key) {
-        if (!worse(&x, &c->v[worst])) {
+        if (!worse(NULL, &x, &c->v[worst])) {
             put(c, worst, x);
         }
     } else if (full) {

@@ -2,6 +2,7 @@
 #include "engine/aggs/terms.h"
 
 #include "common/base/bits.h"
+#include "common/base/heap.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -223,24 +224,10 @@ static int candidate_cmp(struct terms *t, const struct candidate *a, const struc
     return 0;
 }
 
-/* A heap with the worst of the best at its root. */
-static void sift_down(struct terms *t, struct candidate *h, uint32_t n, uint32_t at)
+/* For a heap with the worst of the best at its root. `cx` points to the address of the terms. */
+static bool behind(const void *cx, const void *a, const void *b)
 {
-    for (;;) {
-        uint32_t worst = at;
-        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < n; child++) {
-            if (candidate_cmp(t, &h[child], &h[worst]) > 0) {
-                worst = child;
-            }
-        }
-        if (worst == at) {
-            return;
-        }
-        struct candidate swap = h[at];
-        h[at] = h[worst];
-        h[worst] = swap;
-        at = worst;
-    }
+    return candidate_cmp(*(struct terms *const *)cx, a, b) > 0;
 }
 
 static void offer(struct terms *t, struct candidate *h, uint32_t *n, uint32_t max, const struct candidate *x)
@@ -252,14 +239,14 @@ static void offer(struct terms *t, struct candidate *h, uint32_t *n, uint32_t ma
     if (*n == max) {
         if (candidate_cmp(t, x, &h[0]) < 0) {
             h[0] = *x;
-            sift_down(t, h, max, 0);
+            heap_down(h, max, 0, sizeof(*h), behind, &t);
         }
         return;
     }
     h[(*n)++] = *x;
     if (*n == max) {
         for (uint32_t i = max / 2 + 1; i-- > 0;) {
-            sift_down(t, h, max, i);
+            heap_down(h, max, i, sizeof(*h), behind, &t);
         }
     }
 }

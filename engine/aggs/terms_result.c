@@ -2,6 +2,7 @@
 #include "engine/aggs/agg_row.h"
 #include "engine/aggs/terms.h"
 
+#include "common/base/heap.h"
 #include "common/base/sort_items.h"
 #include "common/base/utf8.h"
 
@@ -215,9 +216,10 @@ double significance(const struct terms_params *p, int64_t subset_df, int64_t sub
             return 1;
         }
         return exp(-(fmax(log(c.n1_), log(c.n_1)) - log(c.n11)) / (log(c.n) - fmin(log(c.n1_), log(c.n_1))));
-    default:
-        return jlh(sf, s, bf, b);
+    case HEURISTIC_JLH:
+        break;
     }
+    return jlh(sf, s, bf, b);
 }
 
 /* Equal scores are common here, and which of them comes first is up to the queue that Elasticsearch keeps
@@ -253,27 +255,10 @@ static int by_place(const void *x, const void *y)
     return a->place != b->place ? (a->place < b->place ? -1 : 1) : a->at < b->at ? -1 : a->at > b->at;
 }
 
-static void heap_down(struct scored *h, uint32_t n, uint32_t i) /* from 1 */
+static bool lower(const void *cx, const void *a, const void *b)
 {
-    struct scored x = h[i];
-    for (uint32_t child = 2 * i; child <= n; child = 2 * i) {
-        child += child + 1 <= n && h[child + 1].b->score < h[child].b->score;
-        if (!(h[child].b->score < x.b->score)) {
-            break;
-        }
-        h[i] = h[child];
-        i = child;
-    }
-    h[i] = x;
-}
-
-static void heap_up(struct scored *h, uint32_t i)
-{
-    struct scored x = h[i];
-    for (; i > 1 && x.b->score < h[i / 2].b->score; i /= 2) {
-        h[i] = h[i / 2];
-    }
-    h[i] = x;
+    (void)cx;
+    return ((const struct scored *)a)->b->score < ((const struct scored *)b)->b->score;
 }
 
 static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_result *out,
@@ -282,7 +267,7 @@ static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_re
     const struct terms_params *given = terms_params(a);
     uint32_t table = 16, have = 0, max = (uint32_t)MIN_OF(given->size, (int64_t)n);
     struct scored *order = ARENA_ARRAY(r->arena, struct scored, n),
-                  *heap = ARENA_ARRAY(r->arena, struct scored, (size_t)max + 2);
+                  *heap = ARENA_ARRAY(r->arena, struct scored, (size_t)max + 1);
     out->buckets = ARENA_ARRAY(r->arena, struct agg_bucket, max);
     if (order == NULL || heap == NULL || out->buckets == NULL) {
         return err_no_memory(r->em);
@@ -299,20 +284,18 @@ static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_re
             continue;
         }
         if (have < max) {
-            heap[++have] = order[i];
-            heap_up(heap, have);
-        } else if (max > 0 && !(order[i].b->score < heap[1].b->score)) {
-            heap[1] = order[i];
-            heap_down(heap, have, 1);
+            heap[have] = order[i];
+            heap_up(heap, have++, sizeof(*heap), lower, NULL);
+        } else if (max > 0 && !(order[i].b->score < heap[0].b->score)) {
+            heap[0] = order[i];
+            heap_down(heap, have, 0, sizeof(*heap), lower, NULL);
         }
     }
     out->n = have;
-    for (uint32_t i = have; i > 0; i--) {
-        out->buckets[i - 1] = *heap[1].b;
-        heap[1] = heap[i];
-        if (i > 1) {
-            heap_down(heap, i - 1, 1);
-        }
+    while (have > 0) {
+        out->buckets[have - 1] = *heap[0].b;
+        heap[0] = heap[--have];
+        heap_down(heap, have, 0, sizeof(*heap), lower, NULL);
     }
     return ERR_OK;
 }

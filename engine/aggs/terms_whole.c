@@ -3,6 +3,7 @@
 #include "engine/aggs/terms.h"
 
 #include "common/base/bits.h"
+#include "common/base/heap.h"
 
 /* Calls `each` for every leaf, bound. The current segment is lost: only after collecting. */
 static enum err each_leaf(struct terms *t, enum err (*each)(struct terms *t, struct errmsg *em),
@@ -197,35 +198,21 @@ enum err terms_background(struct terms *t, struct errmsg *em)
 
 /* ---- choosing among scores ----------------------------------------------------------------------------- */
 
-static void sink(struct candidate *h, uint32_t n)
+static bool lower(const void *cx, const void *a, const void *b)
 {
-    struct candidate x = h[0];
-    uint32_t at = 0;
-    for (uint32_t child = 1; child < n; child = 2 * at + 1) {
-        child += child + 1 < n && h[child + 1].score < h[child].score;
-        if (!(h[child].score < x.score)) {
-            break;
-        }
-        h[at] = h[child];
-        at = child;
-    }
-    h[at] = x;
+    (void)cx;
+    return ((const struct candidate *)a)->score < ((const struct candidate *)b)->score;
 }
 
 void significant_offer(struct candidate *h, uint32_t *n, uint32_t max, const struct candidate *x)
 {
-    if (*n == max) {
-        if (!(x->score < h[0].score)) {
-            h[0] = *x;
-            sink(h, max);
-        }
-        return;
+    if (*n < max) {
+        h[*n] = *x;
+        heap_up(h, (*n)++, sizeof(*h), lower, NULL);
+    } else if (!(x->score < h[0].score)) {
+        h[0] = *x;
+        heap_down(h, max, 0, sizeof(*h), lower, NULL);
     }
-    uint32_t at = (*n)++;
-    for (; at > 0 && x->score < h[(at - 1) / 2].score; at = (at - 1) / 2) {
-        h[at] = h[(at - 1) / 2];
-    }
-    h[at] = *x;
 }
 
 static void merge_lists(struct terms *t, uint32_t *v, uint32_t *tmp, uint32_t n)

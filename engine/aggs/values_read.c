@@ -17,12 +17,6 @@ static bool room(struct values *v, uint32_t n)
            && run_reserve(v->run, &v->i, &v->cap_v, n, sizeof(struct geo_point));
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    int64_t q = a / b;
-    return q - (a % b != 0 && a < 0);
-}
-
 static float score_of(const struct doc_run *d, uint32_t k)
 {
     return d->scores != NULL ? d->scores[k] : 0;
@@ -332,9 +326,10 @@ static bool column_doc(struct values *v, doc_id doc, uint32_t k, uint32_t *n)
             : v->field->type == FT_META_TYPE      ? STR("_doc")
                                                   : v->run->cx->shard->index_name;
         return s.p == NULL || push_id(v, k, dict_of_text(&v->dict, s), n);
-    default:
-        return true;
+    case TEXT_NONE:
+        break;
     }
+    return true;
 }
 
 static int cmp_id(const void *a, const void *b)
@@ -467,9 +462,10 @@ static uint32_t count_column(struct values *v, doc_id doc)
         return v->inverted_starts[doc + 1] - v->inverted_starts[doc];
     case TEXT_INDEX:
         return 1;
-    default:
-        return 0;
+    case TEXT_NONE:
+        break;
     }
+    return 0;
 }
 
 /* Scripts are run for their number of values. */

@@ -1,5 +1,7 @@
 #include "engine/search/reduce.h"
 
+#include "common/base/heap.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,28 +32,10 @@ static int doc_cmp(const struct merge *m, const struct top_doc *a, const struct 
     return 0; /* of one shard: its own order stands */
 }
 
-static bool before(const struct merge *m, const struct cursor *a, const struct cursor *b)
+static bool before(const void *cx, const void *x, const void *y)
 {
-    return doc_cmp(m, &a->from->docs[a->at], &b->from->docs[b->at]) < 0;
-}
-
-static void sift_down(const struct merge *m, struct cursor *heap, uint32_t n, uint32_t at)
-{
-    for (;;) {
-        uint32_t best = at;
-        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < n; child++) {
-            if (before(m, &heap[child], &heap[best])) {
-                best = child;
-            }
-        }
-        if (best == at) {
-            return;
-        }
-        struct cursor swap = heap[at];
-        heap[at] = heap[best];
-        heap[best] = swap;
-        at = best;
-    }
+    const struct cursor *a = x, *b = y;
+    return doc_cmp(cx, &a->from->docs[a->at], &b->from->docs[b->at]) < 0;
 }
 
 static bool same_value(const struct sort_value *a, const struct sort_value *b)
@@ -107,7 +91,7 @@ static enum err merge_docs(struct reduced *out, const struct query_result *in, u
         return err_no_memory(em);
     }
     for (uint32_t i = used; i-- > 0;) {
-        sift_down(m, heap, used, i);
+        heap_down(heap, used, i, sizeof(*heap), before, m);
     }
     bool collapsing = s->collapse.field.p != NULL;
     uint32_t have = 0;
@@ -119,7 +103,7 @@ static enum err merge_docs(struct reduced *out, const struct query_result *in, u
         if (++heap[0].at == heap[0].from->n) {
             heap[0] = heap[--used];
         }
-        sift_down(m, heap, used, 0);
+        heap_down(heap, used, 0, sizeof(*heap), before, m);
     }
     uint32_t skip = (uint32_t)MIN_OF((uint64_t)s->from, (uint64_t)have);
     out->docs = docs + skip;

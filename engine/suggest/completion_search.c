@@ -2,6 +2,7 @@
  * entries. */
 #include "engine/suggest/completion_search.h"
 
+#include "common/base/heap.h"
 #include "common/base/map.h"
 #include "common/base/stop.h"
 
@@ -40,8 +41,10 @@ float completion_score(uint32_t weight, float boost)
 
 /* By score, then as Lucene by path (entries of one path and weight by document); a node before what may lie
  * in it. */
-static bool before(const struct item *a, const struct item *b)
+static bool before(const void *cx, const void *x, const void *y)
 {
+    const struct item *a = x, *b = y;
+    (void)cx;
     if (a->score != b->score) {
         return a->score > b->score;
     }
@@ -54,22 +57,6 @@ static bool before(const struct item *a, const struct item *b)
     return a->level == ENTRY ? a->doc < b->doc : a->level > b->level;
 }
 
-static void sift_down(struct search *s, size_t i)
-{
-    struct item moving = s->heap[i];
-    for (size_t child = 2 * i + 1; child < s->n; child = 2 * i + 1) {
-        if (child + 1 < s->n && before(&s->heap[child + 1], &s->heap[child])) {
-            child++;
-        }
-        if (!before(&s->heap[child], &moving)) {
-            break;
-        }
-        s->heap[i] = s->heap[child];
-        i = child;
-    }
-    s->heap[i] = moving;
-}
-
 static void push(struct search *s, const struct item *it)
 {
     struct item *heap = arena_grow(s->arena, s->heap, s->n, &s->cap, sizeof(*heap));
@@ -78,19 +65,15 @@ static void push(struct search *s, const struct item *it)
         return;
     }
     s->heap = heap;
-    size_t i = s->n++;
-    while (i > 0 && before(it, &heap[(i - 1) / 2])) {
-        heap[i] = heap[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    heap[i] = *it;
+    heap[s->n] = *it;
+    heap_up(heap, s->n++, sizeof(*heap), before, NULL);
 }
 
 static void pop(struct search *s)
 {
     s->heap[0] = s->heap[--s->n];
     if (s->n > 0) {
-        sift_down(s, 0);
+        heap_down(s->heap, s->n, 0, sizeof(*s->heap), before, NULL);
     }
 }
 

@@ -85,6 +85,16 @@ static void plain_digits(struct str text, char *to)
     to[n] = '\0';
 }
 
+START_TEST(division_rounds_down)
+{
+    ck_assert_int_eq(floor_div(7, 2), 3);
+    ck_assert_int_eq(floor_div(-7, 2), -4);
+    ck_assert_int_eq(floor_div(7, -2), -4);
+    ck_assert_int_eq(floor_div(-8, 2), -4);
+    ck_assert_int_eq(floor_div(INT64_MIN, 1000000), INT64_MIN / 1000000 - 1);
+}
+END_TEST
+
 START_TEST(floats_have_the_digits_of_stdio)
 {
     struct rng r;
@@ -117,6 +127,7 @@ int main(void)
     Suite *s = suite_create("num");
     TCase *t = tcase_create("all");
     tcase_add_test(t, floats_print_as_in_java);
+    tcase_add_test(t, division_rounds_down);
     tcase_add_test(t, floats_have_the_digits_of_stdio);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
