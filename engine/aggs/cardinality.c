@@ -91,28 +91,22 @@ static uint64_t hash_of_id(struct cardinality *s, uint32_t id)
 
 static uint32_t next_values(struct cardinality *s, const struct doc_run *d, uint32_t *pos)
 {
-    switch (s->v.kind) {
-    case SOURCE_TEXT:
-    case SOURCE_IP:
+    if (s->v.kind == SOURCE_TEXT || s->v.kind == SOURCE_IP) {
         return values_ids(&s->v, d, pos);
-    case SOURCE_GEO:
-        return values_points(&s->v, d, pos);
-    default:
-        return s->v.floating ? values_doubles(&s->v, d, pos) : values_longs(&s->v, d, pos);
     }
+    return s->v.kind == SOURCE_GEO ? values_points(&s->v, d, pos)
+           : s->v.floating         ? values_doubles(&s->v, d, pos)
+                                   : values_longs(&s->v, d, pos);
 }
 
 static uint64_t hash_of(struct cardinality *s, uint32_t i)
 {
-    switch (s->v.kind) {
-    case SOURCE_TEXT:
-    case SOURCE_IP:
+    if (s->v.kind == SOURCE_TEXT || s->v.kind == SOURCE_IP) {
         return hash_of_id(s, s->v.id[i]);
-    case SOURCE_GEO:
-        return hll_hash_i64(geo_pack(s->v.g[i]));
-    default:
-        return s->v.floating ? hll_hash_double(s->v.d[i]) : hll_hash_i64(s->v.i[i]);
     }
+    return s->v.kind == SOURCE_GEO ? hll_hash_i64(geo_pack(s->v.g[i]))
+           : s->v.floating         ? hll_hash_double(s->v.d[i])
+                                   : hll_hash_i64(s->v.i[i]);
 }
 
 /* A range field counts different sets of ranges. */

@@ -289,9 +289,10 @@ static double forecast(struct reduce *r, const struct moving_params *p, const st
         return holt(s, p->alpha, p->beta, steps - 1);
     case MODEL_HOLT_WINTERS:
         return holt_winters(r, p, s, steps);
-    default:
-        return simple(s);
+    case MODEL_SIMPLE:
+        break;
     }
+    return simple(s);
 }
 
 /* ---- running --------------------------------------------------------------------------------------------- */

@@ -27,9 +27,11 @@ int agg_key_cmp(const struct agg_key *a, const struct agg_key *b)
     }
     case KEY_STR:
         return str_cmp(a->s, b->s);
-    default:
-        return 0;
+    case KEY_NONE:
+    case KEY_NULL:
+        break;
     }
+    return 0;
 }
 
 #define OWN_ALIGN ((size_t)16)
@@ -220,7 +222,9 @@ bool bucket_key_text(const struct agg_result *r, const struct agg_bucket *b, str
             buf_str(out, b->key.s);
         }
         return true;
-    default:
-        return false;
+    case KEY_NONE:
+    case KEY_NULL:
+        break;
     }
+    return false;
 }

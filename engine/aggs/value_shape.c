@@ -58,7 +58,9 @@ void value_shape_print_i64(const struct value_shape *s, int64_t v, struct buf *o
     case FORMAT_GEOTILE:
         print_tile(v, out);
         break;
-    default:
+    case FORMAT_RAW:
+    case FORMAT_IP:
+    case FORMAT_BINARY:
         buf_i64(out, v);
     }
 }
@@ -75,7 +77,11 @@ void value_shape_print(const struct value_shape *s, double v, struct buf *out)
     case FORMAT_DECIMAL:
         decimal_format_print(s->decimal, v, out);
         break;
-    default:
+    case FORMAT_RAW:
+    case FORMAT_IP:
+    case FORMAT_GEOHASH:
+    case FORMAT_GEOTILE:
+    case FORMAT_BINARY:
         num_put_double(out, v);
     }
 }

@@ -102,9 +102,10 @@ static enum source_kind kind_of_hint(enum value_type t, enum source_kind otherwi
         return SOURCE_IP;
     case VT_BOOLEAN:
         return SOURCE_BOOLEAN;
-    default:
-        return otherwise;
+    case VT_NONE:
+        break;
     }
+    return otherwise;
 }
 
 static enum err make_shape(struct values *v, struct errmsg *em)
@@ -143,7 +144,7 @@ static enum err make_shape(struct values *v, struct errmsg *em)
         s->kind = given ? FORMAT_DECIMAL : FORMAT_RAW;
         s->pattern = given ? v->spec->format : STR("");
         break;
-    default:
+    case SOURCE_GEO:
         break;
     }
     if (s->kind == FORMAT_DATE && v->spec->zone != NULL) {
