@@ -27,8 +27,7 @@ static void leave(void *arg)
 
 void service_drop_shards(struct data_service *s, struct str uuid, bool remove)
 {
-    for (struct shard *sh; (sh = tables_take_shard(s, uuid)) != NULL;) {
-        sh->remove_files = remove;
+    for (struct shard *sh; (sh = tables_take_shard(s, uuid, remove)) != NULL;) {
         if (!shard_post_back(shard_ref(sh), leave, sh)) { /* nothing runs any more */
             recovery_abandon(sh);
             shard_unref(sh);

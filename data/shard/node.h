@@ -75,8 +75,8 @@ struct index_service *index_service_find(struct data_service *s, struct str uuid
 bool tables_add_shard(struct data_service *s, struct shard *sh);
 bool tables_add_index(struct data_service *s, struct index_service *ix);
 /* Applier: takes one shard of the index, or the index at that place, out of the table: the reference is the caller's. NULL: there
- * is none. */
-struct shard *tables_take_shard(struct data_service *s, struct str uuid);
+ * is none. remove: the shard's files go when it closes. */
+struct shard *tables_take_shard(struct data_service *s, struct str uuid, bool remove);
 struct index_service *tables_take_index(struct data_service *s, size_t at);
 /* The newest state that was applied, a reference; NULL: none yet. */
 struct cluster_state *data_state(struct data_service *s);

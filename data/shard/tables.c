@@ -138,13 +138,14 @@ bool tables_add_index(struct data_service *s, struct index_service *ix)
     return ok;
 }
 
-struct shard *tables_take_shard(struct data_service *s, struct str uuid)
+struct shard *tables_take_shard(struct data_service *s, struct str uuid, bool remove)
 {
     struct shard *sh = NULL;
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < s->n_shards && sh == NULL; i++) {
         if (str_eq(s->shards[i]->index->uuid, uuid)) {
             sh = s->shards[i];
+            sh->remove_files = remove;
             s->shards[i] = s->shards[--s->n_shards];
         }
     }
