@@ -86,7 +86,7 @@ static enum err from_template(struct doc_parser *p, const struct field *object, 
         return err_no_memory(p->em);
     }
     const struct dynamic_template *t;
-    enum err e = mapping_template(&t, p->m, path, name, type, p->arena, p->em);
+    enum err e = mapping_template(&t, p->m, path, name, type, p->em);
     if (e != ERR_OK || t == NULL) {
         return e;
     }

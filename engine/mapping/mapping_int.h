@@ -218,7 +218,7 @@ struct builder mapping_builder(const struct mapping *m, struct arena *arena, str
 /* The template for a new field, or NULL; ERR_ILLEGAL_ARGUMENT when a regular expression of one takes too long. type: "string", "long", "double", "boolean", "date", "object",
  * "binary". */
 enum err mapping_template(const struct dynamic_template **out, const struct mapping *m, struct str path,
-                          struct str name, const char *type, struct arena *arena, struct errmsg *em);
+                          struct str name, const char *type, struct errmsg *em);
 /* Its mapping with {name} and {dynamic_type} replaced and "type" set; NULL: no memory. */
 const struct json *template_mapping(const struct dynamic_template *t, struct str name, const char *type,
                                     struct arena *arena);

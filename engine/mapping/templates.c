@@ -1,50 +1,35 @@
 #include "engine/mapping/templates.h"
 
+#include "common/base/regex.h"
 #include "common/base/stop.h"
 #include "engine/mapping/java.h"
-
-#include <unicode/uregex.h>
-#include <unicode/ustring.h>
 
 #define MATCH_TIME_MAX 300 /* in ICU's units, of about a millisecond */
 
 enum match { MATCH_NO, MATCH_YES, MATCH_MALFORMED, MATCH_TOO_LONG };
 
-static UBool goes_on(const void *self, int32_t steps)
+/* Java's value.matches(pattern). */
+static enum match regex_matches(struct str pattern, struct str value)
 {
-    (void)self, (void)steps;
-    return !stop_now();
-}
-
-/* Java's value.matches(pattern), by ICU, whose syntax is close. */
-static enum match regex_matches(struct str pattern, struct str value, struct arena *arena)
-{
-    UErrorCode status = U_ZERO_ERROR;
-    int32_t pn = 0, vn = 0;
-    UChar *p = ARENA_ARRAY(arena, UChar, pattern.n + 1), *v = ARENA_ARRAY(arena, UChar, value.n + 1);
-    if (p == NULL || v == NULL) {
-        return MATCH_NO;
+    struct regex *re;
+    struct matcher *m;
+    bool matches = false;
+    enum err e = regex_open(&re, pattern, 0, NULL);
+    if (e != ERR_OK) {
+        return e == ERR_PATTERN_SYNTAX ? MATCH_MALFORMED : MATCH_NO;
     }
-    u_strFromUTF8WithSub(p, (int32_t)pattern.n + 1, &pn, pattern.p, (int32_t)pattern.n, 0xFFFD, NULL,
-                         &status);
-    u_strFromUTF8WithSub(v, (int32_t)value.n + 1, &vn, value.p, (int32_t)value.n, 0xFFFD, NULL, &status);
-    URegularExpression *re = uregex_open(p, pn, 0, NULL, &status);
-    if (U_FAILURE(status)) {
-        uregex_close(re);
-        return MATCH_MALFORMED;
+    if (matcher_open(&m, re, value, NULL) == ERR_OK) {
+        matcher_limit(m, MATCH_TIME_MAX);
+        e = matcher_matches(m, &matches, NULL);
     }
-    uregex_setTimeLimit(re, MATCH_TIME_MAX, &status);
-    uregex_setMatchCallback(re, goes_on, NULL, &status);
-    uregex_setText(re, v, vn, &status);
-    bool matches = uregex_matches(re, 0, &status);
-    uregex_close(re);
-    return U_FAILURE(status) ? MATCH_TOO_LONG : matches ? MATCH_YES : MATCH_NO;
+    matcher_close(m);
+    regex_close(re);
+    return e != ERR_OK ? MATCH_TOO_LONG : matches ? MATCH_YES : MATCH_NO;
 }
 
 /* A template, and what is looked at by it. */
 struct trial {
     const struct dynamic_template *t;
-    struct arena *arena;
     struct str too_long; /* the pattern that does not end */
 };
 
@@ -53,7 +38,7 @@ static bool matches(struct trial *x, struct str pattern, struct str value)
     if (!x->t->regex) {
         return str_glob(pattern, value);
     }
-    enum match m = x->too_long.p == NULL ? regex_matches(pattern, value, x->arena) : MATCH_NO;
+    enum match m = x->too_long.p == NULL ? regex_matches(pattern, value) : MATCH_NO;
     x->too_long = m == MATCH_TOO_LONG ? pattern : x->too_long;
     return m == MATCH_YES;
 }
@@ -73,11 +58,11 @@ static bool applies(struct trial *x, struct str path, struct str name, const cha
 }
 
 enum err mapping_template(const struct dynamic_template **out, const struct mapping *m, struct str path,
-                          struct str name, const char *type, struct arena *arena, struct errmsg *em)
+                          struct str name, const char *type, struct errmsg *em)
 {
     *out = NULL;
     for (uint32_t i = 0; i < m->def.n_templates && *out == NULL && !stop_often(); i++) {
-        struct trial x = {.t = &m->def.templates[i], .arena = arena};
+        struct trial x = {.t = &m->def.templates[i]};
         *out = applies(&x, path, name, type) ? x.t : NULL;
         if (x.too_long.p != NULL) {
             return err_set(em, ERR_ILLEGAL_ARGUMENT,
@@ -215,7 +200,7 @@ static enum err check_patterns(struct builder *b, const struct dynamic_template 
 {
     struct str patterns[] = {t->path_match, t->match, t->path_unmatch, t->unmatch};
     for (size_t i = 0; t->regex && i < ARRAY_LEN(patterns); i++) {
-        if (patterns[i].p != NULL && regex_matches(patterns[i], STR(""), b->arena) == MATCH_MALFORMED) {
+        if (patterns[i].p != NULL && regex_matches(patterns[i], STR("")) == MATCH_MALFORMED) {
             err_set(b->em, ERR_PATTERN_SYNTAX, "%.*s", STR_ARG(patterns[i]));
             return err_wrap(
                 b->em, ERR_ILLEGAL_ARGUMENT,

@@ -250,17 +250,23 @@ METHOD(matcher_group)
     return e;
 }
 
+/* Java counts in UTF-16. */
+static struct sv units_before(const struct sv_matcher *x, size_t byte)
+{
+    return sv_int((int32_t)utf16_length(str_slice(x->text, 0, byte)));
+}
+
 METHOD(matcher_start)
 {
     (void)a, (void)n, (void)m;
-    *out = sv_int(self.matcher->start);
+    *out = units_before(self.matcher, self.matcher->start);
     return ERR_OK;
 }
 
 METHOD(matcher_end)
 {
     (void)a, (void)n, (void)m;
-    *out = sv_int(self.matcher->end);
+    *out = units_before(self.matcher, self.matcher->end);
     return ERR_OK;
 }
 

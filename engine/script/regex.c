@@ -1,158 +1,109 @@
-/* Regular expressions, over ICU, with a limit on the work of one match. */
-#include "engine/script/vm.h"
-
-#include "common/base/stop.h"
+/* Regular expressions of scripts. */
+#include "common/base/regex.h"
 
 #include "common/base/utf8.h"
+#include "engine/script/vm.h"
 
-#include <stdlib.h>
-#include <unicode/uregex.h>
-#include <unicode/ustring.h>
+#define FLAGS \
+    (REGEX_CASE_INSENSITIVE | REGEX_MULTILINE | REGEX_DOTALL | REGEX_COMMENTS) /* as literals' bits */
 
-#define TIME_LIMIT 2000 /* ICU's units: about a millisecond each */
-
-struct regex {
-    URegularExpression *re;
-    UChar *text;
+/* A pattern on a text. */
+struct use {
+    struct matcher *matcher;
+    int32_t groups;
 };
 
-static UChar *to_units(struct script_run *m, struct str s, int32_t *n)
+/* The compiled pattern, which the run keeps until it needs another: patterns are literals of its script. */
+static enum err compiled(struct script_run *m, struct str pattern, uint32_t flags)
 {
-    UErrorCode status = U_ZERO_ERROR;
-    UChar *u = s.n < INT32_MAX / 4 ? arena_alloc(&m->mem, (s.n + 1) * sizeof(*u)) : NULL;
-    *n = 0;
-    if (u != NULL) {
-        u_strFromUTF8WithSub(u, (int32_t)s.n + 1, n, s.p != NULL ? s.p : "", (int32_t)s.n, 0xFFFD, NULL,
-                             &status);
+    if (m->regex != NULL && m->regex_of.p == pattern.p && m->regex_of.n == pattern.n
+        && m->regex_flags == flags) {
+        return ERR_OK;
     }
-    return U_SUCCESS(status) ? u : NULL;
+    regex_close(m->regex);
+    m->regex_of = pattern;
+    m->regex_flags = flags;
+    return regex_open(&m->regex, pattern, flags & FLAGS, m->em);
 }
 
-/* ICU asks every some thousand steps. */
-static UBool U_CALLCONV goes_on(const void *context, int32_t steps)
+static enum err begin(struct script_run *m, struct str pattern, uint32_t flags, struct str text,
+                      struct use *out)
 {
-    (void)context;
-    (void)steps;
-    return !stop_now();
-}
-
-static enum err open_regex(struct script_run *m, struct str pattern, uint32_t flags, struct str text,
-                           struct regex *out)
-{
-    static const uint32_t icu[] = {
-        UREGEX_CASE_INSENSITIVE, UREGEX_MULTILINE, UREGEX_DOTALL, UREGEX_COMMENTS, 0, 0, 0};
-    UErrorCode status = U_ZERO_ERROR;
-    UParseError where;
-    int32_t pattern_n, text_n;
-    uint32_t options = 0;
-    UChar *p = to_units(m, pattern, &pattern_n);
-    out->re = NULL;
-    out->text = to_units(m, text, &text_n);
-    if (p == NULL || out->text == NULL) {
-        return vm_no_memory(m);
+    *out = (struct use){NULL, 0};
+    enum err e = compiled(m, pattern, flags);
+    if (e != ERR_OK) {
+        return e;
     }
-    for (size_t i = 0; i < ARRAY_LEN(icu); i++) {
-        options |= (flags >> i & 1) != 0 ? icu[i] : 0;
-    }
-    if (pattern_n > 0) {
-        out->re = uregex_open(p, pattern_n, options, &where, &status);
-    } else {
-        static const UChar empty[] = {'(', '?', ':', ')', 0};
-        out->re = uregex_open(empty, 4, options, &where, &status);
-    }
-    if (U_FAILURE(status)) {
-        return err_set(m->em, ERR_PATTERN_SYNTAX, "%s near '%.*s'", u_errorName(status), STR_ARG(pattern));
-    }
-    uregex_setTimeLimit(out->re, TIME_LIMIT, &status);
-    uregex_setMatchCallback(out->re, goes_on, NULL, &status);
-    uregex_setText(out->re, out->text, text_n, &status);
-    return vm_spend(m, 20 + text.n / 8);
+    out->groups = regex_groups(m->regex);
+    return matcher_open(&out->matcher, m->regex, text, m->em);
 }
 
 enum err regex_check(struct str pattern, uint32_t flags, struct errmsg *em)
 {
-    struct script_run m = {.em = em, .limits.steps_max = UINT64_MAX};
-    struct regex r;
-    arena_init(&m.mem, NULL, MIB);
-    enum err e = open_regex(&m, pattern, flags, STR(""), &r);
-    if (r.re != NULL) {
-        uregex_close(r.re);
-    }
-    arena_fini(&m.mem);
+    struct regex *r;
+    enum err e = regex_open(&r, pattern, flags & FLAGS, em);
+    regex_close(r);
     return e;
 }
 
-static enum err checked(struct script_run *m, UErrorCode status)
+/* One try: from byte `from` on, or (whole) of the whole text. Not even a try statement takes what runs too long. */
+static enum err find(struct script_run *m, const struct use *u, struct str text, size_t from, bool whole,
+                     bool *out)
 {
-    return U_FAILURE(status) ? err_set(m->em, ERR_PAINLESS, "the regular expression takes too long: %s",
-                                       u_errorName(status))
-                             : ERR_OK;
+    enum err e = vm_spend(m, 20 + text.n / 8);
+    if (e != ERR_OK) {
+        return e;
+    }
+    e = whole ? matcher_matches(u->matcher, out, m->em) : matcher_find_at(u->matcher, from, out, m->em);
+    return e == ERR_OK ? e : err_set(m->em, ERR_PAINLESS, "the regular expression takes too long");
 }
 
 enum err regex_test(struct script_run *m, struct sv pattern, struct str text, bool whole, bool *out)
 {
-    struct regex r;
-    UErrorCode status = U_ZERO_ERROR;
-    enum err e = open_regex(m, pattern.s, pattern.aux, text, &r);
-    if (e == ERR_OK) {
-        *out = whole ? uregex_matches(r.re, 0, &status) : uregex_find(r.re, 0, &status);
-        e = checked(m, status);
-    }
-    uregex_close(r.re);
+    struct use u;
+    enum err e = begin(m, pattern.s, pattern.aux, text, &u);
+    e = e == ERR_OK ? find(m, &u, text, 0, whole, out) : e;
+    matcher_close(u.matcher);
     return e;
 }
 
-static enum err group_text(struct script_run *m, const struct regex *r, int32_t i, struct sv *out)
+static enum err take_groups(struct script_run *m, const struct use *u, struct sv_matcher *x)
 {
-    UErrorCode status = U_ZERO_ERROR;
-    int32_t from = uregex_start(r->re, i, &status), to = uregex_end(r->re, i, &status), n = 0;
-    *out = sv_null();
-    if (U_FAILURE(status) || from < 0) {
-        return ERR_OK;
-    }
-    size_t cap = (size_t)(to - from) * 3 + 1;
-    char *p = arena_alloc(&m->mem, cap);
-    if (p == NULL) {
-        return vm_no_memory(m);
-    }
-    u_strToUTF8WithSub(p, (int32_t)cap, &n, r->text + from, to - from, 0xFFFD, NULL, &status);
-    *out = sv_str(str_mk(p, (size_t)n));
-    return ERR_OK;
-}
-
-static enum err take_groups(struct script_run *m, const struct regex *r, struct sv_matcher *x)
-{
-    UErrorCode status = U_ZERO_ERROR;
-    struct sv groups, one;
-    int32_t n = uregex_groupCount(r->re, &status);
+    struct sv groups;
     enum err e = vm_list(m, LIST_LIST, &groups);
-    for (int32_t i = 0; i <= n && e == ERR_OK; i++) {
-        e = group_text(m, r, i, &one);
-        e = e == ERR_OK ? vm_push(m, groups.list, one) : e;
+    for (int32_t i = 0; i <= u->groups && e == ERR_OK; i++) {
+        size_t from, to;
+        bool took_part = matcher_group(u->matcher, i, &from, &to);
+        e = vm_push(m, groups.list, took_part ? sv_str(str_slice(x->text, from, to)) : sv_null());
     }
     x->groups = groups.list;
-    x->start = uregex_start(r->re, 0, &status);
-    x->end = uregex_end(r->re, 0, &status);
-    x->from = (size_t)x->end + (x->end == x->start ? 1 : 0);
+    (void)matcher_group(u->matcher, 0, &x->start, &x->end);
+    x->from = x->end;
+    if (x->end == x->start) { /* the next one begins behind the next character */
+        if (x->from < x->text.n) {
+            (void)utf8_next(x->text, &x->from);
+        } else {
+            x->from++;
+        }
+    }
     return e;
+}
+
+static enum err next(struct script_run *m, const struct use *u, struct sv_matcher *x, bool whole, bool *out)
+{
+    *out = false;
+    x->groups = NULL;
+    enum err e = x->from <= x->text.n ? find(m, u, x->text, x->from, whole, out) : ERR_OK;
+    return e == ERR_OK && *out ? take_groups(m, u, x) : e;
 }
 
 enum err regex_find(struct script_run *m, struct sv_matcher *x, bool whole, bool *out)
 {
-    struct regex r;
-    UErrorCode status = U_ZERO_ERROR;
+    struct use u;
     *out = false;
-    x->groups = NULL;
-    if (x->from > utf16_length(x->text)) {
-        return ERR_OK;
-    }
-    enum err e = open_regex(m, x->pattern, x->flags, x->text, &r);
-    if (e == ERR_OK) {
-        *out = whole ? uregex_matches(r.re, 0, &status) : uregex_find(r.re, (int32_t)x->from, &status);
-        e = checked(m, status);
-        e = e == ERR_OK && *out ? take_groups(m, &r, x) : e;
-    }
-    uregex_close(r.re);
+    enum err e = begin(m, x->pattern, x->flags, x->text, &u);
+    e = e == ERR_OK ? next(m, &u, x, whole, out) : e;
+    matcher_close(u.matcher);
     return e;
 }
 
@@ -174,6 +125,31 @@ static void expand(struct buf *b, struct str with, const struct sv_list *groups)
     }
 }
 
+/* What a match becomes. */
+static enum err replacement(struct script_run *m, struct sv_matcher *x, struct sv with, struct buf *b)
+{
+    struct sv made, arg = {.kind = SV_MATCHER, .matcher = x};
+    struct str text = STR_NULL;
+    if (with.kind != SV_FUNC) {
+        enum err e = vm_arg_str(m, with, &text);
+        expand(b, text, x->groups);
+        return e;
+    }
+    enum err e = vm_call(m, with, &arg, 1, &made);
+    e = e == ERR_OK ? vm_arg_str(m, made, &text) : e;
+    buf_str(b, text);
+    return e;
+}
+
+static struct sv_matcher *matcher_of(struct script_run *m, struct sv pattern, struct str text)
+{
+    struct sv_matcher *x = ARENA_NEW(&m->mem, struct sv_matcher);
+    if (x != NULL) {
+        *x = (struct sv_matcher){.pattern = pattern.s, .flags = pattern.aux, .text = text};
+    }
+    return x;
+}
+
 enum err regex_replace(struct script_run *m, struct sv pattern, struct str text, struct sv with, bool all,
                        struct sv *out)
 {
@@ -181,55 +157,50 @@ enum err regex_replace(struct script_run *m, struct sv pattern, struct str text,
         return pattern.kind == SV_NULL ? vm_null(m, "matcher")
                                        : vm_class_cast(m, pattern, "java.util.regex.Pattern");
     }
-    struct sv_matcher x = {.pattern = pattern.s, .flags = pattern.aux, .text = text};
+    struct sv_matcher *x = matcher_of(m, pattern, text);
+    struct use u;
     struct buf b;
     size_t done = 0; /* bytes of the text already written */
     bool found = true;
-    enum err e = ERR_OK;
     buf_init(&b, NULL, m->limits.bytes_max);
-    for (bool first = true; e == ERR_OK && found && (all || first); first = false) {
-        e = regex_find(m, &x, false, &found);
+    enum err e = begin(m, pattern.s, pattern.aux, text, &u);
+    e = e == ERR_OK && x == NULL ? vm_no_memory(m) : e;
+    for (bool first = true; e == ERR_OK && (all || first); first = false) {
+        e = next(m, &u, x, false, &found);
         if (e != ERR_OK || !found) {
             break;
         }
-        size_t from = utf16_to_byte(text, (size_t)x.start);
-        buf_str(&b, str_slice(text, done, from));
-        done = utf16_to_byte(text, (size_t)x.end);
-        if (with.kind == SV_FUNC) {
-            struct sv arg = {.kind = SV_MATCHER, .matcher = &x}, made;
-            struct str made_text = STR_NULL;
-            e = vm_call(m, with, &arg, 1, &made);
-            e = e == ERR_OK ? vm_arg_str(m, made, &made_text) : e;
-            buf_str(&b, made_text);
-        } else {
-            struct str literal = STR_NULL;
-            e = vm_arg_str(m, with, &literal);
-            expand(&b, literal, x.groups);
-        }
+        size_t behind = x->end;
+        buf_str(&b, str_slice(text, done, x->start));
+        e = replacement(m, x, with, &b);
+        done = behind;
     }
     buf_str(&b, str_slice(text, done, text.n));
     e = e == ERR_OK ? (b.failed ? vm_no_memory(m) : vm_str(m, buf_view(&b), out)) : e;
     buf_fini(&b);
+    matcher_close(u.matcher);
     return e;
 }
 
 enum err regex_split(struct script_run *m, struct sv pattern, struct str text, struct sv *out)
 {
     struct sv_matcher x = {.pattern = pattern.s, .flags = pattern.aux, .text = text};
+    struct use u;
     size_t done = 0;
     bool found = true;
-    enum err e = vm_list(m, LIST_ARRAY, out);
+    enum err e = begin(m, pattern.s, pattern.aux, text, &u);
+    e = e == ERR_OK ? vm_list(m, LIST_ARRAY, out) : e;
     while (e == ERR_OK) {
-        e = regex_find(m, &x, false, &found);
+        e = next(m, &u, &x, false, &found);
         if (e != ERR_OK || !found) {
             break;
         }
-        size_t from = utf16_to_byte(text, (size_t)x.start), to = utf16_to_byte(text, (size_t)x.end);
-        if (to > 0) {
-            e = vm_push(m, out->list, sv_str(str_slice(text, done, from)));
-            done = to;
+        if (x.end > 0) {
+            e = vm_push(m, out->list, sv_str(str_slice(text, done, x.start)));
+            done = x.end;
         }
     }
+    matcher_close(u.matcher);
     e = e == ERR_OK ? vm_push(m, out->list, sv_str(str_slice(text, done, text.n))) : e;
     while (e == ERR_OK && out->list->n > 1 && out->list->v[out->list->n - 1].s.n == 0) {
         out->list->n--; /* empty parts at the end go */

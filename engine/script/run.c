@@ -3,6 +3,7 @@
 #include "engine/script/rate.h"
 #include "engine/script/vm.h"
 
+#include "common/base/regex.h"
 #include "common/base/utf8.h"
 
 /* ---- executing ---- */
@@ -410,6 +411,7 @@ enum err script_run_new(struct script_run **out, struct script *s, const struct 
 void script_run_free(struct script_run *run)
 {
     if (run != NULL) {
+        regex_close(run->regex);
         arena_fini(&run->fixed);
         arena_fini(&run->mem);
         script_unref(run->script);

@@ -25,8 +25,11 @@ struct script_run {
     struct sv ctx;
     struct sv source; /* params._source, once asked for */
     bool has_source;
-    struct str text; /* the last script_text */
-    bool placed;     /* the error came from a place in the script: */
+    struct str text;     /* the last script_text */
+    struct regex *regex; /* the last pattern, compiled: */
+    struct str regex_of;
+    uint32_t regex_flags;
+    bool placed; /* the error came from a place in the script: */
     uint32_t off;
 };
 
@@ -54,9 +57,9 @@ struct sv_matcher {
     struct str pattern;
     uint32_t flags;
     struct str text;
-    size_t from;            /* where the next find begins, in UTF-16 units */
+    size_t from;            /* where the next find begins; bytes, as the next two */
     struct sv_list *groups; /* of the last match */
-    int32_t start, end;
+    size_t start, end;
 };
 
 typedef enum err (*method_fn)(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out);
@@ -164,9 +167,10 @@ enum err methods_field(struct script_run *m, struct sv self, struct str name, st
 enum err methods_other(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
                        struct sv *out, bool *found);
 
-/* Regular expressions: does it match the whole text, or anywhere? */
+/* Regular expressions. */
 /* Can a literal be compiled? ERR_PATTERN_SYNTAX. */
 enum err regex_check(struct str pattern, uint32_t flags, struct errmsg *em);
+/* Does it match the whole text, or anywhere? */
 enum err regex_test(struct script_run *m, struct sv pattern, struct str text, bool whole, bool *out);
 enum err regex_find(struct script_run *m, struct sv_matcher *x, bool whole, bool *out);
 /* Replaces matches: with text (groups as $1), or what a function makes of each match. */

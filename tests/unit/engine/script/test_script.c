@@ -12,6 +12,28 @@ START_TEST(as_painless_does)
 }
 END_TEST
 
+/* As Java's patterns do; places are in UTF-16. */
+START_TEST(patterns)
+{
+    static const struct script_case cases[] = {
+        {"'é1' ==~ /\\w+/", "[false]", NULL},
+        {"'é1' =~ /\\d/", "[true]", NULL},
+        {"def m = /b/.matcher('😀b'); m.find() ? [m.start(), m.end(), m.find()] : []", "[2,3,false]", NULL},
+        {"def m = /x*/.matcher('ax'); def l = []; while (m.find()) { l.add(m.start()) } l", "[0,1,2]", NULL},
+        {"def m = /(a)|(é)/.matcher('éa'); m.find(); [m.group(), m.group(1), m.groupCount()]",
+         "[\"é\",null,2]", NULL},
+        {"/(\\w)-/.matcher('a-b-c').replaceAll('$1+')", "[\"a+b+c\"]", NULL},
+        {"'äöü'.replaceAll(/[äü]/, m -> m.group().toUpperCase())", "[\"ÄöÜ\"]", NULL},
+        {"'aXbXc'.replaceFirst(/x/i, m -> '')", "[\"abXc\"]", NULL},
+        {"/é|,/.split('aéb,c,,').length", "[3]", NULL},
+        {"def l = []; 'ab'.replaceAll(/./, m -> { l.add(m); 'x' }); l[0].groupCount()", "[0]", NULL},
+        {"'a' ==~ /(/", NULL, "illegal_argument_exception"}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        scripts_expect(cases[i].source, "painless", cases[i].want, cases[i].error);
+    }
+}
+END_TEST
+
 START_TEST(documents)
 {
     static const struct {
@@ -215,6 +237,7 @@ int main(void)
     TCase *t = tcase_create("script");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, as_painless_does);
+    tcase_add_test(t, patterns);
     tcase_add_test(t, documents);
     tcase_add_test(t, expressions);
     tcase_add_test(t, numbers);

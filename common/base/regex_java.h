@@ -1,6 +1,6 @@
 /* regex_java.h - Java's pattern syntax in ICU's. Pure. */
-#ifndef ENGINE_ANALYSIS_REGEX_JAVA_H
-#define ENGINE_ANALYSIS_REGEX_JAVA_H
+#ifndef BASE_REGEX_JAVA_H
+#define BASE_REGEX_JAVA_H
 
 #include "common/base/buf.h"
 

@@ -1,4 +1,4 @@
-#include "engine/analysis/regex_java.h"
+#include "common/base/regex_java.h"
 
 #define PUNCT "!-/:-@\\[-`{-~"
 
