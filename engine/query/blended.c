@@ -2,16 +2,22 @@
  * statistics, or what a cutoff makes of them. */
 #include "common/base/num.h"
 #include "engine/query/bm25.h"
+#include "engine/query/build.h"
 #include "engine/query/print.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite_terms.h"
+
+static const struct blended *own_of(const struct query *q)
+{
+    return q->own;
+}
 
 static enum err blended_words(const struct query *q, float boost, const struct word_sink *s,
                               struct errmsg *em)
 {
     enum err e = ERR_OK;
-    for (uint32_t i = 0; i < q->blended.n && e == ERR_OK; i++) {
-        const struct blended_term *t = &q->blended.v[i];
+    for (uint32_t i = 0; i < own_of(q)->n && e == ERR_OK; i++) {
+        const struct blended_term *t = &own_of(q)->v[i];
         e = t->field != NULL ? s->term(s->self, t->field->path, t->term, boost * t->boost, em) : ERR_OK;
     }
     return e;
@@ -20,8 +26,8 @@ static enum err blended_words(const struct query *q, float boost, const struct w
 static void blended_print(const struct query *q, struct buf *out)
 {
     buf_z(out, "blended(terms:[");
-    for (uint32_t i = 0; i < q->blended.n; i++) {
-        const struct blended_term *t = &q->blended.v[i];
+    for (uint32_t i = 0; i < own_of(q)->n; i++) {
+        const struct blended_term *t = &own_of(q)->v[i];
         buf_printf(out, "%s%.*s:%.*s", i > 0 ? ", " : "", STR_ARG(t->field->path), STR_ARG(t->term));
         if (t->boost != 1) {
             buf_char(out, '^');
@@ -36,15 +42,15 @@ static void blended_print(const struct query *q, struct buf *out)
 static void blend_fields(struct weight_shared *sh, const struct query *q, struct term_override *o)
 {
     int64_t max_doc = sh->cx.view->doc_count, min_sum = INT64_MAX, max = 0, sum = 0;
-    uint32_t n = q->blended.n;
+    uint32_t n = own_of(q)->n;
     for (uint32_t i = 0; i < n; i++) {
         struct field_stats fs;
         struct term_stats ts;
         struct weight_shared own;
         memcpy(&own.cx, &sh->cx, sizeof(own.cx));
         own.cx.stats = NULL;
-        stats_of_term(&own, q->blended.v[i].field->path, q->blended.v[i].term, &ts);
-        stats_of_field(&own, q->blended.v[i].field->path, &fs);
+        stats_of_term(&own, own_of(q)->v[i].field->path, own_of(q)->v[i].term, &ts);
+        stats_of_field(&own, own_of(q)->v[i].field->path, &fs);
         o[i] = (struct term_override){ts.doc_freq, ts.total_freq};
         max = MAX_OF(max, ts.doc_freq);
         if (ts.total_freq > 0) {
@@ -86,7 +92,7 @@ static void blend_fields(struct weight_shared *sh, const struct query *q, struct
 static enum err blended_clauses(struct weight_shared *sh, const struct query *q, const struct query **v,
                                 const struct query **out, struct errmsg *em)
 {
-    uint32_t n = q->blended.n;
+    uint32_t n = own_of(q)->n;
     struct bool_clause *c = ARENA_ARRAY(sh->cx.arena, struct bool_clause, n);
     struct query *made = NULL;
     if (c == NULL) {
@@ -95,7 +101,7 @@ static enum err blended_clauses(struct weight_shared *sh, const struct query *q,
     for (uint32_t i = 0; i < n; i++) {
         c[i] = (struct bool_clause){.occur = OCCUR_SHOULD, .query = v[i]};
     }
-    enum err e = split_common(sh, c, n, q->blended.common, &made, em);
+    enum err e = split_common(sh, c, n, own_of(q)->common, &made, em);
     if (e == ERR_OK) {
         made->boost = q->boost;
         *out = made;
@@ -106,7 +112,7 @@ static enum err blended_clauses(struct weight_shared *sh, const struct query *q,
 static enum err expand(struct weight_shared *sh, const struct query *q, const struct query **out,
                        struct errmsg *em)
 {
-    uint32_t n = q->blended.n;
+    uint32_t n = own_of(q)->n;
     struct term_override *o = ARENA_ARRAY(sh->cx.arena, struct term_override, n);
     const struct query **v = ARENA_ARRAY(sh->cx.arena, const struct query *, n);
     struct query *best = ARENA_NEW(sh->cx.arena, struct query);
@@ -115,21 +121,21 @@ static enum err expand(struct weight_shared *sh, const struct query *q, const st
     }
     blend_fields(sh, q, o);
     for (uint32_t i = 0; i < n; i++) {
-        struct query like = {.field = q->blended.v[i].field, .field_name = q->blended.v[i].field->path};
-        struct query *t = rewrite_to_term(sh, &like, q->blended.v[i].term, q->blended.v[i].boost);
+        struct query like = {.field = own_of(q)->v[i].field, .field_name = own_of(q)->v[i].field->path};
+        struct query *t = rewrite_to_term(sh, &like, own_of(q)->v[i].term, own_of(q)->v[i].boost);
         if (t == NULL) {
             return err_no_memory(em);
         }
         t->term.override = &o[i];
         v[i] = t;
     }
-    if (q->blended.common != NULL) {
+    if (own_of(q)->common != NULL) {
         return blended_clauses(sh, q, v, out, em);
     }
     *best = (struct query){.ops = &q_dis_max, .boost = q->boost};
     best->dis_max.v = v;
     best->dis_max.n = n;
-    best->dis_max.tie_breaker = q->blended.tie_breaker;
+    best->dis_max.tie_breaker = own_of(q)->tie_breaker;
     *out = best;
     if (n == 1) {
         struct query *only = (struct query *)(uintptr_t)v[0];

@@ -148,6 +148,19 @@ enum err default_fields(struct builder *b, struct field_boosts *out, bool *all, 
 
 /* ---- analysed text (build_text.c): MatchQueryParser ---- */
 
+struct blended_term {
+    const struct field *field;
+    struct str term;
+    float boost;
+};
+/* Parameters of a q_blended. */
+struct blended {
+    const struct blended_term *v;
+    uint32_t n;
+    float tie_breaker;
+    struct common_terms *common; /* NULL: no cutoff */
+};
+
 enum match_kind { MATCH_BOOLEAN, MATCH_BOOL_PREFIX, MATCH_PHRASE, MATCH_PHRASE_PREFIX };
 struct text_opts {
     enum match_kind kind;

@@ -124,13 +124,13 @@ static enum err blended(struct text_run *r, const struct str *terms, uint32_t n,
     }
     if (n_terms > 0) {
         struct query *q = qnode_new(r->b, &q_blended);
-        if (q == NULL) {
+        struct blended *own = ARENA_NEW(r->b->arena, struct blended);
+        if (q == NULL || own == NULL) {
             return err_no_memory(r->em);
         }
-        q->blended.v = terms_of;
-        q->blended.n = n_terms;
-        q->blended.tie_breaker = r->tie_breaker;
-        enum err e = cutoff_of(r, &q->blended.common);
+        *own = (struct blended){.v = terms_of, .n = n_terms, .tie_breaker = r->tie_breaker};
+        q->own = own;
+        enum err e = cutoff_of(r, &own->common);
         if (e != ERR_OK) {
             return e;
         }

@@ -127,48 +127,61 @@ static enum err parse_fuzzy(struct json_pull *p, struct arena *arena, struct dsl
 }
 
 /* Prefixes, wildcards and expressions are text whatever the JSON's type. */
-static enum err build_pattern(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+static enum err build_as(struct builder *b, const struct dsl *d, const struct query_ops *ops,
+                         struct query **out, struct errmsg *em)
 {
     const struct dsl_pattern *q = (const struct dsl_pattern *)(const void *)d;
     const struct field *f = build_field(b, q->field);
-    const struct query_ops *ops = d->type == &dsl_prefix     ? &q_prefix
-                                  : d->type == &dsl_wildcard ? &q_wildcard
-                                                             : &q_regexp;
-    struct str text = json_text(q->value);
+    const struct pattern_opts o = {
+        .rewrite = q->rewrite, .case_insensitive = q->case_insensitive, .flags = REGEXP_ALL};
+    return f != NULL ? field_pattern(b, f, ops, json_text(q->value), &o, out, em)
+                     : qnode_none(b, out, em, "User requested \"match_none\" query.");
+}
+
+static enum err build_prefix(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    return build_as(b, d, &q_prefix, out, em);
+}
+
+static enum err build_wildcard(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    return build_as(b, d, &q_wildcard, out, em);
+}
+
+/* Without a mapping, the field is taken by its name. */
+static enum err unmapped_regexp(struct builder *b, struct str field, struct str text,
+                                const struct pattern_opts *o, struct query **out, struct errmsg *em)
+{
+    struct query *n = *out = qnode_new(b, &q_regexp);
+    if (n == NULL) {
+        return err_no_memory(em);
+    }
+    n->field_name = field;
+    n->multi.pattern = text;
+    n->multi.flags = o->flags;
+    n->multi.max_states = o->max_states;
+    enum err e = set_rewrite(n, o->rewrite, em);
+    return e == ERR_OK ? regexp_check(text, o->flags, o->max_states, b->arena, em) : e;
+}
+
+static enum err build_regexp(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_pattern *q = (const struct dsl_pattern *)(const void *)d;
+    const struct field *f = build_field(b, q->field);
+    struct str text = json_text(q->value), unknown;
     struct pattern_opts o = {.rewrite = q->rewrite,
                              .case_insensitive = q->case_insensitive,
-                             .flags = REGEXP_ALL,
+                             .flags = q->flags_value >= 0 ? (uint32_t)q->flags_value : REGEXP_ALL,
                              .max_states = q->max_states > 0 ? (uint32_t)q->max_states : 0};
-    if (ops == &q_regexp) {
-        enum err e = build_regex_length(b, text, "Regexp Query request", em);
-        if (e != ERR_OK) {
-            return e;
-        }
-        if (q->flags_value >= 0) {
-            o.flags = (uint32_t)q->flags_value;
-        }
-        struct str unknown;
-        if (q->flags.p != NULL && !regexp_flags_parse(q->flags, &o.flags, &unknown)) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown flags [%.*s]", STR_ARG(q->flags));
-        }
+    enum err e = build_regex_length(b, text, "Regexp Query request", em);
+    if (e != ERR_OK) {
+        return e;
     }
-    if (f == NULL) {
-        if (ops != &q_regexp) {
-            return qnode_none(b, out, em, "User requested \"match_none\" query.");
-        }
-        struct query *n = *out =
-            qnode_new(b, &q_regexp); /* without a mapping, the field is taken by its name */
-        if (n == NULL) {
-            return err_no_memory(em);
-        }
-        n->field_name = q->field;
-        n->multi.pattern = text;
-        n->multi.flags = o.flags;
-        n->multi.max_states = o.max_states;
-        enum err e = set_rewrite(n, o.rewrite, em);
-        return e == ERR_OK ? regexp_check(text, o.flags, o.max_states, b->arena, em) : e;
+    if (q->flags.p != NULL && !regexp_flags_parse(q->flags, &o.flags, &unknown)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown flags [%.*s]", STR_ARG(q->flags));
     }
-    return field_pattern(b, f, ops, text, &o, out, em);
+    return f != NULL ? field_pattern(b, f, &q_regexp, text, &o, out, em)
+                     : unmapped_regexp(b, q->field, text, &o, out, em);
 }
 
 static enum err build_fuzzy(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
@@ -193,9 +206,9 @@ static bool unmapped(struct builder *b, const struct dsl *d)
 }
 
 const struct dsl_type dsl_prefix = {
-    .name = "prefix", .parse = parse_prefix, .build = build_pattern, .none = pattern_none};
+    .name = "prefix", .parse = parse_prefix, .build = build_prefix, .none = pattern_none};
 const struct dsl_type dsl_wildcard = {
-    .name = "wildcard", .parse = parse_wildcard, .build = build_pattern, .none = pattern_none};
-const struct dsl_type dsl_regexp = {.name = "regexp", .parse = parse_regexp, .build = build_pattern};
+    .name = "wildcard", .parse = parse_wildcard, .build = build_wildcard, .none = pattern_none};
+const struct dsl_type dsl_regexp = {.name = "regexp", .parse = parse_regexp, .build = build_regexp};
 const struct dsl_type dsl_fuzzy = {
     .name = "fuzzy", .parse = parse_fuzzy, .build = build_fuzzy, .none = unmapped};

@@ -7,6 +7,7 @@
 #include "common/base/settings.h"
 #include "common/settings/setting_read.h"
 #include "engine/query/automaton.h"
+#include "engine/query/query_ops.h"
 
 static bool takes_patterns(const struct field *f)
 {
@@ -136,7 +137,6 @@ static enum err constant_pattern(struct builder *b, const struct field *f, const
 enum err field_pattern(struct builder *b, const struct field *f, const struct query_ops *ops,
                        struct str value, const struct pattern_opts *o, struct query **out, struct errmsg *em)
 {
-    const char *name = ops == &q_prefix ? "prefix" : ops == &q_wildcard ? "wildcard" : "regexp";
     struct query rewrite;
     bool done = false;
     enum err e = set_rewrite(&rewrite, o->rewrite, em); /* read before anything is asked of the field */
@@ -149,8 +149,9 @@ enum err field_pattern(struct builder *b, const struct field *f, const struct qu
     }
     if (!takes_patterns(f)) {
         return err_query_shard(
-            b, em, "Can only use %s queries on keyword%s fields - not on [%.*s] which is of type [%s]", name,
-            ops == &q_regexp ? " and text" : ", text and wildcard", STR_ARG(f->path), field_shown_type(f));
+            b, em, "Can only use %s queries on keyword%s fields - not on [%.*s] which is of type [%s]",
+            ops->name, ops == &q_regexp ? " and text" : ", text and wildcard", STR_ARG(f->path),
+            field_shown_type(f));
     }
     if (!f->index && f->path.p[0] != '_') {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.",

@@ -99,12 +99,6 @@ struct common_terms {
     struct str min_should; /* of the rare ones; p == NULL: none */
 };
 
-struct blended_term {
-    const struct field *field;
-    struct str term;
-    float boost;
-};
-
 struct query {
     const struct query_ops *ops;
     float boost;               /* of this node alone; q_term and the leaves apply it, q_bool passes it down */
@@ -121,12 +115,6 @@ struct query {
             struct str term;
             struct term_override *override; /* statistics to score by instead of the term's own; NULL: none */
         } term;                             /* q_term */
-        struct {
-            const struct blended_term *v;
-            uint32_t n;
-            float tie_breaker;
-            struct common_terms *common; /* NULL: no cutoff */
-        } blended;
         struct {
             const struct str *v;
             uint32_t n;
