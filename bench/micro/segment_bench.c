@@ -9,20 +9,24 @@
 #include "common/base/bits.h"
 #include "common/base/rand.h"
 #include "engine/index/segment_writer.h"
+#include "engine/mapping/field_class.h"
 
 #define WORDS   200000
 #define BATCHES 5
 
 static struct field body = {.path = {"body", 4},
-                            .type = FT_TEXT,
+                            .class = &field_class_text,
                             .options = INDEX_POSITIONS,
                             .index = true,
                             .norms = true,
                             .similarity = {.discount_overlaps = true},
                             .position_increment_gap = 100};
-static struct field tag = {.path = {"tag", 3}, .type = FT_KEYWORD, .index = true, .doc_values = true};
-static struct field price = {.path = {"price", 5}, .type = FT_LONG, .index = true, .doc_values = true};
-static struct field place = {.path = {"loc", 3}, .type = FT_GEO_POINT, .index = true, .doc_values = true};
+static struct field tag = {
+    .path = {"tag", 3}, .class = &field_class_keyword, .index = true, .doc_values = true};
+static struct field price = {
+    .path = {"price", 5}, .class = &field_class_long, .index = true, .doc_values = true};
+static struct field place = {
+    .path = {"loc", 3}, .class = &field_class_geo_point, .index = true, .doc_values = true};
 
 struct corpus {
     struct str words[WORDS];

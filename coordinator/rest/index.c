@@ -1,6 +1,8 @@
 /* Indices: create, read, delete; mappings; analysis. */
 #include "coordinator/rest/meta.h"
 
+#include "engine/mapping/field_class.h"
+
 #include "common/base/java_hash.h"
 #include "common/base/num.h"
 #include "common/base/stop.h"
@@ -495,23 +497,11 @@ static enum field_analysis field_analyzer(void *self, struct str field, const st
     const struct mapping *m = self;
     const struct field *f = m != NULL ? mapping_field(m, field) : NULL;
     *out = NULL;
-    if (f == NULL || f->type == FT_OBJECT || f->type == FT_NESTED) {
+    if (f == NULL || f->class->is_object) {
         return FIELD_UNMAPPED;
     }
-    switch (f->type) {
-    case FT_TEXT:
-        *out = f->analyzer;
-        return FIELD_ANALYZED;
-    case FT_KEYWORD:
-        *out = f->normalizer;
-        return f->normalizer != NULL ? FIELD_ANALYZED : FIELD_WHOLE;
-    case FT_META_ROUTING:
-        return FIELD_WHOLE;
-    case FT_META_IGNORED:
-        return FIELD_NO_ANALYZER;
-    default:
-        return FIELD_NO_TEXT;
-    }
+    *out = f->class->is_analysed ? f->analyzer : f->normalizer;
+    return f->normalizer != NULL ? FIELD_ANALYZED : f->class->analysis;
 }
 
 static void analyze(struct rest *r)

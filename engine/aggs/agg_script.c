@@ -91,7 +91,7 @@ static enum err text_values(struct agg_script *s, struct script_column *c, struc
     for (uint32_t i = 0; ok && i < n; i++) {
         ok = seg_term_by_ord(c->seg, ord_column_value(&c->ords, first + i), &term);
         struct str text = buf_view(&term);
-        if (ok && c->field->type == FT_IP && text.n == INET_BYTES) {
+        if (ok && c->field->class->kind == VALUE_ADDRESS && text.n == INET_BYTES) {
             buf_reset(&shown);
             inet_print((const uint8_t *)text.p, &shown);
             text = buf_view(&shown);
@@ -102,29 +102,28 @@ static enum err text_values(struct agg_script *s, struct script_column *c, struc
     buf_fini(&term);
     buf_fini(&shown);
     *out = (struct script_doc){
-        .type = c->field->type == FT_IP ? SCRIPT_DOC_IP : SCRIPT_DOC_KEYWORD, .n = n, .s = v};
+        .type = c->field->class->kind == VALUE_ADDRESS ? SCRIPT_DOC_IP : SCRIPT_DOC_KEYWORD, .n = n, .s = v};
     return ok ? ERR_OK : err_no_memory(em);
 }
 
 static enum script_doc_type doc_type(const struct field *f)
 {
-    switch (f->type) {
-    case FT_BOOLEAN:
+    switch (f->class->kind) {
+    case VALUE_BOOLEAN:
         return SCRIPT_DOC_BOOLEAN;
-    case FT_DATE:
-        return SCRIPT_DOC_DATE;
-    case FT_DATE_NANOS:
-        return SCRIPT_DOC_DATE_NANOS;
-    case FT_GEO_POINT:
+    case VALUE_DATE:
+        return f->class->is_nanos ? SCRIPT_DOC_DATE_NANOS : SCRIPT_DOC_DATE;
+    case VALUE_POINT:
         return SCRIPT_DOC_GEO;
-    case FT_DOUBLE:
-    case FT_FLOAT:
-    case FT_HALF_FLOAT:
-    case FT_SCALED_FLOAT:
-        return SCRIPT_DOC_DOUBLE;
-    default:
-        return SCRIPT_DOC_LONG;
+    case VALUE_NUMBER:
+        return field_is_fraction(f) ? SCRIPT_DOC_DOUBLE : SCRIPT_DOC_LONG;
+    case VALUE_NONE:
+    case VALUE_TEXT:
+    case VALUE_ADDRESS:
+    case VALUE_RANGE:
+        break;
     }
+    return SCRIPT_DOC_LONG;
 }
 
 static enum err doc_values(void *self, struct str name, struct script_doc *out, struct errmsg *em)
@@ -146,7 +145,7 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
     if (!c->open) {
         open_column(s, c);
     }
-    bool text = c->field->type == FT_KEYWORD || c->field->type == FT_IP || c->field->type == FT_TEXT;
+    bool text = c->field->class->is_string || c->field->class->kind == VALUE_ADDRESS;
     if (text) {
         return text_values(s, c, out, em);
     }

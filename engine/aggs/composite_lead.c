@@ -4,6 +4,8 @@
  * values in one bucket of that source is met once, else as often as it has values there. Answers show which. */
 #include "engine/aggs/composite.h"
 
+#include "engine/mapping/field_class.h"
+
 static const struct json *only(const struct json *clauses)
 {
     return json_is(clauses, JSON_ARRAY) ? (clauses->n == 1 ? &clauses->items[0] : NULL) : clauses;
@@ -61,14 +63,7 @@ bool composite_lead_once(const struct agg_run *r, const struct agg *a, const str
         || (s->missing_bucket && from_start) || (s->kind != COMPOSITE_TERMS && s->kind != COMPOSITE_DATE)) {
         return false;
     }
-    switch (f->type) {
-    case FT_LONG:
-    case FT_SHORT:
-    case FT_BYTE: /* not of integers: Elasticsearch looks for them under another name than they have */
-    case FT_DATE:
-    case FT_DATE_NANOS:
-        return asks_for_all(r, f->path);
-    default:
-        return false;
-    }
+    /* Not of integers: Elasticsearch looks for them under another name than they have. */
+    bool whole = f->class->is_numeric && field_is_whole(f) && f->class->num != NUM_INTEGER;
+    return (whole || field_is_date(f)) && asks_for_all(r, f->path);
 }

@@ -285,8 +285,7 @@ static void prepare_boundaries(struct histogram *h)
     h->by_window = false;
     bool column = h->v.field != NULL && h->v.script == NULL && h->v.nums.field != NULL && !h->v.floating
                   && !h->v.has_missing;
-    if (!column || h->v.kind == SOURCE_RANGE || h->v.field->type == FT_DATE_NANOS
-        || h->v.nums.doc_count < 64) {
+    if (!column || h->v.kind == SOURCE_RANGE || h->v.nanos || h->v.nums.doc_count < 64) {
         return;
     }
     int64_t at = rounding_round(&h->rounding, h->v.nums.min);
@@ -415,15 +414,14 @@ static const struct collector_ops histogram_ops = {.check_orders = histogram_che
 /* Ranges of dates go into date histograms alone, those of addresses into none. `f` may be NULL. */
 static enum err check_ranges(const struct field *f, bool date, struct errmsg *em)
 {
-    bool range = f != NULL && f->type >= FT_INTEGER_RANGE && f->type <= FT_IP_RANGE;
-    if (range && date && f->type != FT_DATE_RANGE) {
+    bool range = f != NULL && f->class->ends != NULL;
+    if (range && date && f->class->ends->kind != VALUE_DATE) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected date range type but found range type [%s]",
-                       field_type_name(f->type));
+                       f->class->name);
     }
-    if (range && !date && f->type == FT_IP_RANGE) {
+    if (range && !date && f->class->ends->kind == VALUE_ADDRESS) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Expected numeric range type but found non-numeric range [%s]",
-                       field_type_name(f->type));
+                       "Expected numeric range type but found non-numeric range [%s]", f->class->name);
     }
     return ERR_OK;
 }

@@ -74,7 +74,7 @@ static enum err bind_numbers(struct include *x, const struct include_list *l, co
 static enum err bind_regex(struct include *x, const struct agg *a, const struct include_list *l,
                            const struct dfa **out, struct errmsg *em)
 {
-    bool bytes = x->v->field != NULL && x->v->field->type == FT_BINARY;
+    bool bytes = x->v->field != NULL && x->v->field->class->is_binary;
     if (x->numeric || x->v->kind == SOURCE_IP || bytes) {
         return err_set(em, a->type == &agg_terms ? ERR_AGG_EXECUTION : ERR_ILLEGAL_ARGUMENT,
                        "Aggregation [%.*s] cannot support regular expression style include/exclude settings "

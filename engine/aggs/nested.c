@@ -2,6 +2,8 @@
  * their root. */
 #include "engine/aggs/agg_row.h"
 
+#include "engine/mapping/field_class.h"
+
 #include "common/base/bits.h"
 #include "common/base/jsonr.h"
 
@@ -198,9 +200,9 @@ static enum err check_path(struct nested *s, const struct agg *a, struct errmsg 
     const struct nested_params *given = nested_params(a);
     const struct field *f = mapping_field(s->c.run->cx->query.mapping, given->path);
     const char *kind = s->reverse ? "reverse_nested" : "nested";
-    bool object = f != NULL && (f->type == FT_NESTED || f->type == FT_OBJECT);
+    bool object = f != NULL && f->class->is_object;
     s->unmapped = !object;
-    if (object && f->type != FT_NESTED) {
+    if (object && !f->class->is_nested) {
         return err_set(em, ERR_AGG_EXECUTION, "[%s] nested path [%.*s] is not nested", kind,
                        STR_ARG(given->path));
     }

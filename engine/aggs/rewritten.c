@@ -2,6 +2,8 @@
  * below it, answers with an empty `meta` where none was given. */
 #include "engine/aggs/collect.h"
 
+#include "engine/mapping/field_class.h"
+
 static bool any_rewritten(struct agg_run *r, const struct json *list)
 {
     bool any = list != NULL && list->type == JSON_OBJECT && query_is_rewritten(r, list);
@@ -72,8 +74,8 @@ static bool leaf_rewritten(struct agg_run *r, const struct json *query, struct s
     if (!named) {
         return false;
     }
-    bool date = f != NULL && range && (f->type == FT_DATE || f->type == FT_DATE_NANOS);
-    if (f == NULL || (f->type == FT_META_INDEX && !range)) {
+    bool date = f != NULL && range && field_is_date(f);
+    if (f == NULL || (f->class == &field_class_meta_index && !range)) {
         return true;
     }
     if (date) {

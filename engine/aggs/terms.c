@@ -399,7 +399,7 @@ static enum err terms_check(struct collector *c, struct errmsg *em)
     }
     const struct field *f = t->v.field;
     if (k == &agg_significant_terms && f != NULL && f->path.p[0] != '_'
-        && (!f->index || f->type == FT_BINARY)) {
+        && (!f->index || f->class->is_binary)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "SignificantText aggregation requires fields to be searchable, but [%.*s] is not",
                        STR_ARG(f->path));

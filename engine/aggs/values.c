@@ -25,65 +25,36 @@ static enum err text_refused(const struct field *f, struct errmsg *em)
         STR_ARG(f->path));
 }
 
+static const enum source_kind kinds[] = {
+    [VALUE_NUMBER] = SOURCE_NUMBER, [VALUE_DATE] = SOURCE_DATE,  [VALUE_BOOLEAN] = SOURCE_BOOLEAN,
+    [VALUE_TEXT] = SOURCE_TEXT,     [VALUE_ADDRESS] = SOURCE_IP, [VALUE_POINT] = SOURCE_GEO,
+    [VALUE_RANGE] = SOURCE_RANGE,
+};
+
 static bool kind_of_field(const struct field *f, enum source_kind *out)
 {
-    switch (f->type) {
-    case FT_DATE:
-    case FT_DATE_NANOS:
-        *out = SOURCE_DATE;
-        return true;
-    case FT_BOOLEAN:
-        *out = SOURCE_BOOLEAN;
-        return true;
-    case FT_IP:
-        *out = SOURCE_IP;
-        return true;
-    case FT_GEO_POINT:
-        *out = SOURCE_GEO;
-        return true;
-    case FT_KEYWORD:
-    case FT_CONSTANT_KEYWORD:
-    case FT_TEXT:
-    case FT_BINARY:
-    case FT_META_ID:
-    case FT_META_INDEX:
-    case FT_META_TYPE:
-        *out = SOURCE_TEXT;
-        return true;
-    case FT_TOKEN_COUNT:
-    case FT_META_SEQ_NO:
-        *out = SOURCE_NUMBER;
-        return true;
-    default:
-        break;
-    }
-    if (f->type >= FT_INTEGER_RANGE && f->type <= FT_IP_RANGE) {
-        *out = SOURCE_RANGE;
-        return true;
-    }
-    *out = SOURCE_NUMBER;
-    return field_type_is_numeric(f->type);
+    *out = kinds[f->class->kind];
+    return f->class->kind != VALUE_NONE;
 }
 
 static enum err check_field(const struct values *v, struct errmsg *em)
 {
     const struct field *f = v->field;
-    bool metadata = f->type >= FT_META_ID;
-    if (f->type == FT_TEXT && !f->fielddata) {
+    if (f->class->needs_fielddata && !f->fielddata) {
         return text_refused(f, em);
     }
-    if (f->type != FT_TEXT && !metadata && !f->doc_values && f->type != FT_CONSTANT_KEYWORD) {
+    if (!field_has_column(f) && f->class->constant == NULL) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
                        "[%s]. Use doc values instead.",
-                       STR_ARG(f->path), field_type_name(f->type));
+                       STR_ARG(f->path), f->class->name);
     }
     unsigned text = TAKES_TEXT | TAKES_IP;
     enum value_type hint = v->spec->value_type;
     bool number_wanted = hint == VT_LONG || hint == VT_DOUBLE || hint == VT_DATE || hint == VT_BOOLEAN;
     if (number_wanted && ((1U << v->kind) & text) != 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]",
-                       STR_ARG(f->path), field_type_name(f->type));
+                       STR_ARG(f->path), f->class->name);
     }
     return ERR_OK;
 }
@@ -108,6 +79,12 @@ static enum source_kind kind_of_hint(enum value_type t, enum source_kind otherwi
     return otherwise;
 }
 
+/* `f` may be NULL. */
+static bool is_date_range(const struct field *f)
+{
+    return f != NULL && f->class->ends != NULL && f->class->ends->kind == VALUE_DATE;
+}
+
 static enum err make_shape(struct values *v, struct errmsg *em)
 {
     struct value_shape *s = ARENA_NEW(v->run->arena, struct value_shape);
@@ -129,10 +106,10 @@ static enum err make_shape(struct values *v, struct errmsg *em)
         s->kind = FORMAT_IP;
         break;
     case SOURCE_TEXT:
-        s->kind = v->field != NULL && v->field->type == FT_BINARY ? FORMAT_BINARY : FORMAT_RAW;
+        s->kind = v->field != NULL && v->field->class->is_binary ? FORMAT_BINARY : FORMAT_RAW;
         break;
     case SOURCE_RANGE:
-        if (v->field != NULL && v->field->type == FT_DATE_RANGE) {
+        if (is_date_range(v->field)) {
             s->kind = FORMAT_DATE;
             s->pattern = given ? v->spec->format : date_format_pattern(v->field->format);
             break;
@@ -150,13 +127,13 @@ static enum err make_shape(struct values *v, struct errmsg *em)
     if (s->kind == FORMAT_DATE && v->spec->zone != NULL) {
         s->zone_id = v->spec->zone->id;
     }
-    bool date = v->kind == SOURCE_DATE || (v->field != NULL && v->field->type == FT_DATE_RANGE);
+    bool date = v->kind == SOURCE_DATE || is_date_range(v->field);
     bool zoned = v->field != NULL && v->spec->zone != NULL && !date;
     bool plain =
         v->kind == SOURCE_NUMBER || s->kind == FORMAT_BINARY; /* which has one form, whatever is asked for */
     if (zoned || (given && v->field != NULL && !date && !plain)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support custom %s",
-                       STR_ARG(v->field->path), field_type_name(v->field->type),
+                       STR_ARG(v->field->path), v->field->class->name,
                        given && v->kind != SOURCE_NUMBER ? "formats" : "time zones");
     }
     v->shape = s;
@@ -251,12 +228,6 @@ static enum err bind_missing(struct values *v, struct errmsg *em)
     return e;
 }
 
-static bool is_fraction(const struct field *f)
-{
-    return f->type == FT_DOUBLE || f->type == FT_FLOAT || f->type == FT_HALF_FLOAT
-           || f->type == FT_SCALED_FLOAT;
-}
-
 enum err values_supported(const struct values *v, const struct agg *a, unsigned takes, struct errmsg *em)
 {
     static const char *const types[] = {[VT_STRING] = "string", [VT_LONG] = "long", [VT_DOUBLE] = "double",
@@ -268,7 +239,7 @@ enum err values_supported(const struct values *v, const struct agg *a, unsigned 
     if (v->field != NULL) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Field [%.*s] of type [%s] is not supported for aggregation [%s]",
-                       STR_ARG(v->field->path), field_type_name(v->field->type), a->type->name);
+                       STR_ARG(v->field->path), v->field->class->name, a->type->name);
     }
     return v->spec->field.p != NULL
                ? err_set(em, ERR_ILLEGAL_ARGUMENT, "unmapped field is not supported for aggregation [%s]",
@@ -286,13 +257,13 @@ enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, c
     enum err e = ERR_OK;
     if (s->field.p != NULL) {
         v->field = mapping_field(r->cx->query.mapping, s->field);
-        if (v->field != NULL && (v->field->type == FT_OBJECT || v->field->type == FT_NESTED)) {
+        if (v->field != NULL && v->field->class->is_object) {
             v->field = NULL;
         }
         if (v->field != NULL && !kind_of_field(v->field, &v->kind)) {
             return err_set(em, ERR_ILLEGAL_ARGUMENT,
                            "Fielddata is not supported on field [%.*s] of type [%s]", STR_ARG(v->field->path),
-                           field_type_name(v->field->type));
+                           v->field->class->name);
         }
         v->none = v->field == NULL;
         e = v->field != NULL ? check_field(v, em) : ERR_OK;
@@ -301,7 +272,9 @@ enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, c
         v->kind = kind_of_hint(s->value_type, otherwise);
         v->floating = s->value_type == VT_DOUBLE;
     } else {
-        v->floating = is_fraction(v->field);
+        v->floating = field_is_fraction(v->field);
+        v->form = v->field->class->form;
+        v->nanos = v->field->class->is_nanos;
     }
     if (e == ERR_OK && s->script != NULL && !v->none) {
         v->script_alone = v->field == NULL;
@@ -382,8 +355,7 @@ static enum err text_leaf(struct values *v, struct errmsg *em)
     uint64_t n_ords = 0;
     v->text_from = TEXT_NONE;
     enum err e = ERR_OK;
-    if (v->field->type == FT_META_INDEX || v->field->type == FT_META_TYPE
-        || v->field->type == FT_CONSTANT_KEYWORD) {
+    if (v->field->class->constant != NULL) {
         v->text_from = TEXT_INDEX;
     } else if (v->seg == NULL) {
         v->text_from = TEXT_NONE;

@@ -9,6 +9,7 @@
 #define ENGINE_AGGS_VALUES_H
 
 #include "engine/aggs/collect.h"
+#include "engine/mapping/field_class.h"
 #include "engine/script/script.h"
 
 enum source_kind {
@@ -64,6 +65,8 @@ struct values {
     const struct field *field; /* NULL: unmapped, or a script alone */
     bool none;                 /* neither field nor script nor stand-in: no document has values */
     bool floating;             /* numbers are fractions */
+    bool nanos;                /* of the field: its column holds nanoseconds */
+    enum num_form form;        /* of the field: what its column holds */
     struct value_shape *shape;
     bool has_missing;
     int64_t missing_i;

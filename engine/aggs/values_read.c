@@ -91,22 +91,24 @@ static int cmp_double(const void *a, const void *b)
 /* A column's value in the form that values_longs() promises. */
 static int64_t whole_of(const struct values *v, int64_t raw)
 {
-    switch (v->field->type) {
-    case FT_DATE_NANOS:
-        return floor_div(raw, 1000000);
-    case FT_FLOAT:
-    case FT_HALF_FLOAT:
-    case FT_SCALED_FLOAT:
+    switch (v->form) {
+    case FORM_FLOAT:
+    case FORM_SCALED:
         return num_from_double(field_num_to_double(v->field, raw));
-    default:
-        return v->floating && v->field->type != FT_DOUBLE ? num_from_double((double)raw) : raw;
+    case FORM_DOUBLE:
+        return raw;
+    case FORM_WHOLE:
+        break;
     }
+    if (v->nanos) {
+        return floor_div(raw, 1000000);
+    }
+    return v->floating ? num_from_double((double)raw) : raw;
 }
 
 static double double_of(const struct values *v, int64_t raw)
 {
-    return v->field->type == FT_DATE_NANOS ? (double)floor_div(raw, 1000000)
-                                           : field_num_to_double(v->field, raw);
+    return v->nanos ? (double)floor_div(raw, 1000000) : field_num_to_double(v->field, raw);
 }
 
 /* What a script knows as _value: a Long where whole numbers are asked for (dates in their histogram), a Double
@@ -115,7 +117,7 @@ static void given_number(const struct values *v, int64_t raw, bool whole, struct
 {
     whole = whole && !v->floating;
     *g = (struct script_given){.has = true, .whole = whole, .d = double_of(v, raw)};
-    g->i = !whole ? 0 : v->field->type == FT_DATE_NANOS ? floor_div(raw, 1000000) : raw;
+    g->i = !whole ? 0 : v->nanos ? floor_div(raw, 1000000) : raw;
 }
 
 /* One document's numbers behind the first *n. */
@@ -199,15 +201,14 @@ uint32_t values_doubles(struct values *v, const struct doc_run *d, uint32_t *pos
         *pos = d->n;
         return 0;
     }
-    enum field_type t = v->field->type;
-    bool whole = !v->floating && t != FT_DATE_NANOS;
+    bool whole = !v->floating && !v->nanos, dbl = v->form == FORM_DOUBLE;
     const struct num_column nums = v->nums; /* its own: what is written cannot be part of it */
     uint32_t *at = v->at;
     double *out = v->d;
     for (uint32_t k = 0; k < d->n; k++) {
         int64_t raw = num_column_value(&nums, d->docs[k]);
         at[k] = k;
-        out[k] = whole ? (double)raw : t == FT_DOUBLE ? num_to_double(raw) : double_of(v, raw);
+        out[k] = whole ? (double)raw : dbl ? num_to_double(raw) : double_of(v, raw);
     }
     return *pos = d->n;
 }
@@ -225,7 +226,7 @@ uint32_t values_longs(struct values *v, const struct doc_run *d, uint32_t *pos)
         *pos = d->n;
         return 0;
     }
-    bool same = v->field->type == FT_DOUBLE || (!v->floating && v->field->type != FT_DATE_NANOS);
+    bool same = v->form == FORM_DOUBLE || (!v->floating && !v->nanos);
     const struct num_column nums = v->nums;
     uint32_t *at = v->at;
     int64_t *out = v->i;
@@ -322,9 +323,7 @@ static bool column_doc(struct values *v, doc_id doc, uint32_t k, uint32_t *n)
         }
         return true;
     case TEXT_INDEX:
-        s = v->field->type == FT_CONSTANT_KEYWORD ? v->field->const_value
-            : v->field->type == FT_META_TYPE      ? STR("_doc")
-                                                  : v->run->cx->shard->index_name;
+        s = v->field->class->constant(v->field, v->run->cx->shard->index_name);
         return s.p == NULL || push_id(v, k, dict_of_text(&v->dict, s), n);
     case TEXT_NONE:
         break;
@@ -504,16 +503,14 @@ bool values_range(struct values *v, doc_id doc, uint32_t i, double *from, double
         return false;
     }
     int64_t a = (int64_t)load_u64(lo.p), b = (int64_t)load_u64(hi.p);
-    switch (v->field->type) {
-    case FT_DOUBLE_RANGE:
+    enum num_form form = v->field->class->ends->form;
+    if (form == FORM_DOUBLE) {
         *from = num_to_double(a);
         *to = num_to_double(b);
-        break;
-    case FT_FLOAT_RANGE:
+    } else if (form == FORM_FLOAT) {
         *from = (double)num_to_float(a);
         *to = (double)num_to_float(b);
-        break;
-    default:
+    } else {
         *from = (double)a;
         *to = (double)b;
     }

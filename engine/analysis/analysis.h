@@ -56,11 +56,11 @@ enum err analyzer_normalize(const struct analyzer *an, struct str text, struct a
 
 /* What a field's analysis is for _analyze. */
 enum field_analysis {
+    FIELD_NO_TEXT,
     FIELD_UNMAPPED,
-    FIELD_ANALYZED,    /* by the analyzer or normalizer found */
-    FIELD_WHOLE,       /* a keyword without a normalizer */
-    FIELD_NO_ANALYZER, /* of texts, but never analysed */
-    FIELD_NO_TEXT
+    FIELD_ANALYZED,   /* by the analyzer or normalizer found */
+    FIELD_WHOLE,      /* a keyword without a normalizer */
+    FIELD_NO_ANALYZER /* of texts, but never analysed */
 };
 
 /* The _analyze endpoint: `body` is the request, `field_analyzer` finds the analyzer of a field (NULL: no

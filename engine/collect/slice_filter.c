@@ -2,6 +2,8 @@
 #include "engine/collect/search_context.h"
 #include "engine/query/slice.h"
 
+#include "engine/mapping/field_class.h"
+
 #include "common/base/jsonr.h"
 #include "common/settings/setting_read.h"
 
@@ -49,10 +51,7 @@ static enum err check_slice(const struct search_context *cx, struct slice s, str
     }
     if (e == ERR_OK && f == NULL) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "field %.*s not found", STR_ARG(name));
-    } else if (e == ERR_OK && f->type != FT_META_ID
-               && !(f->doc_values
-                    && (field_type_is_numeric(f->type) || f->type == FT_BOOLEAN || f->type == FT_DATE
-                        || f->type == FT_DATE_NANOS))) {
+    } else if (e == ERR_OK && !field_is_id(f) && !(f->doc_values && field_takes_numbers(f))) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "cannot load numeric doc values on %.*s", STR_ARG(name));
     }
     return e;
@@ -83,7 +82,7 @@ enum err search_add_slice(const struct query **q, const struct search_context *c
     if (scope == SLICE_NOTHING) {
         filter->none.reason = STR("this shard is not part of the slice");
     } else {
-        filter->field = f->type != FT_META_ID ? f : NULL;
+        filter->field = !field_is_id(f) ? f : NULL;
         filter->field_name = f->path;
         struct slice *own = ARENA_NEW(cx->arena, struct slice);
         if (own == NULL) {

@@ -8,6 +8,7 @@
 
 #include "engine/collect/search_context.h"
 #include "engine/collect/top_doc.h"
+#include "engine/mapping/field_class.h"
 
 struct sort_cell {
     int64_t num;
@@ -22,8 +23,10 @@ struct sort_key {
     const struct sort_spec *spec;
     const struct field *field;
     bool is_text, is_id;
-    bool floating; /* the column holds sortable fractions */
-    bool is_float; /* ... that were floats */
+    bool is_address, is_nanos; /* of the field, where there is one */
+    struct str constant;       /* the text that all documents have; p == NULL: none */
+    bool floating;             /* the column holds sortable fractions */
+    bool is_float;             /* ... that were floats */
     bool is_geo, is_script;
     enum sort_mode mode;
     int64_t missing_num;
@@ -56,6 +59,9 @@ enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, 
                        uint32_t n, struct errmsg *em);
 bool sort_plan_needs_scores(const struct sort_plan *p);
 bool sort_plan_shows_scores(const struct sort_plan *p);
+/* (sort_bind.c) A key bound to what it sorts by, once its spec is set. */
+enum err sort_key_bind(const struct search_context *cx, struct sort_key *k, struct sort_plan *p,
+                       struct errmsg *em);
 void sort_plan_fini(struct sort_plan *p);
 /* Refuses values of `missing` that do not fit and that sort_plan_new() has let through. */
 enum err sort_plan_check_missing(const struct sort_plan *p, struct errmsg *em);

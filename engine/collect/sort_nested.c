@@ -39,10 +39,10 @@ static enum err bind_level(const struct search_context *cx, const struct nested_
                            struct nested_level *out, struct errmsg *em)
 {
     out->path = mapping_field(cx->shard->view->mapping, s->path);
-    if (out->path == NULL || (out->path->type != FT_NESTED && out->path->type != FT_OBJECT)) {
+    if (out->path == NULL || !out->path->class->is_object) {
         return refuse(cx, em, s->path, "failed to find nested object under path");
     }
-    if (out->path->type != FT_NESTED) {
+    if (!out->path->class->is_nested) {
         return refuse(cx, em, s->path, "nested object under path");
     }
     if (s->filter == NULL) {

@@ -1,5 +1,7 @@
 #include "engine/collect/top_docs.h"
 
+#include "engine/mapping/field_class.h"
+
 #include "common/base/hash.h"
 #include "common/base/memory_account.h"
 #include "engine/collect/score_heap.h"
@@ -33,6 +35,7 @@ struct top_docs {
     struct num_column nums;
     struct ord_column ords;
     const struct seg_field *group_seg;
+    bool group_is_text;
     struct errmsg error;
 };
 
@@ -169,9 +172,9 @@ enum err top_docs_leaf(struct top_docs *t, const struct leaf *leaf, struct score
     t->leaf = leaf;
     if (t->o.group != NULL) {
         t->group_seg = segment_field(leaf->segment, t->o.group->path);
-        bool text = t->o.group->type == FT_KEYWORD;
-        num_column_open(&t->nums, text ? NULL : t->group_seg);
-        ord_column_open(&t->ords, text ? t->group_seg : NULL);
+        t->group_is_text = t->o.group->class->kind == VALUE_TEXT;
+        num_column_open(&t->nums, t->group_is_text ? NULL : t->group_seg);
+        ord_column_open(&t->ords, t->group_is_text ? t->group_seg : NULL);
     }
     return t->o.sort != NULL ? sort_plan_leaf(t->o.sort, leaf, scorer, em) : ERR_OK;
 }
@@ -241,7 +244,7 @@ static bool load_group(struct top_docs *t, doc_id doc, struct entry *e)
     uint64_t first;
     struct sort_cell *g = &e->group;
     buf_reset(&g->text);
-    bool text = t->o.group->type == FT_KEYWORD;
+    bool text = t->group_is_text;
     uint32_t n = text ? ord_column_seek(&t->ords, doc, &first) : num_column_seek(&t->nums, doc, &first);
     g->null = n == 0;
     if (n > 1) {
@@ -456,10 +459,9 @@ static bool write_doc(struct top_docs *t, const struct entry *e, uint32_t slot, 
         }
     }
     if (t->o.group != NULL && !e->group.null) {
-        bool text = t->o.group->type == FT_KEYWORD;
-        d->collapse =
-            text ? (struct sort_value){.kind = SV_STR, .s = arena_str(arena, buf_view(&e->group.text))}
-                 : (struct sort_value){.kind = SV_LONG, .l = e->group.num};
+        d->collapse = t->group_is_text ? (struct sort_value){.kind = SV_STR,
+                                                             .s = arena_str(arena, buf_view(&e->group.text))}
+                                       : (struct sort_value){.kind = SV_LONG, .l = e->group.num};
     }
     return true;
 }

@@ -14,7 +14,7 @@ struct shown_column {
 
 static enum err check_doc_value(const struct field *f, struct str name, struct errmsg *em)
 {
-    if (f->type == FT_TEXT && !f->fielddata) {
+    if (f->class->needs_fielddata && !f->fielddata) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Text fields are not optimised for operations that require per-document field data "
                        "like aggregations and "
@@ -25,25 +25,21 @@ static enum err check_doc_value(const struct field *f, struct str name, struct e
                        "significant memory.",
                        STR_ARG(name));
     }
-    bool has = f->doc_values || f->type == FT_TEXT || f->type == FT_CONSTANT_KEYWORD;
-    if (f->type >= FT_META_ID || f->type == FT_COMPLETION) {
-        has = f->type == FT_META_ID || f->type == FT_META_INDEX || f->type == FT_META_TYPE
-              || f->type == FT_META_SEQ_NO;
-        return has ? ERR_OK
-                   : err_set(em, ERR_ILLEGAL_ARGUMENT,
-                             "Fielddata is not supported on field [%.*s] of type [%s]", STR_ARG(name),
-                             field_type_name(f->type));
+    if (f->class->kind == VALUE_NONE) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
+                       STR_ARG(name), f->class->name);
     }
-    return has ? ERR_OK
+    return field_has_column(f) || f->class->constant != NULL
+               ? ERR_OK
                : err_set(em, ERR_ILLEGAL_ARGUMENT,
                          "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
                          "[%s]. Use doc values instead.",
-                         STR_ARG(name), field_type_name(f->type));
+                         STR_ARG(name), f->class->name);
 }
 
 static enum err add_column(struct fetch *f, size_t *cap, const struct field *shown, struct str format)
 {
-    const struct field *field = shown->type == FT_ALIAS ? shown->alias_of : shown;
+    const struct field *field = shown->class->is_alias ? shown->alias_of : shown;
     struct shown_column c = {.name = shown->path};
     enum err e = check_doc_value(field, shown->path, f->em);
     e = e == ERR_OK ? value_format_new(&c.format, field, format, f->arena, f->em) : e;
@@ -69,13 +65,12 @@ static enum err add_columns(struct fetch *f, size_t *cap, const struct field_and
         return err_no_memory(f->em);
     }
     for (size_t i = 0; e == ERR_OK && i < n; i++) {
-        e = fields[i]->type != FT_META_NESTED_PATH ? add_column(f, cap, fields[i], spec->format) : ERR_OK;
+        e = !fields[i]->class->is_internal ? add_column(f, cap, fields[i], spec->format) : ERR_OK;
     }
     bool pattern = str_find(spec->field, '*', 0) != SIZE_MAX;
     for (uint32_t i = 0; e == ERR_OK && pattern && i < mapping_field_count(m); i++) {
         const struct field *meta = mapping_field_at(m, i);
-        if (meta->type >= FT_META_ID && meta->type != FT_META_NESTED_PATH
-            && str_glob(spec->field, meta->path)) {
+        if (meta->class->is_metadata && !meta->class->is_internal && str_glob(spec->field, meta->path)) {
             e = add_column(f, cap, meta, spec->format);
         }
     }
@@ -97,7 +92,7 @@ static enum err check_leaves(const struct mapping *m, const struct str *names, u
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct field *field = mapping_field(m, names[i]);
-        if (field != NULL && (field->type == FT_OBJECT || field->type == FT_NESTED)) {
+        if (field != NULL && field->class->is_object) {
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] isn't a leaf field", STR_ARG(names[i]));
         }
     }
@@ -131,29 +126,27 @@ static enum err write_column(struct fetch *f, struct fetch_hit *h, const struct 
     struct stored_doc stored;
     struct str from, to;
     enum err e = ERR_OK;
-    switch (field->type) {
-    case FT_META_INDEX:
-        jw_str(w, f->shard->index_name);
+    if (field->class->constant != NULL) {
+        struct str value = field->class->constant(field, f->shard->index_name);
+        if (value.p != NULL) {
+            jw_str(w, value);
+        }
         return ERR_OK;
-    case FT_META_TYPE:
-        jw_str(w, STR("_doc"));
-        return ERR_OK;
-    case FT_META_ID:
+    }
+    if (field_is_id(field)) {
         e = h->root == NULL ? stored_read(&f->stored, h->doc, STORED_ID, h->arena, &stored, f->em) : ERR_OK;
         if (e == ERR_OK && h->root == NULL) {
             jw_str(w, stored.id);
         }
         return e;
-    default:
-        break;
     }
     const struct seg_field *seg = segment_field(h->leaf->segment, field->path);
     if (seg != NULL && (seg->has & SEG_RANGES) != 0 && seg_range_value(seg, h->doc, 0, &from, &to)) {
         /* Elasticsearch has no form for them: it fails, or shows the bytes as if they were text. */
         return err_set(f->em,
-                       field->type == FT_DATE_RANGE ? ERR_UNSUPPORTED
-                       : field->type == FT_IP_RANGE ? ERR_ARRAY_BOUNDS
-                                                    : ERR_ILLEGAL_ARGUMENT,
+                       field->class->ends->kind == VALUE_DATE      ? ERR_UNSUPPORTED
+                       : field->class->ends->kind == VALUE_ADDRESS ? ERR_ARRAY_BOUNDS
+                                                                   : ERR_ILLEGAL_ARGUMENT,
                        "ranges have no printed doc values");
     }
     doc_values_write(&c->format, seg, h->doc, w);
@@ -220,13 +213,13 @@ static void write_stored_value(const struct mapping *m, const struct stored_valu
     struct value_format vf = {.field = field, .date = field->format};
     if (v->is_num) {
         value_write_num(&vf, v->num, w);
-    } else if (field->type == FT_BINARY) {
+    } else if (field->class->is_binary) {
         value_write_binary(v->bytes, true, w);
-    } else if (field->type == FT_BOOLEAN) {
+    } else if (field->class->kind == VALUE_BOOLEAN) {
         jw_bool(w, str_is(v->bytes, "T"));
-    } else if (field->type == FT_HALF_FLOAT) { /* as it came, not as it is indexed */
+    } else if (field->class->num == NUM_HALF_FLOAT) { /* as it came, not as it is indexed */
         jw_raw(w, v->bytes);
-    } else if (field->type == FT_GEO_POINT) {
+    } else if (field_is_point(field)) {
         jw_str(w, v->bytes);
     } else {
         value_write_term(&vf, v->bytes, w);
@@ -265,7 +258,7 @@ static void write_stored(const struct mapping *m, const struct stored_doc *d, co
         }
         for (uint32_t k = 0; k < mapping_field_count(m); k++) {
             const struct field *alias = mapping_field_at(m, k);
-            if (alias->type == FT_ALIAS && alias->alias_of != NULL && str_eq(alias->alias_of->path, field)
+            if (alias->class->is_alias && alias->alias_of != NULL && str_eq(alias->alias_of->path, field)
                 && wanted(patterns, n, alias->path)) {
                 write_stored_field(m, d, field, alias->path, w);
             }

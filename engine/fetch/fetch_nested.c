@@ -1,6 +1,7 @@
 /* Nested documents as hits: what they are of, where they stand in the root's source. */
 #include "common/base/bits.h"
 #include "engine/fetch/fetch.h"
+#include "engine/mapping/field_class.h"
 #include "engine/mapping/source_filter.h"
 
 /* A cursor over the documents of one nested object. false: the segment has none. */
@@ -20,10 +21,10 @@ static const struct field *path_below(const struct field *object, const struct l
     struct postings p;
     for (uint32_t i = 0; i < object->n_children; i++) {
         const struct field *child = object->children[i];
-        if (child->type != FT_OBJECT && child->type != FT_NESTED) {
+        if (!child->class->is_object) {
             continue;
         }
-        if (child->type == FT_NESTED && open_path(&p, leaf, child) && postings_seek(&p, doc) == doc) {
+        if (child->class->is_nested && open_path(&p, leaf, child) && postings_seek(&p, doc) == doc) {
             return child;
         }
         const struct field *found = path_below(child, leaf, doc);

@@ -4,6 +4,7 @@
 #include "engine/collect/whole_query.h"
 #include "engine/fetch/fetch.h"
 #include "engine/index/ignored.h"
+#include "engine/mapping/field_class.h"
 #include "engine/mapping/source_filter.h"
 #include "engine/query/query_ops.h"
 
@@ -230,7 +231,7 @@ static enum err shows_ignored(struct fetch *f, const struct fetch_hit *h, bool *
     *shown = !s->stored_none && (h->stored.routing.p == NULL || h->root != NULL);
     for (uint32_t i = 0; !*shown && !s->stored_none && i < s->n_stored_fields; i++) {
         const struct field *field = mapping_field(f->shard->view->mapping, s->stored_fields[i]);
-        *shown = (field != NULL && field->type != FT_META_SOURCE)
+        *shown = (field != NULL && field->class != &field_class_meta_source)
                  || str_find(s->stored_fields[i], '*', 0) != SIZE_MAX;
     }
     bool source_last = wants_source(s) || s->n_fields > 0;

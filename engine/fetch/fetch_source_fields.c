@@ -74,8 +74,8 @@ enum err fetch_source_fields_prepare(struct fetch *f)
         }
         for (size_t k = 0; k < n_fields; k++) {
             struct shown_field s = {.name = fields[k],
-                                    .field = fields[k]->type == FT_ALIAS ? fields[k]->alias_of : fields[k]};
-            if (s.field->type >= FT_META_ID) {
+                                    .field = fields[k]->class->is_alias ? fields[k]->alias_of : fields[k]};
+            if (s.field->class->is_metadata) {
                 continue;
             }
             enum err e = source_format_new(&s.format, s.field, f->source->fields[i].format, f->arena, f->em);
@@ -219,7 +219,7 @@ static bool write_path(const struct scope *s, const struct value_format *vf, str
     if (path.n == 0) {
         return true;
     }
-    if (vf->field->type == FT_GEO_POINT) {
+    if (field_is_point(vf->field)) {
         write_points(vf, s->tree, path, s->h->arena, w);
         return true;
     }
@@ -245,7 +245,7 @@ static void write_counts(const struct scope *s, const struct field *field, struc
 static bool write_values(const struct scope *s, const struct shown_field *shown, struct jsonw *w)
 {
     bool ok = true;
-    if (shown->field->type == FT_TOKEN_COUNT) {
+    if (shown->field->class->is_derived) {
         write_counts(s, shown->field, w);
         return true;
     }

@@ -2,6 +2,7 @@
 #include "engine/fetch/fetch.h"
 
 #include "common/settings/setting_read.h"
+#include "engine/mapping/field_class.h"
 
 /* Fields that the entry stands for; one that the mapping lacks counts nothing. */
 static enum err count_fields(const struct search_context *cx, struct str pattern, size_t *count,
@@ -14,7 +15,7 @@ static enum err count_fields(const struct search_context *cx, struct str pattern
         return err_no_memory(em);
     }
     for (size_t i = 0; i < n; i++) {
-        *count += fields[i]->type != FT_META_NESTED_PATH;
+        *count += !fields[i]->class->is_internal;
     }
     return ERR_OK;
 }

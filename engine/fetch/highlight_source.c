@@ -1,6 +1,7 @@
 /* What is highlighted: the source, and the stored values of fields that the mapping leaves out of it. */
 #include "engine/fetch/fetch.h"
 #include "engine/mapping/document.h"
+#include "engine/mapping/field_class.h"
 
 static bool source_is_partial(const struct mapping *m)
 {
@@ -17,7 +18,7 @@ static enum err is_missing(struct fetch *f, struct fetch_hit *h, const struct js
     const struct field *field = mapping_field(f->shard->view->mapping, v->name);
     const struct json **found;
     size_t n = 0;
-    *missing = !v->is_num && field != NULL && (field->type == FT_TEXT || field->type == FT_KEYWORD);
+    *missing = !v->is_num && field != NULL && field->class->is_string;
     if (*missing && source != NULL && !source_values(source, v->name, h->arena, &found, &n)) {
         return err_no_memory(f->em);
     }

@@ -128,7 +128,7 @@ static enum err add_matched(struct highlighter *h, const struct search_context *
     enum err e = t->matched == NULL ? err_no_memory(em) : ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < names->n; i++) {
         const struct field *f = mapping_field(cx->query.mapping, names->v[i]);
-        if (f == NULL || f->type != FT_TEXT || !hl_fvh_can(f)) {
+        if (f == NULL || !f->class->is_analysed || !hl_fvh_can(f)) {
             continue;
         }
         struct hl_target *m = ARENA_NEW(h->arena, struct hl_target);
@@ -170,7 +170,7 @@ static enum err add_fields(struct highlighter *h, const struct search_context *c
     bool pattern = str_find(spec->name, '*', 0) != SIZE_MAX;
     if (!pattern) {
         const struct field *f = mapping_field_raw(cx->query.mapping, spec->name);
-        bool leaf = f != NULL && f->type != FT_OBJECT && f->type != FT_NESTED;
+        bool leaf = f != NULL && !f->class->is_object;
         return leaf ? add_target(h, cx, f, spec, terms, em) : ERR_OK;
     }
     const struct field **found;
@@ -181,8 +181,7 @@ static enum err add_fields(struct highlighter *h, const struct search_context *c
     enum err e = ERR_OK;
     for (size_t i = 0; i < n && e == ERR_OK; i++) {
         const struct field *real = found[i]->alias_of != NULL ? found[i]->alias_of : found[i];
-        if ((real->type == FT_TEXT || real->type == FT_KEYWORD)
-            && (!str_is(spec->o.type, "fvh") || hl_fvh_can(real))) {
+        if (real->class->is_string && (!str_is(spec->o.type, "fvh") || hl_fvh_can(real))) {
             e = add_target(h, cx, found[i], spec, terms, em);
         }
     }
@@ -288,7 +287,7 @@ static bool reads_places(const struct hl_target *t)
 {
     if (str_is(t->o->type, "unified")) {
         bool postings = t->field->options == INDEX_OFFSETS && t->terms.n_multis == 0;
-        return t->field->type == FT_TEXT && (postings || hl_fvh_can(t->field));
+        return t->field->class->is_analysed && (postings || hl_fvh_can(t->field));
     }
     return str_is(t->o->type, "fvh");
 }
@@ -308,7 +307,7 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
     }
     const struct hl_terms *terms = &t->terms;
     if (unified && t->o->scanner == SCANNER_CHARS && t->o->number_of_fragments != 0
-        && t->field->type == FT_TEXT) {
+        && t->field->class->is_analysed) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid boundary scanner type: chars");
     }
     if (unified && t->o->no_match_size <= 0 && terms->n_terms + terms->n_multis + terms->n_phrases == 0) {

@@ -8,6 +8,7 @@
 
 #include "engine/highlight/highlight.h"
 #include "engine/mapping/document.h"
+#include "engine/mapping/field_class.h"
 #include "engine/query/highlight_spec.h"
 #include "engine/query/multi_terms.h"
 

@@ -85,7 +85,7 @@ struct loading {
 
 static enum err add_value(struct loading *l, struct str text, struct errmsg *em)
 {
-    bool keyword = l->field->type == FT_KEYWORD;
+    bool keyword = l->field->class->is_string && !l->field->class->is_analysed;
     size_t units = utf16_length(text);
     if (keyword && units > l->field->ignore_above) {
         return ERR_OK;
@@ -129,9 +129,7 @@ static enum err shown_value(struct loading *l, const struct value_format *vf, co
 
 static bool shows_otherwise(const struct field *f)
 {
-    return !f->store
-           && (field_type_is_numeric(f->type) || f->type == FT_DATE || f->type == FT_DATE_NANOS
-               || f->type == FT_BOOLEAN || f->type == FT_IP);
+    return !f->store && (field_takes_numbers(f) || f->class->kind == VALUE_ADDRESS);
 }
 
 static enum err load_path(struct loading *l, const struct json *source, struct str path, struct errmsg *em)
@@ -141,7 +139,7 @@ static enum err load_path(struct loading *l, const struct json *source, struct s
     enum err e = ERR_OK;
     struct value_format vf;
     bool otherwise = shows_otherwise(l->field);
-    const struct json *null_value = l->field->type != FT_SCALED_FLOAT ? l->field->null_value : NULL;
+    const struct json *null_value = l->field->class->form != FORM_SCALED ? l->field->null_value : NULL;
     if (!source_values(source, path, l->arena, &found, &n)) {
         return err_no_memory(em);
     }
@@ -289,7 +287,7 @@ static enum err analyse_completion(struct hl_text *x, const struct hl_value *v, 
 
 enum err hl_text_analyse(struct hl_text *x, const struct hl_target *t, struct arena *arena, struct errmsg *em)
 {
-    const struct analyzer *an = t->field->type == FT_TEXT ? t->field->analyzer : NULL;
+    const struct analyzer *an = t->field->class->is_analysed ? t->field->analyzer : NULL;
     bool limited = t->o->max_analyzed_offset > 0 && !str_is(t->o->type, "fvh")
                    && (str_is(t->o->type, "plain") || !hl_has_offsets(t->field));
     uint32_t limit = limited ? (uint32_t)t->o->max_analyzed_offset : UINT32_MAX;
@@ -300,14 +298,14 @@ enum err hl_text_analyse(struct hl_text *x, const struct hl_target *t, struct ar
         v->token = (uint32_t)x->n_tokens;
         if (an != NULL) {
             e = analyse_value(x, v, an, limit, &position, arena, em);
-        } else if (t->field->type == FT_COMPLETION) {
+        } else if (t->field->class == &field_class_completion) {
             e = analyse_completion(x, v, t->field, &position, arena, em);
         } else {
             position++;
             e = add_token(x, (struct hl_token){v->text, v->start, v->end, position, 1}, arena, em);
         }
         v->n_tokens = (uint32_t)x->n_tokens - v->token;
-        position += t->field->type == FT_TEXT ? t->field->position_increment_gap : 0;
+        position += t->field->class->is_analysed ? t->field->position_increment_gap : 0;
     }
     return e;
 }

@@ -225,7 +225,7 @@ enum err hl_unified(struct hl_fragments *out, const struct hl_target *t, struct 
     if (e == ERR_OK && g.n > 0 && t->o->number_of_fragments == INT32_MAX) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "number_of_fragments [%d] is too large", INT32_MAX);
     }
-    bool whole = t->o->number_of_fragments == 0 || t->field->type != FT_TEXT;
+    bool whole = t->o->number_of_fragments == 0 || !t->field->class->is_analysed;
     e = e == ERR_OK ? hl_passages(&v, &n, x, t->o, whole, g.v, g.n, arena, em) : e;
     if (e == ERR_OK && n == 0 && t->o->no_match_size > 0) {
         e = beginning(&start, t, x, arena, em);

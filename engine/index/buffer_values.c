@@ -1,6 +1,7 @@
 /* One value of one document into the index buffer's streams. */
 #include "engine/index/buffer_int.h"
 #include "engine/index/format.h"
+#include "engine/mapping/field_class.h"
 
 /* Appends (document, value) with the value as its difference to the one before. */
 static bool put_num(struct index_buffer *b, struct value_stream *s, doc_id doc, int64_t v)
@@ -37,7 +38,7 @@ static enum err add_range(struct index_buffer *b, struct buffer_field *f, const 
                           doc_id doc, struct errmsg *em)
 {
     uint8_t both[32];
-    bool ip = v->field->type == FT_IP_RANGE;
+    bool ip = v->field->class->ends->kind == VALUE_ADDRESS;
     if (ip) {
         memcpy(both, v->range.ip_from, 16);
         memcpy(both + 16, v->range.ip_to, 16);
@@ -195,7 +196,7 @@ enum err buffer_end_field(struct index_buffer *b, const struct doc_value *v, doc
         }
     }
     if ((v->to_index || v->to_store) && !v->to_column && !field->doc_values && f->named != doc + 1
-        && field->type < FT_META_ID && !field->is_hidden && !(v->to_index && field->norms)) {
+        && !field->class->is_metadata && !field->is_hidden && !(v->to_index && field->norms)) {
         f->named = doc + 1;
         return buffer_add_term(b, STR("_field_names"), field->path, doc, em);
     }

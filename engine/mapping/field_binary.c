@@ -3,6 +3,7 @@
 #include "common/base/jsonr.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_params.h"
+#include "engine/mapping/value_format.h"
 
 static const struct param binary_params[] = {
     PARAM_ROW_STORE,
@@ -88,6 +89,8 @@ const struct field_class field_class_binary = {
     .skips_objects = true,
     .kind = VALUE_TEXT,
     .is_binary = true,
+    .show_format = value_no_formats,
+    .show = value_show_text,
     .text = FIELD_TEXT_NONE,
     .refuse_search = refuse_binary,
 };

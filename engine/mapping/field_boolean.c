@@ -3,6 +3,7 @@
 #include "common/base/num.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_params.h"
+#include "engine/mapping/value_format.h"
 
 static const struct param boolean_params[] = {
     PARAM_ROW_DOC_VALUES,
@@ -64,6 +65,22 @@ static enum err boolean_term(const struct field *f, struct str text, struct aren
     return ERR_OK;
 }
 
+static void show_boolean(const struct value_format *f, const struct json *v, struct arena *arena,
+                         struct jsonw *w)
+{
+    (void)f;
+    (void)arena;
+    struct str text = json_text(v);
+    bool b;
+    if (v->type == JSON_BOOL) {
+        jw_bool(w, v->b);
+    } else if (text.n == 0) {
+        jw_bool(w, false);
+    } else if (num_parse_bool(text, &b)) {
+        jw_bool(w, b);
+    }
+}
+
 const struct field_class field_class_boolean = {
     .name = "boolean",
     .params = boolean_params,
@@ -71,4 +88,5 @@ const struct field_class field_class_boolean = {
     .kind = VALUE_BOOLEAN,
     .queries = QUERIES_TERMS,
     .term = boolean_term,
+    .show = show_boolean,
 };

@@ -109,6 +109,7 @@ struct builder;
 struct doc_parser;
 struct node;
 struct param;
+struct value_format;
 
 struct field_class {
     const char *name;  /* "text", "long" ...; metadata fields: their own */
@@ -147,7 +148,14 @@ struct field_class {
     bool needs_fielddata; /* values are read by document where `fielddata` says so, out of postings */
     bool is_binary;       /* its texts are bytes, shown in base64 */
     bool is_string;       /* text or keyword: what is typed for people to read */
+    bool is_analysed;     /* text: its terms are words that have places */
+    bool is_derived;      /* made from the values of the source, which are others: read from the column */
     bool collapses;       /* hits may be grouped by it */
+    /* The format of `fields`, where one is asked for; NULL: none is taken. */
+    enum err (*show_format)(struct value_format *out, struct str format, struct arena *arena,
+                            struct errmsg *em);
+    /* Writes a value of the source as `fields` shows it, or nothing where the field would not index it; NULL: as it is. */
+    void (*show)(const struct value_format *f, const struct json *v, struct arena *arena, struct jsonw *w);
     /* The value that all documents of an index have; p == NULL: none yet. NULL: values differ. */
     struct str (*constant)(const struct field *f, struct str index_name);
 
@@ -155,8 +163,9 @@ struct field_class {
     enum field_queries queries;
     enum field_text text;
     enum field_exists exists;
-    bool takes_patterns; /* prefix, wildcard, regexp, fuzzy */
-    bool refuses_ranges; /* QUERIES_TERMS: range queries are refused */
+    enum field_analysis analysis; /* what _analyze does with a text for the field */
+    bool takes_patterns;          /* prefix, wildcard, regexp, fuzzy */
+    bool refuses_ranges;          /* QUERIES_TERMS: range queries are refused */
     /* The term that is indexed for a text; NULL: the text. */
     enum err (*term)(const struct field *f, struct str text, struct arena *arena, struct str *out,
                      struct errmsg *em);
@@ -192,6 +201,35 @@ static inline bool field_is_whole(const struct field *f)
 static inline bool field_is_fraction(const struct field *f)
 {
     return f->class->kind == VALUE_NUMBER && !num_type_is_whole(f->class->num);
+}
+
+/* Numbers by document: dates and booleans too. */
+static inline bool field_class_has_numbers(const struct field_class *c)
+{
+    return c->kind == VALUE_NUMBER || c->kind == VALUE_DATE || c->kind == VALUE_BOOLEAN;
+}
+
+/* Numbers, dates or booleans that documents give. */
+static inline bool field_takes_numbers(const struct field *f)
+{
+    return field_class_has_numbers(f->class) && !f->class->is_derived && !f->class->is_metadata;
+}
+
+/* Texts by document that sort, without fielddata. */
+static inline bool field_class_has_texts(const struct field_class *c)
+{
+    return (c->kind == VALUE_TEXT || c->kind == VALUE_ADDRESS) && !c->needs_fielddata && !c->is_binary;
+}
+
+/* Its values can be read by document. */
+static inline bool field_has_column(const struct field *f)
+{
+    return f->class->needs_fielddata ? f->fielddata : f->doc_values || f->class->is_metadata;
+}
+
+static inline bool field_is_id(const struct field *f)
+{
+    return f->class->queries == QUERIES_IDS;
 }
 
 static inline bool field_is_date(const struct field *f)

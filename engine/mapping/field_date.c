@@ -1,6 +1,7 @@
 /* Dates: milliseconds (date) or nanoseconds (date_nanos) since 1970. */
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_params.h"
+#include "engine/mapping/value_format.h"
 
 #include <stdio.h>
 
@@ -92,9 +93,21 @@ static enum err date_value(struct doc_parser *p, const struct field *f, const st
     return doc_add_num(p, f, at);
 }
 
-#define DATE(type_name)                                                                        \
-    .name = (type_name), .params = date_params, .init = date_init, .build = build_date_format, \
-    .value = date_value, .kind = VALUE_DATE, .queries = QUERIES_DATES
+static void show_date(const struct value_format *f, const struct json *v, struct arena *arena,
+                      struct jsonw *w)
+{
+    (void)arena;
+    struct instant t;
+    if (f->field->format != NULL
+        && date_parse(f->field->format, json_text(v), NULL, DATE_FILL_MIN, &t, NULL) == ERR_OK) {
+        value_write_date(f, t, w);
+    }
+}
+
+#define DATE(type_name)                                                                           \
+    .name = (type_name), .params = date_params, .init = date_init, .build = build_date_format,    \
+    .value = date_value, .kind = VALUE_DATE, .show_format = value_date_format, .show = show_date, \
+    .queries = QUERIES_DATES
 
 const struct field_class field_class_date = {DATE("date")};
 

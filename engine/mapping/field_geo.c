@@ -1,7 +1,9 @@
 /* Points on the earth. */
 #include "common/base/geo.h"
+#include "common/base/num.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_params.h"
+#include "engine/mapping/value_format.h"
 
 #include <math.h>
 
@@ -167,6 +169,62 @@ static enum err geo_value(struct doc_parser *p, const struct field *f, const str
                     STR_ARG(f->path));
 }
 
+/* ---- values of the source ---- */
+
+struct shown_points {
+    struct jsonw *w;
+    bool wkt;
+};
+
+static enum err show_point(void *self, struct geo_point p, struct errmsg *em)
+{
+    struct shown_points *s = self;
+    (void)em;
+    if (!geo_lat_ok(p.lat) || !geo_lon_ok(p.lon)) { /* let through as malformed: shown around the globe */
+        p = geo_point_normalise(p);
+    }
+    if (s->wkt) {
+        struct buf b;
+        buf_init(&b, NULL, KIB);
+        buf_z(&b, "POINT (");
+        num_put_double(&b, p.lon);
+        buf_char(&b, ' ');
+        num_put_double(&b, p.lat);
+        buf_char(&b, ')');
+        value_write_buf(&b, s->w);
+        return ERR_OK;
+    }
+    jw_obj(s->w);
+    jw_k(s->w, "coordinates");
+    jw_arr(s->w);
+    jw_double(s->w, p.lon);
+    jw_double(s->w, p.lat);
+    jw_arr_end(s->w);
+    jw_kz(s->w, "type", "Point");
+    jw_obj_end(s->w);
+    return ERR_OK;
+}
+
+static enum err point_format(struct value_format *out, struct str format, struct arena *arena,
+                             struct errmsg *em)
+{
+    (void)arena;
+    (void)em;
+    out->wkt = str_is(format, "wkt");
+    out->nothing = !out->wkt && !str_is(format, "geojson");
+    return ERR_OK;
+}
+
+static void show_points(const struct value_format *f, const struct json *v, struct arena *arena,
+                        struct jsonw *w)
+{
+    struct shown_points points = {w, f->wkt};
+    (void)arena;
+    if (f->nothing || geo_points_of_json(v, true, show_point, &points, NULL) != ERR_OK) {
+        return; /* malformed ones that were let through are not values */
+    }
+}
+
 static enum err refuse_point(const struct field *f, struct errmsg *em)
 {
     return err_set(
@@ -182,6 +240,8 @@ const struct field_class field_class_geo_point = {
     .takes_array = true,
     .takes_whole = true,
     .kind = VALUE_POINT,
+    .show_format = point_format,
+    .show = show_points,
     .text = FIELD_TEXT_NONE,
     .refuse_search = refuse_point,
 };

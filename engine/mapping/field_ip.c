@@ -2,6 +2,7 @@
 #include "common/base/inet.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_params.h"
+#include "engine/mapping/value_format.h"
 
 static const struct param ip_params[] = {
     PARAM_ROW_INDEX,
@@ -43,10 +44,25 @@ static enum err ip_value(struct doc_parser *p, const struct field *f, const stru
     return ERR_OK;
 }
 
+static void show_address(const struct value_format *f, const struct json *v, struct arena *arena,
+                         struct jsonw *w)
+{
+    uint8_t address[INET_BYTES];
+    struct buf b;
+    (void)f;
+    (void)arena;
+    if (inet_parse(json_text(v), address, NULL) == ERR_OK) {
+        buf_init(&b, NULL, KIB);
+        inet_print(address, &b);
+        value_write_buf(&b, w);
+    }
+}
+
 const struct field_class field_class_ip = {
     .name = "ip",
     .params = ip_params,
     .value = ip_value,
     .kind = VALUE_ADDRESS,
+    .show = show_address,
     .queries = QUERIES_ADDRESSES,
 };

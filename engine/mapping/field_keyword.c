@@ -2,6 +2,7 @@
 #include "common/base/utf8.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_params.h"
+#include "engine/mapping/value_format.h"
 
 static const struct param keyword_params[] = {
     PARAM_ROW_INDEX,
@@ -78,6 +79,21 @@ static enum err keyword_term(const struct field *f, struct str text, struct aren
     return f->normalizer != NULL ? analyzer_normalize(f->normalizer, text, arena, out, em) : ERR_OK;
 }
 
+static void show_keyword(const struct value_format *f, const struct json *v, struct arena *arena,
+                         struct jsonw *w)
+{
+    const struct field *field = f->field;
+    struct str text = json_text(v), shown = text;
+    if (field->ignore_above != UINT32_MAX && utf16_length(text) > field->ignore_above) {
+        return;
+    }
+    if (field->normalizer != NULL
+        && analyzer_normalize(field->normalizer, text, arena, &shown, NULL) != ERR_OK) {
+        return;
+    }
+    jw_str(w, shown);
+}
+
 const struct field_class field_class_keyword = {
     .name = "keyword",
     .params = keyword_params,
@@ -86,6 +102,8 @@ const struct field_class field_class_keyword = {
     .kind = VALUE_TEXT,
     .is_string = true,
     .collapses = true,
+    .show = show_keyword,
+    .analysis = FIELD_WHOLE,
     .queries = QUERIES_TERMS,
     .text = FIELD_TEXT_KEYWORD,
     .takes_patterns = true,
@@ -139,6 +157,7 @@ const struct field_class field_class_constant_keyword = {
     .value = constant_value,
     .kind = VALUE_TEXT,
     .constant = constant_of,
+    .show = value_show_text,
     .queries = QUERIES_CONSTANT,
     .exists = EXISTS_CONSTANT,
 };

@@ -2,16 +2,25 @@
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_class.h"
 
-#define METADATA(field_name) .name = (field_name), .is_metadata = true
-
 const struct field_class field_class_meta_id = {
-    METADATA("_id"),    .is_indexed = true,     .is_stored = true,
-    .kind = VALUE_TEXT, .queries = QUERIES_IDS, .exists = EXISTS_ALL,
+    .name = "_id",
+    .is_metadata = true,
+    .is_indexed = true,
+    .is_stored = true,
+    .kind = VALUE_TEXT,
+    .queries = QUERIES_IDS,
+    .exists = EXISTS_ALL,
 };
 
 const struct field_class field_class_meta_routing = {
-    METADATA("_routing"),     .is_indexed = true,     .is_stored = true,
-    .queries = QUERIES_TERMS, .exists = EXISTS_TERMS, .takes_patterns = true,
+    .name = "_routing",
+    .is_metadata = true,
+    .analysis = FIELD_WHOLE,
+    .is_indexed = true,
+    .is_stored = true,
+    .queries = QUERIES_TERMS,
+    .exists = EXISTS_TERMS,
+    .takes_patterns = true,
 };
 
 static struct str name_of_index(const struct field *f, struct str index_name)
@@ -21,29 +30,51 @@ static struct str name_of_index(const struct field *f, struct str index_name)
 }
 
 const struct field_class field_class_meta_index = {
-    METADATA("_index"),        .is_indexed = true,          .kind = VALUE_TEXT,
-    .constant = name_of_index, .queries = QUERIES_CONSTANT, .exists = EXISTS_ALL,
+    .name = "_index",
+    .is_metadata = true,
+    .is_indexed = true,
+    .kind = VALUE_TEXT,
+    .constant = name_of_index,
+    .queries = QUERIES_CONSTANT,
+    .exists = EXISTS_ALL,
 };
 
 const struct field_class field_class_meta_source = {
-    METADATA("_source"),
+    .name = "_source",
+    .is_metadata = true,
     .text = FIELD_TEXT_NONE,
     .exists = EXISTS_NEVER,
 };
 
 const struct field_class field_class_meta_field_names = {
-    METADATA("_field_names"), .is_indexed = true,     .queries = QUERIES_TERMS,
-    .exists = EXISTS_NONE,    .refuses_ranges = true,
+    .name = "_field_names",
+    .is_metadata = true,
+    .is_indexed = true,
+    .queries = QUERIES_TERMS,
+    .exists = EXISTS_NONE,
+    .refuses_ranges = true,
 };
 
 const struct field_class field_class_meta_ignored = {
-    METADATA("_ignored"),     .is_indexed = true,     .is_stored = true,
-    .queries = QUERIES_TERMS, .exists = EXISTS_TERMS, .takes_patterns = true,
+    .name = "_ignored",
+    .is_metadata = true,
+    .analysis = FIELD_NO_ANALYZER,
+    .is_indexed = true,
+    .is_stored = true,
+    .queries = QUERIES_TERMS,
+    .exists = EXISTS_TERMS,
+    .takes_patterns = true,
 };
 
 const struct field_class field_class_meta_seq_no = {
-    METADATA("_seq_no"), .is_indexed = true,         .has_column = true,   .kind = VALUE_NUMBER,
-    .num = NUM_LONG,     .queries = QUERIES_NUMBERS, .exists = EXISTS_ALL,
+    .name = "_seq_no",
+    .is_metadata = true,
+    .is_indexed = true,
+    .has_column = true,
+    .kind = VALUE_NUMBER,
+    .num = NUM_LONG,
+    .queries = QUERIES_NUMBERS,
+    .exists = EXISTS_ALL,
 };
 
 static enum err refuse_version(const struct field *f, struct errmsg *em)
@@ -53,7 +84,8 @@ static enum err refuse_version(const struct field *f, struct errmsg *em)
 }
 
 const struct field_class field_class_meta_version = {
-    METADATA("_version"),
+    .name = "_version",
+    .is_metadata = true,
     .has_column = true,
     .text = FIELD_TEXT_NONE,
     .exists = EXISTS_ALL,
@@ -68,13 +100,22 @@ static struct str name_of_type(const struct field *f, struct str index_name)
 }
 
 const struct field_class field_class_meta_type = {
-    METADATA("_type"),        .is_indexed = true,          .kind = VALUE_TEXT,
-    .constant = name_of_type, .queries = QUERIES_CONSTANT, .exists = EXISTS_ALL,
+    .name = "_type",
+    .is_metadata = true,
+    .is_indexed = true,
+    .kind = VALUE_TEXT,
+    .constant = name_of_type,
+    .queries = QUERIES_CONSTANT,
+    .exists = EXISTS_ALL,
 };
 
 const struct field_class field_class_meta_nested_path = {
-    METADATA("_nested_path"), .is_internal = true,    .is_indexed = true,
-    .queries = QUERIES_TERMS, .takes_patterns = true,
+    .name = "_nested_path",
+    .is_metadata = true,
+    .is_internal = true,
+    .is_indexed = true,
+    .queries = QUERIES_TERMS,
+    .takes_patterns = true,
 };
 
 static enum err doc_count_value(struct doc_parser *p, const struct field *f, const struct json *v)
@@ -101,7 +142,8 @@ static enum err doc_count_value(struct doc_parser *p, const struct field *f, con
 }
 
 const struct field_class field_class_meta_doc_count = {
-    METADATA("_doc_count"),
+    .name = "_doc_count",
+    .is_metadata = true,
     .has_column = true,
     .value = doc_count_value,
     .exists = EXISTS_NONE,

@@ -3,6 +3,7 @@
 #include "common/base/num.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_params.h"
+#include "engine/mapping/value_format.h"
 
 #include <math.h>
 
@@ -135,9 +136,43 @@ static enum err token_count_value(struct doc_parser *p, const struct field *f, c
     return e == ERR_OK ? doc_add_num(p, f, count) : e;
 }
 
+/* As the source has it: malformed values that were let through are not values. */
+static void show_number(const struct value_format *f, const struct json *v, struct arena *arena,
+                        struct jsonw *w)
+{
+    struct num n;
+    const struct field *field = f->field;
+    enum num_type type = field->class->num;
+    struct str text = json_text(v);
+    double shown;
+    (void)arena;
+    enum err e = num_type_is_whole(type) ? num_of_text(&n, text, type, field->coerce, NULL)
+                                         : num_of_json(&n, v, type, true, STR(""), NULL);
+    if (text.n == 0 || e != ERR_OK) {
+        return;
+    }
+    switch (field->class->form) {
+    case FORM_WHOLE:
+        jw_i64(w, n.i);
+        return;
+    case FORM_FLOAT:
+        shown = n.d;
+        if (type != NUM_HALF_FLOAT || num_parse_double(text, &shown)) {
+            jw_float(w, (float)shown);
+        }
+        return;
+    case FORM_SCALED:
+        jw_double(w, (double)field_scaled(field, n.d) / field->scaling_factor);
+        return;
+    case FORM_DOUBLE:
+        jw_double(w, n.d);
+        return;
+    }
+}
+
 #define NUMBER(type_name, type_params, type, column)                                           \
     .name = (type_name), .params = (type_params), .value = number_value, .kind = VALUE_NUMBER, \
-    .num = (type), .form = (column), .is_numeric = true, .queries = QUERIES_NUMBERS
+    .num = (type), .form = (column), .is_numeric = true, .show = show_number, .queries = QUERIES_NUMBERS
 
 const struct field_class field_class_long = {
     NUMBER("long", number_params, NUM_LONG, FORM_WHOLE),
@@ -187,5 +222,6 @@ const struct field_class field_class_token_count = {
     .value = token_count_value,
     .kind = VALUE_NUMBER,
     .num = NUM_INTEGER,
+    .is_derived = true,
     .queries = QUERIES_NUMBERS,
 };

@@ -4,6 +4,7 @@
 #include "common/base/num.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_params.h"
+#include "engine/mapping/value_format.h"
 
 #include <math.h>
 
@@ -190,13 +191,65 @@ static enum err range_value(struct doc_parser *p, const struct field *f, const s
     return e;
 }
 
+/* Each bound as the format prints it; what is no range is left out. */
+static void show_dates(const struct value_format *f, const struct json *v, struct arena *arena,
+                       struct jsonw *w)
+{
+    (void)arena;
+    if (v->type != JSON_OBJECT) {
+        return;
+    }
+    jw_obj(w);
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct instant t;
+        const struct json *bound = &v->members[i].value;
+        jw_key(w, v->members[i].key);
+        if (bound->type != JSON_NULL && f->field->format != NULL
+            && date_parse(f->field->format, json_text(bound), NULL, DATE_FILL_MIN, &t, NULL) == ERR_OK) {
+            value_write_date(f, t, w);
+        } else {
+            jw_value(w, bound);
+        }
+    }
+    jw_obj_end(w);
+}
+
+/* Elasticsearch reads a pattern for any range, and asks the field's own for its locale. */
+static enum err range_format(struct value_format *out, struct str format, struct arena *arena,
+                             struct errmsg *em)
+{
+    enum err e = date_format_new(&out->date, format, arena, em);
+    return e != ERR_OK ? e
+                       : err_set(em, ERR_NULL_POINTER, "Field [%.*s] has no format to take a locale from",
+                                 STR_ARG(out->field->path));
+}
+
 #define RANGE(type_name, class_of_ends)                                                            \
     .name = (type_name), .params = range_params, .build = build_date_format, .value = range_value, \
     .kind = VALUE_RANGE, .ends = (class_of_ends), .queries = QUERIES_RANGES
 
-const struct field_class field_class_integer_range = {RANGE("integer_range", &field_class_integer)};
-const struct field_class field_class_long_range = {RANGE("long_range", &field_class_long)};
-const struct field_class field_class_float_range = {RANGE("float_range", &field_class_float)};
-const struct field_class field_class_double_range = {RANGE("double_range", &field_class_double)};
-const struct field_class field_class_date_range = {RANGE("date_range", &field_class_date)};
-const struct field_class field_class_ip_range = {RANGE("ip_range", &field_class_ip)};
+const struct field_class field_class_integer_range = {
+    RANGE("integer_range", &field_class_integer),
+    .show_format = range_format,
+};
+const struct field_class field_class_long_range = {
+    RANGE("long_range", &field_class_long),
+    .show_format = range_format,
+};
+const struct field_class field_class_float_range = {
+    RANGE("float_range", &field_class_float),
+    .show_format = range_format,
+};
+const struct field_class field_class_double_range = {
+    RANGE("double_range", &field_class_double),
+    .show_format = range_format,
+};
+const struct field_class field_class_date_range = {
+    RANGE("date_range", &field_class_date),
+    .show_format = value_date_format,
+    .show = show_dates,
+};
+const struct field_class field_class_ip_range = {
+    RANGE("ip_range", &field_class_ip),
+    .show_format = range_format,
+};

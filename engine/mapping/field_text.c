@@ -2,6 +2,7 @@
 #include "engine/analysis/grams.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_params.h"
+#include "engine/mapping/value_format.h"
 
 static const struct param text_params[] = {
     PARAM_ROW_BOOST,
@@ -170,6 +171,10 @@ const struct field_class field_class_text = {
     .kind = VALUE_TEXT,
     .needs_fielddata = true,
     .is_string = true,
+    .is_analysed = true,
+    .show_format = value_no_formats,
+    .show = value_show_text,
+    .analysis = FIELD_ANALYZED,
     .queries = QUERIES_TERMS,
     .text = FIELD_TEXT_FULL,
     .takes_patterns = true,

@@ -147,11 +147,10 @@ static enum err collapse_field(const struct query_run *r, const struct field **o
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "no mapping found for `%.*s` in order to collapse on",
                        STR_ARG(name));
     }
-    bool fits = f->type == FT_KEYWORD || (field_type_is_numeric(f->type) && f->type != FT_SCALED_FLOAT);
-    if (!fits || !f->doc_values) {
+    if (!f->class->collapses || !f->doc_values) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
                        "collapse is not supported for the field [%.*s] of the type [%s]", STR_ARG(name),
-                       field_type_name(f->type));
+                       f->class->name);
     }
     if (!f->index && r->source->collapse.n_inner > 0) {
         return err_set(

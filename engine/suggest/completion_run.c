@@ -7,6 +7,7 @@
 #include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/mapping/completion_paths.h"
+#include "engine/mapping/field_class.h"
 #include "engine/suggest/suggest_int.h"
 
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static enum err check_request(const struct suggest_run *r, const struct suggesti
 {
     const struct mapping *m = r->cx->query.mapping;
     const struct field *f = mapping_field(m, s->field);
-    if (f == NULL || f->type == FT_OBJECT || f->type == FT_NESTED) {
+    if (f == NULL || f->class->is_object) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "no mapping found for field [%.*s]", STR_ARG(s->field));
     }
     if (s->analyzer.p != NULL && analysis_analyzer(mapping_analysis(m), s->analyzer) == NULL) {
@@ -53,7 +54,7 @@ static enum err check_request(const struct suggest_run *r, const struct suggesti
     if (s->shard_size != INT32_MIN && s->shard_size <= 0) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "ShardSize must be positive but was: %d", s->shard_size);
     }
-    if (f->type != FT_COMPLETION) {
+    if (f->class != &field_class_completion) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] is not a completion suggest field",
                        STR_ARG(s->field));
     }

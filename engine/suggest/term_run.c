@@ -3,12 +3,14 @@
 #include "common/base/utf8.h"
 #include "engine/suggest/suggest_int.h"
 
+#include "engine/mapping/field_class.h"
+
 enum err words_request(const struct suggest_run *r, const struct suggestion *s, struct str text,
                        struct str *field, struct token_list *tokens, const struct analyzer **used)
 {
     const struct mapping *m = r->cx->query.mapping;
     const struct field *f = mapping_field(m, s->field);
-    if (f == NULL || f->type == FT_OBJECT || f->type == FT_NESTED) {
+    if (f == NULL || f->class->is_object) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "no mapping found for field [%.*s]", STR_ARG(s->field));
     }
     const struct analyzer *an = f->search_analyzer != NULL ? f->search_analyzer

@@ -1,12 +1,13 @@
 #include "tests/unit/engine/index/engine_rig.h"
+#include "engine/mapping/field_class.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static const struct field n_field = {
-    .path = {"n", 1}, .name = {"n", 1}, .type = FT_LONG, .index = true, .doc_values = true};
-static const struct field nested_field = {.path = {"ns", 2}, .name = {"ns", 2}, .type = FT_NESTED};
+    .path = {"n", 1}, .name = {"n", 1}, .class = &field_class_long, .index = true, .doc_values = true};
+static const struct field nested_field = {.path = {"ns", 2}, .name = {"ns", 2}, .class = &field_class_nested};
 
 void rig_make_op(struct engine_op *op, enum engine_op_kind kind, unsigned id, int64_t n, char id_text[16],
                  char text[64])

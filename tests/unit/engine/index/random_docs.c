@@ -4,37 +4,42 @@
 #include <stdio.h>
 
 #include "common/base/bits.h"
+#include "engine/mapping/field_class.h"
 
 #define FIELDS 14
 
 static struct field fields[FIELDS] = {
     {.path = {"body", 4},
-     .type = FT_TEXT,
+     .class = &field_class_text,
      .options = INDEX_POSITIONS,
      .index = true,
      .norms = true,
      .similarity = {.discount_overlaps = true},
      .position_increment_gap = 100},
     {.path = {"offs", 4},
-     .type = FT_TEXT,
+     .class = &field_class_text,
      .options = INDEX_OFFSETS,
      .index = true,
      .norms = false,
      .position_increment_gap = 3},
-    {.path = {"freq", 4}, .type = FT_TEXT, .options = INDEX_FREQS, .index = true, .norms = true},
-    {.path = {"tag", 3}, .type = FT_KEYWORD, .options = INDEX_DOCS, .index = true, .doc_values = true},
-    {.path = {"dense", 5}, .type = FT_LONG, .index = true, .doc_values = true},
-    {.path = {"multi", 5}, .type = FT_LONG, .index = true, .doc_values = true},
-    {.path = {"rare", 4}, .type = FT_LONG, .index = false, .doc_values = true},
-    {.path = {"few", 3}, .type = FT_DOUBLE, .index = true, .doc_values = true},
-    {.path = {"loc", 3}, .type = FT_GEO_POINT, .index = true, .doc_values = true},
-    {.path = {"bin", 3}, .type = FT_BINARY, .doc_values = true},
-    {.path = {"span", 4}, .type = FT_LONG_RANGE, .index = true, .doc_values = true},
-    {.path = {"kept", 4}, .type = FT_KEYWORD, .store = true},
-    {.path = {"comp", 4}, .type = FT_COMPLETION, .index = true},
-    {.path = {"ips", 3}, .type = FT_IP, .index = true, .doc_values = true},
+    {.path = {"freq", 4}, .class = &field_class_text, .options = INDEX_FREQS, .index = true, .norms = true},
+    {.path = {"tag", 3},
+     .class = &field_class_keyword,
+     .options = INDEX_DOCS,
+     .index = true,
+     .doc_values = true},
+    {.path = {"dense", 5}, .class = &field_class_long, .index = true, .doc_values = true},
+    {.path = {"multi", 5}, .class = &field_class_long, .index = true, .doc_values = true},
+    {.path = {"rare", 4}, .class = &field_class_long, .index = false, .doc_values = true},
+    {.path = {"few", 3}, .class = &field_class_double, .index = true, .doc_values = true},
+    {.path = {"loc", 3}, .class = &field_class_geo_point, .index = true, .doc_values = true},
+    {.path = {"bin", 3}, .class = &field_class_binary, .doc_values = true},
+    {.path = {"span", 4}, .class = &field_class_long_range, .index = true, .doc_values = true},
+    {.path = {"kept", 4}, .class = &field_class_keyword, .store = true},
+    {.path = {"comp", 4}, .class = &field_class_completion, .index = true},
+    {.path = {"ips", 3}, .class = &field_class_ip, .index = true, .doc_values = true},
 };
-static struct field child = {.path = {"child", 5}, .type = FT_NESTED};
+static struct field child = {.path = {"child", 5}, .class = &field_class_nested};
 
 enum { BODY, OFFS, FREQ, TAG, DENSE, MULTI, RARE, FEW, LOC, BIN, SPAN, KEPT, COMP, IPS };
 

@@ -2,17 +2,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/mapping/field_class.h"
 #include "tests/unit/engine/index/random_docs.h"
 
 static struct field text = {.path = {"t", 1},
-                            .type = FT_TEXT,
+                            .class = &field_class_text,
                             .options = INDEX_POSITIONS,
                             .index = true,
                             .norms = true,
                             .similarity = {.discount_overlaps = true},
                             .position_increment_gap = 100};
-static struct field bare = {.path = {"bare", 4}, .type = FT_TEXT, .options = INDEX_POSITIONS, .index = true};
-static struct field key = {.path = {"k", 1}, .type = FT_KEYWORD, .index = true, .doc_values = true};
+static struct field bare = {
+    .path = {"bare", 4}, .class = &field_class_text, .options = INDEX_POSITIONS, .index = true};
+static struct field key = {
+    .path = {"k", 1}, .class = &field_class_keyword, .index = true, .doc_values = true};
 static const struct doc_meta meta = {1, 1, 1};
 
 static struct doc_value text_value(const struct field *field, struct token *tokens, uint32_t n)

@@ -9,6 +9,7 @@
 #include "engine/analysis/ik.h"
 #include "engine/analysis/pinyin.h"
 #include "engine/mapping/document.h"
+#include "engine/mapping/field_class.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -61,7 +62,8 @@ static void write_completion(struct jsonw *w, const struct doc_value *v)
 
 static void write_value(struct jsonw *w, const struct doc_value *v)
 {
-    bool ip = v->field->type == FT_IP || v->field->type == FT_IP_RANGE;
+    const struct field_class *c = v->field->class->ends != NULL ? v->field->class->ends : v->field->class;
+    bool ip = c->kind == VALUE_ADDRESS;
     switch (v->kind) {
     case DOC_TEXT:
         jw_arr(w);

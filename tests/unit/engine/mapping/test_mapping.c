@@ -106,14 +106,14 @@ START_TEST(fields_are_found)
     ck_assert_int_eq(make(&w, whole, &m), ERR_OK);
     const struct field *raw = mapping_field(m, STR("name.raw"));
     ck_assert_ptr_nonnull(raw);
-    ck_assert(raw->is_multi_field && raw->ignore_above == 9 && raw->type == FT_KEYWORD);
+    ck_assert(raw->is_multi_field && raw->ignore_above == 9 && raw->class == &field_class_keyword);
     ck_assert_ptr_eq(mapping_field(m, STR("al")), raw);
-    ck_assert_int_eq(mapping_field_raw(m, STR("al"))->type, FT_ALIAS);
+    ck_assert(mapping_field_raw(m, STR("al"))->class->is_alias);
     ck_assert_ptr_eq(mapping_field(m, STR("n.x"))->nested, mapping_field(m, STR("n")));
     ck_assert_ptr_null(mapping_field(m, STR("name.none")));
     ck_assert_ptr_nonnull(mapping_field(m, STR("_id")));
     ck_assert(mapping_routing_required(m) && mapping_source_enabled(m) && mapping_has_nested(m));
-    ck_assert_str_eq(field_type_name(mapping_field(m, STR("s"))->type), "scaled_float");
+    ck_assert_str_eq(mapping_field(m, STR("s"))->class->name, "scaled_float");
     for (uint32_t i = 0; i < mapping_field_count(m); i++) {
         ck_assert_uint_eq(mapping_field_at(m, i)->number, i);
     }
