@@ -172,7 +172,7 @@ static enum err numeric_only(const struct values *v, struct errmsg *em)
 {
     return v->kind > SOURCE_BOOLEAN && v->field != NULL
                ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]",
-                         STR_ARG(v->field->path), field_type_name(v->field->type))
+                         STR_ARG(v->field->path), v->field->class->name)
                : ERR_OK;
 }
 

@@ -83,7 +83,8 @@ enum field_queries {
     QUERIES_NUMBERS,
     QUERIES_DATES,
     QUERIES_ADDRESSES,
-    QUERIES_RANGES
+    QUERIES_RANGES,
+    FIELD_QUERIES_COUNT
 };
 
 /* What queries make of a text that is searched for (match, query_string, multi_match). */

@@ -18,20 +18,3 @@ const struct field_class *field_class_named(struct str name)
     }
     return NULL;
 }
-
-_Static_assert((int)FIELD_CLASS_COUNT == (int)FT_TYPES, "both lists have the same types");
-
-const char *field_type_name(enum field_type t)
-{
-    return (size_t)t < FT_TYPES ? classes[t]->name : "";
-}
-
-bool field_type_is_whole(enum field_type t)
-{
-    return t >= FT_LONG && t <= FT_BYTE;
-}
-
-bool field_type_is_numeric(enum field_type t)
-{
-    return classes[t]->is_numeric;
-}

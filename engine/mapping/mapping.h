@@ -11,57 +11,7 @@
 #include "common/base/map.h"
 #include "engine/analysis/analysis.h"
 
-enum field_type {
-    FT_OBJECT,
-    FT_NESTED,
-    FT_ALIAS,
-    FT_TEXT,
-    FT_KEYWORD,
-    FT_CONSTANT_KEYWORD,
-    FT_LONG,
-    FT_INTEGER,
-    FT_SHORT,
-    FT_BYTE,
-    FT_DOUBLE,
-    FT_FLOAT,
-    FT_HALF_FLOAT,
-    FT_SCALED_FLOAT,
-    FT_BOOLEAN,
-    FT_DATE,
-    FT_DATE_NANOS,
-    FT_IP,
-    FT_GEO_POINT,
-    FT_BINARY,
-    FT_COMPLETION,
-    FT_TOKEN_COUNT,
-    FT_INTEGER_RANGE,
-    FT_LONG_RANGE,
-    FT_FLOAT_RANGE,
-    FT_DOUBLE_RANGE,
-    FT_DATE_RANGE,
-    FT_IP_RANGE,
-    /* Metadata fields: every mapping has them; they are not in `properties`. */
-    FT_META_ID,
-    FT_META_ROUTING,
-    FT_META_INDEX,
-    FT_META_SOURCE,
-    FT_META_FIELD_NAMES,
-    FT_META_IGNORED,
-    FT_META_SEQ_NO,
-    FT_META_VERSION,
-    FT_META_TYPE,
-    FT_META_NESTED_PATH,
-    FT_META_DOC_COUNT,
-    FT_TYPES
-};
-
 struct field_class; /* field_class.h */
-
-/* "text", "long" ...; metadata fields give their own name. */
-const char *field_type_name(enum field_type t);
-/* Whole numbers and fractions, dates excluded. */
-bool field_type_is_numeric(enum field_type t);
-bool field_type_is_whole(enum field_type t);
 
 enum index_options { INDEX_DOCS, INDEX_FREQS, INDEX_POSITIONS, INDEX_OFFSETS };
 enum similarity_kind { SIM_BM25, SIM_BOOLEAN };
@@ -87,7 +37,6 @@ struct field {
     struct str path; /* "name.raw" */
     struct str name; /* "raw" */
     const struct field_class *class;
-    enum field_type type;
     /* dense over the mapping, kept when fields are added; the root object has FIELD_NO_NUMBER */
     uint32_t number;
     bool enabled; /* objects */

@@ -13,11 +13,6 @@ struct node *node_new(struct builder *b, struct str name, const struct field_cla
     if (n != NULL) {
         n->f.name = name;
         n->f.class = class;
-        for (size_t i = 0; i < FIELD_CLASS_COUNT; i++) {
-            if (field_class_at(i) == class) {
-                n->f.type = (enum field_type)i;
-            }
-        }
         n->f.number = FIELD_NO_NUMBER;
         n->f.enabled = true;
         n->def = json_mk_object();

@@ -336,7 +336,7 @@ bool leaf_is_none(struct builder *b, const struct dsl *d, struct str field)
     if (f == NULL) {
         return true;
     }
-    bool constant = f->type == FT_CONSTANT_KEYWORD || f->type == FT_META_INDEX || f->type == FT_META_TYPE;
+    bool constant = f->class->constant != NULL;
     return constant && d->type->build(b, d, &q, NULL) == ERR_OK && q->ops == &q_match_none;
 }
 

@@ -5,7 +5,6 @@
 #ifndef ENGINE_QUERY_BUILD_H
 #define ENGINE_QUERY_BUILD_H
 
-#include "engine/mapping/field_class.h"
 #include "engine/query/dsl.h"
 
 struct builder {
@@ -71,14 +70,6 @@ enum err err_query_shard(struct builder *b, struct errmsg *em, const char *fmt, 
 const struct field *build_field(const struct builder *b, struct str name);
 /* Refuses a field whose values cannot be read by document: there is no column. */
 enum err build_column_check(const struct field *f, struct errmsg *em);
-/* Field kinds by what a match may do on them. */
-enum text_support {
-    TEXT_NONE,
-    TEXT_EXACT /* keyword analyzer: numbers, dates ... */,
-    TEXT_KEYWORD,
-    TEXT_FULL
-};
-enum text_support field_text_support(const struct field *f);
 /* term of a value (a scalar; null is the caller's). */
 enum err field_term(struct builder *b, const struct field *f, const struct json *v, struct query **out,
                     struct errmsg *em);
@@ -86,6 +77,9 @@ enum err field_term_text(struct builder *b, const struct field *f, struct str te
                          struct errmsg *em);
 enum err field_term_nocase(struct builder *b, const struct field *f, const struct json *v, struct query **out,
                            struct errmsg *em);
+/* The bytes that a field of terms indexes for a text. */
+enum err field_term_bytes(struct builder *b, const struct field *f, struct str text, struct str *out,
+                          struct errmsg *em);
 /* On a field with one value for the whole index: all documents, or none. */
 enum err field_constant(struct builder *b, const struct field *f, bool match, struct query **out,
                         struct errmsg *em);

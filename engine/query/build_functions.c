@@ -78,7 +78,7 @@ static enum err decay_date(struct builder *b, const struct field *f, const struc
     enum err e = ERR_OK;
     if (a->origin != NULL) {
         e = field_date(b, f, json_text(a->origin), false, NULL, NULL, &origin, em);
-        if (f->type == FT_DATE_NANOS) {
+        if (f->class->is_nanos) {
             origin /= 1000000;
         }
     }
@@ -133,7 +133,7 @@ static enum err decay_check(struct score_function *out, double decay, struct err
 
 enum err build_column_check(const struct field *f, struct errmsg *em)
 {
-    if (f->type == FT_TEXT && !f->fielddata) {
+    if (f->class->needs_fielddata && !f->fielddata) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Text fields are not optimised for operations that require per-document field data "
                        "like aggregations and sorting, so these operations are disabled by default. Please "
@@ -142,7 +142,7 @@ enum err build_column_check(const struct field *f, struct errmsg *em)
                        "significant memory.",
                        STR_ARG(f->path));
     }
-    if (f->doc_values || f->type == FT_TEXT || f->path.p[0] == '_') {
+    if (field_has_column(f) || f->path.p[0] == '_') {
         return ERR_OK;
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
@@ -158,9 +158,9 @@ static enum err build_decay(struct builder *b, const struct dsl_function *f, str
     if (out->field == NULL) {
         return decay_refused(em, true, "unknown field", f->field);
     }
-    bool date = out->field->type == FT_DATE || out->field->type == FT_DATE_NANOS;
-    bool geo = out->field->type == FT_GEO_POINT;
-    if (!date && !geo && (!field_type_is_numeric(out->field->type) || out->field->type == FT_SCALED_FLOAT)) {
+    bool date = field_is_date(out->field);
+    bool geo = field_is_point(out->field);
+    if (!date && !geo && (!out->field->class->is_numeric || out->field->class->form == FORM_SCALED)) {
         return decay_refused(em, false, "only numeric types are supported, not", f->field);
     }
     struct decay_args a;
@@ -216,9 +216,7 @@ enum err build_function(struct builder *b, const struct dsl_function *f, struct 
         out->modifier = f->modifier;
         out->missing = f->missing;
         out->has_missing = f->has_missing;
-        if (out->field != NULL && !field_type_is_numeric(out->field->type) && out->field->type != FT_BOOLEAN
-            && out->field->type != FT_DATE && out->field->type != FT_DATE_NANOS
-            && out->field->type != FT_TOKEN_COUNT && out->field->path.p[0] != '_'
+        if (out->field != NULL && !field_class_has_numbers(out->field->class) && out->field->path.p[0] != '_'
             && (out->field->doc_values || out->field->fielddata)) {
             return err_set(em, ERR_CLASS_CAST, "the values of field [%.*s] cannot be cast to numbers",
                            STR_ARG(f->field));

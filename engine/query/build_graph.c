@@ -248,7 +248,7 @@ static enum err graph_spans(struct text_run *r, const struct text_tokens *t, enu
                             struct query **out)
 {
     bool prefix = kind == MATCH_PHRASE_PREFIX;
-    if (prefix && r->field->type != FT_TEXT) {
+    if (prefix && !r->field->class->is_analysed) {
         return err_set(
             r->em, ERR_ILLEGAL_ARGUMENT,
             "Can only use span prefix queries on text fields - not on [%.*s] which is of type [%s]",

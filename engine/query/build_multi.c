@@ -59,7 +59,7 @@ static enum err groups_of(const struct text_run *r, const struct field_boosts *f
     for (size_t i = 0; i < fields->n; i++) {
         const struct field *f = build_field(r->b, fields->v[i].pattern);
         uint32_t g = 0;
-        if (field_text_support(f) == TEXT_NONE && r->o->analyzer == NULL) {
+        if (f->class->text == FIELD_TEXT_NONE && r->o->analyzer == NULL) {
             return err_set(r->em, ERR_UNSUPPORTED, "Field [%.*s] of type [%s] does not support match queries",
                            STR_ARG(f->path), field_shown_type(f));
         }

@@ -216,7 +216,7 @@ enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, 
 
 bool text_has_positions(const struct field *f)
 {
-    return f->type == FT_TEXT && f->index && f->options >= INDEX_POSITIONS;
+    return f->class->is_analysed && f->index && f->options >= INDEX_POSITIONS;
 }
 
 static enum err check_positions(struct text_run *r, const struct field *f)
@@ -279,7 +279,7 @@ static enum err phrase_on(struct text_run *r, const struct field *f, const struc
 {
     bool one = t->n == 0 || t->v[0].position == t->v[t->n - 1].position;
     enum err e = prefix && one ? ERR_OK : check_positions(r, f);
-    if (e == ERR_OK && f->type != FT_TEXT) {
+    if (e == ERR_OK && !f->class->is_analysed) {
         e = err_set(r->em, ERR_ILLEGAL_ARGUMENT,
                     "Can only use phrase %squeries on text fields - not on [%.*s] which is of type [%s]",
                     prefix ? "prefix " : "", STR_ARG(f->path), field_shown_type(f));
@@ -434,10 +434,10 @@ const struct analyzer *text_search_analyzer(const struct text_run *r, const stru
         return r->o->analyzer;
     }
     bool quoted = r->o->kind == MATCH_PHRASE || r->o->kind == MATCH_PHRASE_PREFIX;
-    if (f->type == FT_KEYWORD) {
+    if (f->class->text == FIELD_TEXT_KEYWORD) {
         return f->split_on_whitespace && !quoted ? f->search_analyzer : f->normalizer;
     }
-    if (f->type != FT_TEXT && f->type != FT_COMPLETION) {
+    if (f->class->text != FIELD_TEXT_FULL) {
         return NULL;
     }
     return quoted && f->search_quote_analyzer != NULL ? f->search_quote_analyzer : f->search_analyzer;
@@ -451,8 +451,7 @@ enum err text_run_on(struct text_run *r, struct str text, struct query **out)
     if (an == NULL) { /* as one exact term */
         struct text_token whole = {text, 0, 1};
         t = (struct text_tokens){.v = &whole, .n = 1, .positions = 1};
-        bool prefix =
-            r->o->kind == MATCH_BOOL_PREFIX && (r->field->type == FT_TEXT || r->field->type == FT_KEYWORD);
+        bool prefix = r->o->kind == MATCH_BOOL_PREFIX && r->field->class->is_string;
         if (r->o->kind == MATCH_PHRASE_PREFIX) {
             return text_query(r, &t, MATCH_PHRASE_PREFIX, r->o->and, out);
         }
@@ -463,7 +462,7 @@ enum err text_run_on(struct text_run *r, struct str text, struct query **out)
         *copy = text;
         return text_position(r, copy, 1, prefix, out);
     }
-    bool paths = r->field->type == FT_COMPLETION && r->o->analyzer == NULL;
+    bool paths = r->field->class == &field_class_completion && r->o->analyzer == NULL;
     e = paths ? analyse_completion(r, text, &t) : analyse(r, an, text, &t);
     if (e == ERR_OK) {
         enum match_kind kind = r->o->kind == MATCH_BOOL_PREFIX && !t.open_end ? MATCH_BOOLEAN : r->o->kind;
@@ -485,7 +484,7 @@ enum err build_text(struct builder *b, struct str field, struct str text, const 
     if (r.field == NULL) {
         return qnode_none(b, out, em, "unmapped fields [%.*s]", STR_ARG(field));
     }
-    if (field_text_support(r.field) == TEXT_NONE) {
+    if (r.field->class->text == FIELD_TEXT_NONE) {
         return forgive(&r, r.field,
                        err_set(em, ERR_ILLEGAL_ARGUMENT,
                                "Field [%.*s] of type [%s] does not support match queries",

@@ -19,7 +19,7 @@ static const struct distance *own_of(const struct query *q)
 
 static void distance_print(const struct query *q, struct buf *out)
 {
-    if (q->field->type == FT_GEO_POINT) {
+    if (field_is_point(q->field)) {
         buf_z(out, "LatLonPointDistanceFeatureQuery(field=,originLat=");
         num_put_double(out, own_of(q)->origin_lat);
         buf_z(out, ",originLon=");
@@ -72,7 +72,7 @@ static double nearest_value(struct distance_scorer *d, doc_id doc, int64_t *near
     for (uint32_t i = 0; i < n; i++) {
         int64_t v = num_column_value(&d->column, first + i);
         double x;
-        if (q->field->type == FT_GEO_POINT) {
+        if (field_is_point(q->field)) {
             struct geo_point p = geo_unpack(v);
             x = geo_arc(own_of(q)->origin_lat, own_of(q)->origin_lon, p.lat, p.lon);
         } else {
@@ -134,7 +134,7 @@ static struct explanation *distance_details(struct distance_scorer *d, const str
     int64_t at;
     double best = nearest_value(d, rq->doc, &at);
     x = explain_add(a, x, explain_new(a, true, d->boost, "weight"));
-    if (q->field->type != FT_GEO_POINT) {
+    if (!field_is_point(q->field)) {
         x = explain_add(a, x, explain_whole(a, (int64_t)own_of(q)->pivot, "pivotDistance"));
         x = explain_add(a, x, explain_whole(a, (int64_t)own_of(q)->origin, "origin"));
         return explain_add(a, x, explain_whole(a, at, "current value"));
@@ -161,7 +161,7 @@ static enum err distance_explain(const struct weight *w, const struct explain_re
                            STR_ARG(w->query->field_name));
         return ERR_OK;
     }
-    bool geo = w->query->field->type == FT_GEO_POINT;
+    bool geo = field_is_point(w->query->field);
     *out = explain_new(rq->arena, true, s->ops->score(s),
                        "Distance score, computed as weight * pivotDistance / (pivotDistance + abs(%s)) from:",
                        geo ? "distance" : "value - origin");
@@ -262,7 +262,7 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
     n->field = f;
     n->field_name = f->path;
     enum err e;
-    if (f->type == FT_GEO_POINT) {
+    if (field_is_point(f)) {
         struct geo_point at;
         e = geo_point_of_json(&at, q->origin, false, em);
         if (e != ERR_OK || (e = geo_point_bounds(at, em)) != ERR_OK) {
@@ -273,7 +273,7 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
         e = geo_distance_parse(q->pivot, 1, &own->pivot, em);
         return e == ERR_OK && !(own->pivot > 0) ? no_pivot(own->pivot, false, em) : e;
     }
-    if (f->type == FT_DATE || f->type == FT_DATE_NANOS) {
+    if (field_is_date(f)) {
         int64_t origin, pivot;
         e = field_date(b, f, json_text(q->origin), true, NULL, NULL, &origin, em);
         if (e == ERR_OK) {
@@ -283,13 +283,13 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
             return e;
         }
         own->origin = (double)origin;
-        own->pivot = (double)pivot * (f->type == FT_DATE_NANOS ? 1e6 : 1);
+        own->pivot = (double)pivot * (f->class->is_nanos ? 1e6 : 1);
         return pivot > 0 ? ERR_OK : no_pivot(own->pivot, true, em);
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
                    "Illegal data type of [%s]![distance_feature] query can only be run on a date, "
                    "date_nanos or geo_point field type!",
-                   field_type_name(f->type));
+                   f->class->name);
 }
 
 const struct dsl_type dsl_distance_feature = {

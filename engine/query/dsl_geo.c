@@ -418,12 +418,12 @@ static enum err geo_node(struct builder *b, const struct dsl_geo *q, enum area_k
         return err_query_shard(b, em, "failed to find geo%s field [%.*s]",
                                kind == AREA_POLYGON ? "_point" : "", STR_ARG(q->field));
     }
-    if (f->type != FT_GEO_POINT) {
+    if (!field_is_point(f)) {
         if (kind == AREA_POLYGON) {
             return err_query_shard(b, em, "field [%.*s] is not a geo_point field", STR_ARG(q->field));
         }
         return err_query_shard(b, em, "Field [%.*s] is of unsupported type [%s] for [%s] query",
-                               STR_ARG(q->field), field_type_name(f->type), q->dsl.type->name);
+                               STR_ARG(q->field), f->class->name, q->dsl.type->name);
     }
     struct query *n = *out = qnode_new(b, nodes[kind]);
     *own = ARENA_NEW(b->arena, struct geo_area);

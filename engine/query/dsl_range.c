@@ -174,7 +174,7 @@ static enum err compare_dates(struct builder *b, const struct field *f, const st
     int64_t min = INT64_MAX, max = INT64_MIN, lo, hi;
     bool any = false;
     *out = DATES_INTERSECT;
-    if (v == NULL || (f->type != FT_DATE && f->type != FT_DATE_NANOS)) {
+    if (v == NULL || !field_is_date(f)) {
         return ERR_OK;
     }
     for (uint32_t i = 0; f->index && i < v->n_leaves; i++) {

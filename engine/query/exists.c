@@ -11,7 +11,7 @@ static bool exists_same(const struct query *a, const struct query *b)
 static void exists_print(const struct query *q, struct buf *out)
 {
     const struct field *f = q->field;
-    if (f != NULL && !f->doc_values && f->type == FT_TEXT && f->norms) {
+    if (f != NULL && !f->doc_values && f->class->is_analysed && f->norms) {
         buf_printf(out, "NormsFieldExistsQuery [field=%.*s]", STR_ARG(q->field_name));
     } else if (f == NULL || f->doc_values) { /* without a field: a column of every document */
         buf_printf(out, "DocValuesFieldExistsQuery [field=%.*s]", STR_ARG(q->field_name));

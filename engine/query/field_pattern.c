@@ -9,20 +9,6 @@
 #include "engine/query/automaton.h"
 #include "engine/query/query_ops.h"
 
-static bool takes_patterns(const struct field *f)
-{
-    switch (f->type) {
-    case FT_TEXT:
-    case FT_KEYWORD:
-    case FT_META_ROUTING:
-    case FT_META_IGNORED:
-    case FT_META_NESTED_PATH:
-        return true;
-    default:
-        return false;
-    }
-}
-
 enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em)
 {
     static const struct {
@@ -102,13 +88,10 @@ static enum err constant_pattern(struct builder *b, const struct field *f, const
                                  struct str value, bool nocase, bool *done, struct query **out,
                                  struct errmsg *em)
 {
-    struct str fixed = f->type == FT_CONSTANT_KEYWORD ? f->const_value
-                       : f->type == FT_META_INDEX     ? b->cx->index_name
-                       : f->type == FT_META_TYPE      ? STR("_doc")
-                                                      : STR_NULL;
+    struct str fixed = f->class->constant != NULL ? f->class->constant(f, b->cx->index_name) : STR_NULL;
     const struct dfa *dfa;
     bool match = false;
-    *done = f->type == FT_CONSTANT_KEYWORD || f->type == FT_META_INDEX || f->type == FT_META_TYPE;
+    *done = f->class->constant != NULL;
     if (!*done) {
         return ERR_OK;
     }
@@ -123,7 +106,7 @@ static enum err constant_pattern(struct builder *b, const struct field *f, const
         e = dfa_regexp(&dfa, value, REGEXP_ALL, nocase, 0, b->arena, em);
         match = e == ERR_OK && dfa_match(dfa, fixed);
     }
-    if (e == ERR_OK && !match && f->type == FT_META_INDEX
+    if (e == ERR_OK && !match && f->class == &field_class_meta_index
         && ops != &q_regexp) { /* the index has aliases, too */
         struct str pattern = ops == &q_prefix ? arena_printf(b->arena, "%.*s*", STR_ARG(value)) : value;
         match = pattern.p != NULL && index_named(b->cx, pattern);
@@ -147,7 +130,7 @@ enum err field_pattern(struct builder *b, const struct field *f, const struct qu
     if (e != ERR_OK || done) {
         return e;
     }
-    if (!takes_patterns(f)) {
+    if (!f->class->takes_patterns) {
         return err_query_shard(
             b, em, "Can only use %s queries on keyword%s fields - not on [%.*s] which is of type [%s]",
             ops->name, ops == &q_regexp ? " and text" : ", text and wildcard", STR_ARG(f->path),
@@ -161,12 +144,12 @@ enum err field_pattern(struct builder *b, const struct field *f, const struct qu
         return hidden_prefix(b, f, value, o, out, em);
     }
     if (ops == &q_wildcard) {
-        const struct analyzer *an = f->type == FT_TEXT ? f->search_analyzer : f->normalizer;
+        const struct analyzer *an = f->class->is_analysed ? f->search_analyzer : f->normalizer;
         if (an != NULL) {
             e = normalise_wildcard(b, an, value, &value, em);
         }
-    } else if (f->type == FT_KEYWORD && f->normalizer != NULL) {
-        e = analyzer_normalize(f->normalizer, value, b->arena, &value, em);
+    } else {
+        e = field_term_bytes(b, f, value, &value, em);
     }
     if (e != ERR_OK) {
         return e;
@@ -191,11 +174,11 @@ enum err field_pattern(struct builder *b, const struct field *f, const struct qu
 enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, const struct fuzzy_opts *o,
                      struct query **out, struct errmsg *em)
 {
-    if (takes_patterns(f) && !f->index && f->path.p[0] != '_') {
+    if (f->class->takes_patterns && !f->index && f->path.p[0] != '_') {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.",
                        STR_ARG(f->path));
     }
-    if (!takes_patterns(f)) {
+    if (!f->class->takes_patterns) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Can only use fuzzy queries on keyword and text fields - not on [%.*s] which is of "
                        "type [%s]",
@@ -203,9 +186,7 @@ enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, 
     }
     uint32_t edits;
     enum err e = fuzziness_distance(&o->fuzziness, term, &edits, em);
-    if (e == ERR_OK && f->type == FT_KEYWORD && f->normalizer != NULL) {
-        e = analyzer_normalize(f->normalizer, term, b->arena, &term, em);
-    }
+    e = e == ERR_OK ? field_term_bytes(b, f, term, &term, em) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -299,9 +280,9 @@ static enum err expand_pattern(struct builder *b, const struct field_boost *in, 
     }
     fields_order(fields, n); /* those that share a bucket of the map below come in the set's order */
     for (size_t i = 0; i < n && e == ERR_OK; i++) {
-        const struct field *f = fields[i]->type == FT_ALIAS ? fields[i]->alias_of : fields[i];
+        const struct field *f = fields[i]->class->is_alias ? fields[i]->alias_of : fields[i];
         struct str name = f->path;
-        if (name.p[0] == '_' || field_text_support(f) == TEXT_NONE) {
+        if (name.p[0] == '_' || f->class->text == FIELD_TEXT_NONE) {
             continue;
         }
         e = with_suffix(b, name, suffix, &name, em);

@@ -409,14 +409,14 @@ static enum err build_nested(struct builder *b, const struct dsl *d, struct quer
 {
     const struct dsl_nested_query *q = (const struct dsl_nested_query *)(const void *)d;
     const struct field *path = mapping_field(b->cx->mapping, q->path);
-    if (path == NULL || (path->type != FT_NESTED && path->type != FT_OBJECT)) {
+    if (path == NULL || !path->class->is_object) {
         if (q->ignore_unmapped) {
             return qnode_none(b, out, em, "%s", "");
         }
         return err_set(em, ERR_ILLEGAL_STATE, "[nested] failed to find nested object under path [%.*s]",
                        STR_ARG(q->path));
     }
-    if (path->type != FT_NESTED) {
+    if (!path->class->is_nested) {
         return err_set(em, ERR_ILLEGAL_STATE,
                        "[nested] nested object under path [%.*s] is not of nested type", STR_ARG(q->path));
     }

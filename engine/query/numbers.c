@@ -8,10 +8,10 @@
 /* A value of a numeric field. */
 static void print_num(const struct query *q, int64_t v, struct buf *out)
 {
-    enum field_type t = q->field != NULL ? q->field->type : FT_LONG;
-    if (t == FT_DOUBLE) {
+    enum num_form form = q->field != NULL ? q->field->class->form : FORM_WHOLE;
+    if (form == FORM_DOUBLE) {
         num_put_double(out, num_to_double(v));
-    } else if (t == FT_FLOAT || t == FT_HALF_FLOAT) {
+    } else if (form == FORM_FLOAT) {
         num_put_float(out, num_to_float(v));
     } else {
         buf_i64(out, v);
@@ -57,17 +57,18 @@ static int32_t sortable_half(float f)
 
 static int64_t column_number(const struct query *q, int64_t v)
 {
-    return q->field->type == FT_FLOAT        ? sortable_float(num_to_float(v))
-           : q->field->type == FT_HALF_FLOAT ? sortable_half(num_to_float(v))
-                                             : v;
+    if (q->field->class->form != FORM_FLOAT) {
+        return v;
+    }
+    float f = num_to_float(v);
+    return q->field->class->num == NUM_HALF_FLOAT ? sortable_half(f) : sortable_float(f);
 }
 
 /* Fractions are shown as the column holds them. */
 static void range_print_column(const struct query *q, struct buf *out)
 {
-    bool fraction =
-        q->field != NULL && q->field->doc_values && q->field->index && q->num.lo != q->num.hi
-        && (q->field->type == FT_FLOAT || q->field->type == FT_HALF_FLOAT || q->field->type == FT_DOUBLE);
+    bool fraction = q->field != NULL && q->field->doc_values && q->field->index && q->num.lo != q->num.hi
+                    && (q->field->class->form == FORM_FLOAT || q->field->class->form == FORM_DOUBLE);
     if (!fraction) {
         range_print(q, out);
         return;

@@ -229,7 +229,7 @@ static bool range_same(const struct query *a, const struct query *b)
 /* Addresses are points. */
 static bool range_may(const struct nested_question *n, const struct query *q)
 {
-    return q->field == NULL || q->field->type != FT_IP || nested_by_field(n, q);
+    return q->field == NULL || q->field->class->kind != VALUE_ADDRESS || nested_by_field(n, q);
 }
 
 static void range_print(const struct query *q, struct buf *out)

@@ -24,7 +24,7 @@ void query_print_address(const uint8_t a[INET_BYTES], struct buf *out)
 
 void query_print_bytes(const struct query *q, struct str s, struct buf *out)
 {
-    if (q->field != NULL && q->field->type == FT_IP && s.n == INET_BYTES) {
+    if (q->field != NULL && q->field->class->kind == VALUE_ADDRESS && s.n == INET_BYTES) {
         query_print_address((const uint8_t *)s.p, out);
     } else {
         buf_str(out, s);

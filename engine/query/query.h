@@ -8,7 +8,7 @@
 
 #include "common/base/geo.h"
 #include "common/base/json_pull.h"
-#include "engine/mapping/mapping.h"
+#include "engine/mapping/field_class.h"
 
 struct script;
 struct inner_hits_spec; /* engine/query/source.h */

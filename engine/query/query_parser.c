@@ -185,7 +185,7 @@ enum err parser_text(struct parser *p, struct str field, struct str text, struct
     }
     if (field.p != NULL && p->r.zone != NULL) {
         const struct field *f = build_field(p->r.b, field);
-        if (f != NULL && (f->type == FT_DATE || f->type == FT_DATE_NANOS)) {
+        if (f != NULL && field_is_date(f)) {
             range = (struct range_arg){text, text, true, true};
             return each(p, field, string_make_range, &range, out);
         }

@@ -93,7 +93,7 @@ enum err string_prefix(struct string_run *r, const struct field *f, struct str t
                                                              : f->normalizer;
     struct token_list list;
     *out = NULL;
-    if (field_text_support(f) == TEXT_NONE) {
+    if (f->class->text == FIELD_TEXT_NONE) {
         return err_set(r->em, ERR_UNSUPPORTED, "Field [%.*s] of type [%s] has no analyzer", STR_ARG(f->path),
                        field_shown_type(f));
     }

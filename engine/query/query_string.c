@@ -141,9 +141,9 @@ enum err string_each(struct string_run *r, const struct field_boosts *fields, fl
 
 enum err string_normalise(struct string_run *r, const struct field *f, struct str text, struct str *out)
 {
-    const struct analyzer *an = r->analyzer != NULL  ? r->analyzer
-                                : f->type == FT_TEXT ? f->search_analyzer
-                                                     : f->normalizer;
+    const struct analyzer *an = r->analyzer != NULL     ? r->analyzer
+                                : f->class->is_analysed ? f->search_analyzer
+                                                        : f->normalizer;
     *out = text;
     return an == NULL ? ERR_OK : analyzer_normalize(an, text, r->b->arena, out, r->em);
 }

@@ -8,17 +8,17 @@ static void range_field_print(const struct query *q, struct buf *out)
 {
     query_print_field(q, out);
     buf_z(out, "<ranges:[");
-    enum field_type t = q->field->type;
-    if (t == FT_IP_RANGE) {
+    const struct field_class *ends = q->field->class->ends;
+    if (ends->kind == VALUE_ADDRESS) {
         buf_char(out, '/');
         query_print_address(q->range_field.ip_lo, out);
         buf_z(out, " : /");
         query_print_address(q->range_field.ip_hi, out);
-    } else if (t == FT_DOUBLE_RANGE) {
+    } else if (ends->form == FORM_DOUBLE) {
         num_put_double(out, num_to_double(q->range_field.lo));
         buf_z(out, " : ");
         num_put_double(out, num_to_double(q->range_field.hi));
-    } else if (t == FT_FLOAT_RANGE) {
+    } else if (ends->form == FORM_FLOAT) {
         num_put_float(out, num_to_float(q->range_field.lo));
         buf_z(out, " : ");
         num_put_float(out, num_to_float(q->range_field.hi));

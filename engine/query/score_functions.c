@@ -140,8 +140,7 @@ static double random_value(struct bound_function *b, doc_id doc)
     } else if (b->column.field != NULL && num_column_first(&b->column, doc, &n)) {
         struct buf text;
         buf_init(&text, NULL, 64);
-        if (f->field->type == FT_DOUBLE || f->field->type == FT_FLOAT || f->field->type == FT_HALF_FLOAT
-            || f->field->type == FT_SCALED_FLOAT) {
+        if (field_is_fraction(f->field)) {
             num_put_double(&text, field_num_to_double(f->field, n));
         } else {
             buf_i64(&text, n);
@@ -160,11 +159,11 @@ static double random_value(struct bound_function *b, doc_id doc)
 static double distance_to(const struct score_function *f, int64_t v)
 {
     double d;
-    if (f->field->type == FT_GEO_POINT) {
+    if (field_is_point(f->field)) {
         struct geo_point p = geo_unpack(v);
         d = geo_arc(f->origin_lat, f->origin_lon, p.lat, p.lon);
     } else {
-        double x = f->field->type == FT_DATE_NANOS ? (double)(v / 1000000) : field_num_to_double(f->field, v);
+        double x = f->field->class->is_nanos ? (double)(v / 1000000) : field_num_to_double(f->field, v);
         d = fabs(x - f->origin);
     }
     d -= f->offset;
@@ -348,14 +347,14 @@ static struct explanation *explain_decay(struct bound_function *b, doc_id doc, d
         num_put_double(&t, scale);
         buf_z(&t, " - ");
     }
-    buf_printf(&t, f->field->type == FT_GEO_POINT ? "%s of: [" : "%s[", modes[f->mode]);
+    buf_printf(&t, field_is_point(f->field) ? "%s of: [" : "%s[", modes[f->mode]);
     if (n == 0) {
         buf_z(&t, "0.0");
     } else {
         for (uint32_t i = 0; i < n; i++) {
             int64_t v = num_column_value(&b->column, first + i);
             buf_z(&t, i > 0 ? ", " : "");
-            if (f->field->type == FT_GEO_POINT) {
+            if (field_is_point(f->field)) {
                 struct geo_point p = geo_unpack(v);
                 buf_z(&t, "Math.max(arcDistance(");
                 num_put_double(&t, p.lat);

@@ -112,7 +112,7 @@ static bool room(struct script_docs *s, struct doc_field *f, uint32_t n)
 bool script_has_field(const struct mapping *mapping, struct str name)
 {
     const struct field *f = mapping_field(mapping, name);
-    return f != NULL && f->type != FT_OBJECT && f->type != FT_NESTED && f->type != FT_META_NESTED_PATH;
+    return f != NULL && !f->class->is_object && !f->class->is_internal;
 }
 
 enum err script_field(const struct mapping *mapping, struct str name, const struct field **out,
@@ -122,7 +122,7 @@ enum err script_field(const struct mapping *mapping, struct str name, const stru
     if (!script_has_field(mapping, name)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No field found for [%.*s] in mapping", STR_ARG(name));
     }
-    if (f->type == FT_TEXT && !f->fielddata) {
+    if (f->class->needs_fielddata && !f->fielddata) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Text fields are not optimised for operations that require per-document field data "
                        "like aggregations and "
@@ -133,21 +133,19 @@ enum err script_field(const struct mapping *mapping, struct str name, const stru
                        "can use significant memory.",
                        STR_ARG(name));
     }
-    bool kept = f->type == FT_META_SEQ_NO || script_field_is_name(f); /* by document, of the metadata */
-    if (f->type == FT_COMPLETION || (f->type >= FT_META_ID && !kept)) {
+    if (f->class->kind == VALUE_NONE) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
-                       STR_ARG(name), field_type_name(f->type));
+                       STR_ARG(name), f->class->name);
     }
-    if (f->type == FT_BINARY && f->doc_values) {
+    if (f->class->is_binary && f->doc_values) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "doc values of [%.*s] of type [binary] are not supported in scripts", STR_ARG(name));
     }
-    bool column = f->doc_values || f->type == FT_TEXT; /* with fielddata, as is known by now */
-    if (!column && f->type != FT_META_ID && f->path.p[0] != '_') {
+    if (!field_has_column(f) && f->path.p[0] != '_') {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
                        "[%s]. Use doc values instead.",
-                       STR_ARG(name), field_type_name(f->type));
+                       STR_ARG(name), f->class->name);
     }
     *out = f;
     return ERR_OK;
@@ -195,8 +193,8 @@ enum err script_name_value(const struct field *f, struct str index_name, const s
     if (name == NULL) {
         return err_no_memory(em);
     }
-    *name = f->type == FT_META_INDEX ? index_name : STR("_doc");
-    if (f->type == FT_META_ID) {
+    *name = f->class->constant != NULL ? f->class->constant(f, index_name) : STR_NULL;
+    if (field_is_id(f)) {
         size_t root = leaf->roots == NULL ? doc : bits_next(leaf->roots, doc, leaf->doc_count);
         enum err e = stored_read(stored, (doc_id)root, STORED_ID, arena, &d, em);
         if (e != ERR_OK) {
@@ -222,7 +220,7 @@ static enum err load_terms(struct script_docs *s, struct doc_field *f, struct sc
                            struct errmsg *em)
 {
     uint64_t first;
-    bool ip = f->field->type == FT_IP;
+    bool ip = f->field->class->kind == VALUE_ADDRESS;
     out->type = ip ? SCRIPT_DOC_IP : SCRIPT_DOC_KEYWORD;
     out->n = f->is_ords ? ord_column_seek(&f->ords, s->doc, &first) : 0;
     if (!room(s, f, out->n)) {
@@ -251,15 +249,15 @@ static enum err load_numbers(struct script_docs *s, struct doc_field *f, struct 
                              struct errmsg *em)
 {
     uint64_t first;
-    enum field_type t = f->field->type;
+    const struct field_class *c = f->field->class;
     out->n = num_column_seek(&f->nums, s->doc, &first);
     if (!room(s, f, out->n)) {
         return err_no_memory(em);
     }
-    bool fraction = t == FT_DOUBLE || t == FT_FLOAT || t == FT_HALF_FLOAT || t == FT_SCALED_FLOAT;
+    bool fraction = field_is_fraction(f->field), point = field_is_point(f->field);
     for (uint32_t i = 0; i < out->n; i++) {
         int64_t v = num_column_value(&f->nums, first + i);
-        if (t == FT_GEO_POINT) {
+        if (point) {
             f->geo[i] = geo_unpack(v);
         } else if (fraction) {
             f->d[i] = field_num_to_double(f->field, v);
@@ -267,17 +265,17 @@ static enum err load_numbers(struct script_docs *s, struct doc_field *f, struct 
             f->i[i] = v;
         }
     }
-    if (t == FT_GEO_POINT) {
+    if (point) {
         out->type = SCRIPT_DOC_GEO;
         out->geo = f->geo;
     } else if (fraction) {
         out->type = SCRIPT_DOC_DOUBLE;
         out->d = f->d;
     } else {
-        out->type = t == FT_BOOLEAN      ? SCRIPT_DOC_BOOLEAN
-                    : t == FT_DATE       ? SCRIPT_DOC_DATE
-                    : t == FT_DATE_NANOS ? SCRIPT_DOC_DATE_NANOS
-                                         : SCRIPT_DOC_LONG;
+        out->type = c->kind == VALUE_BOOLEAN ? SCRIPT_DOC_BOOLEAN
+                    : c->kind != VALUE_DATE  ? SCRIPT_DOC_LONG
+                    : c->is_nanos            ? SCRIPT_DOC_DATE_NANOS
+                                             : SCRIPT_DOC_DATE;
         out->i = f->i;
     }
     return ERR_OK;
@@ -295,8 +293,8 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
         return script_name_value(f->field, s->o.index_name, s->o.leaf, s->doc, stored_of(s), &s->values, out,
                                  em);
     }
-    enum field_type t = f->field->type;
-    bool terms = f->is_ords || t == FT_KEYWORD || t == FT_IP || t == FT_TEXT || t == FT_CONSTANT_KEYWORD;
+    enum value_kind kind = f->field->class->kind;
+    bool terms = f->is_ords || kind == VALUE_TEXT || kind == VALUE_ADDRESS;
     return terms ? load_terms(s, f, out, em) : load_numbers(s, f, out, em);
 }
 

@@ -22,7 +22,7 @@ enum err script_field(const struct mapping *mapping, struct str name, const stru
 /* Does a document's name stand for this field's value: _index, _type, _id? */
 static inline bool script_field_is_name(const struct field *f)
 {
-    return f->type == FT_META_INDEX || f->type == FT_META_TYPE || f->type == FT_META_ID;
+    return f->class->is_metadata && f->class->kind == VALUE_TEXT;
 }
 /* That one value, in `arena`. `stored` reads the leaf's segment; a nested document has the id of its own one. ERR_CORRUPT. */
 enum err script_name_value(const struct field *f, struct str index_name, const struct leaf *leaf, doc_id doc,

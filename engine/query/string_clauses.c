@@ -15,11 +15,11 @@ enum err string_make_prefix(struct string_run *r, const struct field *f, struct 
                             struct query **out)
 {
     struct str text;
-    if (r->q->analyze_wildcard && f->type == FT_TEXT) {
+    if (r->q->analyze_wildcard && f->class->is_analysed) {
         return string_prefix(r, f, *(const struct str *)arg, out);
     }
     enum err e = ERR_OK;
-    if (f->type == FT_TEXT) {
+    if (f->class->is_analysed) {
         e = string_normalise(r, f, *(const struct str *)arg, &text);
     } else { /* an analyzer of the request says nothing of what was never analysed */
         text = *(const struct str *)arg;
@@ -27,7 +27,7 @@ enum err string_make_prefix(struct string_run *r, const struct field *f, struct 
     if (e != ERR_OK) {
         return e;
     }
-    if (field_text_support(f) == TEXT_NONE) {
+    if (f->class->text == FIELD_TEXT_NONE) {
         return qnode_none(r->b, out, r->em, "unmapped fields [%.*s]", STR_ARG(name));
     }
     return make_pattern(r, f, NULL, &q_prefix, text, out);
@@ -59,7 +59,7 @@ enum err string_make_fuzzy(struct string_run *r, const struct field *f, struct s
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Valid edit distances are [0, 1, 2] but was [%d]",
                        a->refused);
     }
-    if (field_text_support(f) == TEXT_NONE) {
+    if (f->class->text == FIELD_TEXT_NONE) {
         return qnode_none(r->b, out, r->em, "unmapped fields [%.*s]", STR_ARG(name));
     }
     enum err e = string_normalise(r, f, a->text, &text);
@@ -80,7 +80,7 @@ enum err string_make_range(struct string_run *r, const struct field *f, struct s
     const struct range_arg *a = arg;
     struct str from = a->from, to = a->to;
     enum err e = ERR_OK;
-    if (field_text_support(f) == TEXT_NONE) {
+    if (f->class->text == FIELD_TEXT_NONE) {
         return qnode_none(r->b, out, r->em, "unmapped fields [%.*s]", STR_ARG(name));
     }
     if (from.p != NULL) {

@@ -121,7 +121,7 @@ static void print_one(const struct query *q, uint32_t i, struct buf *out)
 /* Addresses are points, a set of which is a query of its own. */
 static bool is_points(const struct query *q)
 {
-    return q->field != NULL && q->field->type == FT_IP;
+    return q->field != NULL && q->field->class->kind == VALUE_ADDRESS;
 }
 
 static void print_set(const struct query *q, bool bare, struct buf *out)
@@ -202,7 +202,7 @@ static enum err terms_rewrite(struct weight_shared *sh, const struct query *q, c
 static enum err terms_words(const struct query *q, float boost, const struct word_sink *s, struct errmsg *em)
 {
     enum err e = ERR_OK;
-    bool text = q->field == NULL || q->field->type != FT_IP;
+    bool text = q->field == NULL || q->field->class->kind != VALUE_ADDRESS;
     for (uint32_t i = 0; text && i < q->terms.n && e == ERR_OK; i++) {
         e = s->term(s->self, q->field_name, q->terms.v[i], boost, em);
     }
