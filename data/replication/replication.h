@@ -18,7 +18,8 @@
 
 /* ---- the role -------------------------------------------------------------------------------------------------- */
 
-/* After shard_take_role(): the role is as the state says, the engine is the copy's or not there. Begins, keeps or ends leading; learns of copies that came or went. */
+/* After shard_take_role(): the role is as the state says, the engine is the copy's or not there. Begins, keeps or ends leading;
+ * learns of copies that came or went. */
 void replication_follow(struct shard *sh, const struct cluster_state *state);
 /* The engine goes: requests whose outcome depends on other copies, and messages, end. */
 void replication_stop(struct shard *sh);
@@ -55,8 +56,8 @@ bool replication_catch_up(struct shard *sh, struct str allocation_id, int64_t lo
 void replication_drain(struct shard *sh, void (*drained)(void *arg), void *arg);
 /* The handover failed for certain: requests go on. */
 void replication_undrain(struct shard *sh);
-bool replication_handing_over(const struct shard *sh);
-/* The copy that takes this one's place, and what the old primary knew of another one. */
+bool replication_handing_over(const struct shard *sh); /* between the two */
+/* A copy has everything up to there on its disk: this one, or one of which the primary before this one knew it. */
 void replication_advance(struct shard *sh, struct str allocation_id, int64_t local_checkpoint);
 /* A recovery has given this copy the history of that term's primary. */
 void replication_took_history(struct shard *sh, uint64_t term);

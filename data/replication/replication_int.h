@@ -1,5 +1,5 @@
-/* replication_int.h - what the files of replication share: a shard's part, what its core (group.h) is given, and what is done for it
- * (links.c), leading (primary.c), requests (fanout.c), following (replica.c). All on the shard's strand. */
+/* replication_int.h - what the files of replication share: a shard's part, what its core (group.h) is given, and what is done
+ * for it (links.c), leading (primary.c), requests (fanout.c), following (replica.c). All on the shard's strand. */
 #ifndef DATA_REPLICATION_REPLICATION_INT_H
 #define DATA_REPLICATION_REPLICATION_INT_H
 
