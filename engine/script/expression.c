@@ -2,6 +2,7 @@
  * painless: bare names are parameters, doc['f'].value is zero where a document has none, comparisons give 1
  * and 0, bits are those of whole numbers. */
 #include "engine/script/expression.h"
+#include "engine/script/operators.h"
 
 #include <ctype.h>
 
@@ -341,7 +342,7 @@ static enum err bits(struct rewriter *r, struct node **at)
 {
     struct node *n = *at;
     enum err e = rewrite_kids(r, n, 0);
-    bool shift = n->op == OP_SHL || n->op == OP_SHR || n->op == OP_USHR;
+    bool shift = operators[n->op].form == FORM_SHIFT;
     for (uint32_t i = 0; i < n->n && e == ERR_OK; i++) {
         e = as_type(r, &n->kids[i], shift && i == 1 ? TYPE_INT : TYPE_LONG);
     }
@@ -372,11 +373,11 @@ static enum err rewrite(struct rewriter *r, struct node **at)
     if (n->kind == N_AND || n->kind == N_OR || n->kind == N_TERNARY || n->op == OP_NOT) {
         return logic(r, at);
     }
-    if (n->op == OP_BNOT || (n->op >= OP_SHL && n->op <= OP_BXOR)) {
+    if (n->op == OP_BNOT || op_of_bits(n->op)) {
         return bits(r, at);
     }
     e = rewrite_kids(r, n, 0);
-    return e == ERR_OK && n->kind == N_BINARY && n->op >= OP_EQ ? as_number(r, at) : e;
+    return e == ERR_OK && op_compares(n->op) ? as_number(r, at) : e;
 }
 
 enum err script_parse_expression(struct program *out, struct str source, enum script_context context,

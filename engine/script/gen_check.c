@@ -1,5 +1,6 @@
 /* What the compiler refuses: members that a class does not have, operands that an operator does not take. */
 #include "engine/script/generate.h"
+#include "engine/script/operators.h"
 
 bool gen_is_null(const struct node *n)
 {
@@ -119,7 +120,7 @@ enum err gen_unknown_call(struct gen *g, struct node *n)
 /* The type that both sides become; TYPE_NONE: there is none. */
 static enum type_id promoted(enum op op, enum type_id a, enum type_id b)
 {
-    bool equality = op >= OP_EQ && op <= OP_NOT_SAME, decimal = op <= OP_REM || op >= OP_EQ;
+    bool equality = operators[op].form == FORM_EQUALITY, decimal = !op_of_bits(op);
     if (a == TYPE_DEF || b == TYPE_DEF) {
         return TYPE_DEF;
     }
@@ -160,7 +161,7 @@ enum err gen_check_operands(struct gen *g, const struct node *n, struct node *a,
     if (n->op == OP_FIND || n->op == OP_MATCH) {
         return check_match(g, a, b);
     }
-    if (n->op >= OP_SHL && n->op <= OP_USHR) {
+    if (operators[n->op].form == FORM_SHIFT) {
         return shiftable(t[0]) && shiftable(t[1]) ? ERR_OK : no_operator(g, n, t[0], t[1]);
     }
     enum type_id ids[2];

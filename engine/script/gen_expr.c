@@ -1,5 +1,6 @@
 /* Expressions into bytecode: values, conditions, operators, casts. */
 #include "engine/script/nodes.h"
+#include "engine/script/operators.h"
 #include "engine/script/vm.h"
 
 static enum err ternary(struct gen *g, struct node *n, const struct type *to, unsigned how);
@@ -276,7 +277,7 @@ enum err gen_binary(struct gen *g, struct node *n)
     if (by_zero && a->kind == N_CONST && sv_is_whole(a->value)) {
         return err_set(g->em, ERR_ARITHMETIC, "/ by zero");
     }
-    bool equality = n->op >= OP_EQ && n->op <= OP_NOT_SAME;
+    bool equality = operators[n->op].form == FORM_EQUALITY;
     if (equality && gen_is_null(a) && gen_is_null(b)) {
         return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "extraneous comparison of [null] constants");
     }

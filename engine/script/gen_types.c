@@ -1,10 +1,6 @@
 /* Types that are known before running, and what they forbid. */
 #include "engine/script/nodes.h"
-
-static bool gen_is_arithmetic(enum op op)
-{
-    return op >= OP_ADD && op <= OP_BXOR;
-}
+#include "engine/script/operators.h"
 
 static enum type_id of_kind(enum sv_kind kind)
 {
@@ -136,14 +132,14 @@ enum type_id gen_promoted(enum type_id a, enum type_id b, bool decimal)
 
 struct type type_of_binary(struct gen *g, struct node *n)
 {
-    if (!gen_is_arithmetic(n->op)) {
+    if (operators[n->op].form != FORM_ARITHMETIC && !op_of_bits(n->op)) {
         return plain(TYPE_BOOLEAN);
     }
     enum type_id a = gen_static_type(g, n->kids[0]), b = gen_static_type(g, n->kids[1]);
     if (n->op == OP_ADD && (a == TYPE_STRING || b == TYPE_STRING)) {
         return plain(TYPE_STRING);
     }
-    bool shift = n->op >= OP_SHL && n->op <= OP_USHR;
+    bool shift = operators[n->op].form == FORM_SHIFT;
     b = shift ? a : b;
     if (a == TYPE_DEF || b == TYPE_DEF) {
         return plain(TYPE_DEF);

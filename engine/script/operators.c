@@ -8,7 +8,7 @@
 static enum err bad_bits(struct script_run *m, enum op op, struct sv a, struct sv b)
 {
     struct sv bad = sv_is_whole(a) ? b : a;
-    bool shift = op >= OP_SHL && op <= OP_USHR;
+    bool shift = operators[op].form == FORM_SHIFT;
     if (bad.kind == SV_NULL) {
         return vm_no_class(m, shift ? "args[0]" : "o");
     }
@@ -34,11 +34,10 @@ static enum err truth_with_number(struct script_run *m, struct sv a, struct sv b
 
 static enum err bad_operands(struct script_run *m, enum op op, struct sv a, struct sv b)
 {
-    bool bits = op >= OP_SHL && op <= OP_BXOR;
     if (is_mixed(a, b)) {
         return truth_with_number(m, a, b);
     }
-    if (bits) {
+    if (op_of_bits(op)) {
         return bad_bits(m, op, a, b);
     }
     if (a.kind == SV_NULL || b.kind == SV_NULL) {
@@ -261,33 +260,33 @@ static enum err identity(struct script_run *m, enum op op, struct sv a, struct s
 
 /* ---- all of them ---- */
 
-const struct operator operators[OPS] = {
-    [OP_NONE] = {"", "", NULL, NULL, NULL},
-    [OP_ADD] = {"+", "addition", sum, add, add_real},
-    [OP_SUB] = {"-", "subtraction", arithmetic, subtract, subtract_real},
-    [OP_MUL] = {"*", "multiplication", arithmetic, multiply, multiply_real},
-    [OP_DIV] = {"/", "division", division, divide, divide_real},
-    [OP_REM] = {"%", "remainder", division, modulo, fmod},
-    [OP_SHL] = {"<<", "left shift", shift, NULL, NULL},
-    [OP_SHR] = {">>", "right shift", shift, NULL, NULL},
-    [OP_USHR] = {">>>", "unsigned shift", shift, NULL, NULL},
-    [OP_BAND] = {"&", "bitwise and", bits, both, NULL},
-    [OP_BOR] = {"|", "boolean or", bits, either, NULL},
-    [OP_BXOR] = {"^", "bitwise xor", bits, one_of, NULL},
-    [OP_EQ] = {"==", "equals", equality, NULL, NULL},
-    [OP_NE] = {"!=", "not equals", equality, NULL, NULL},
-    [OP_SAME] = {"===", "reference equals", identity, NULL, NULL},
-    [OP_NOT_SAME] = {"!==", "reference not equals", identity, NULL, NULL},
-    [OP_LT] = {"<", "less than", compare, NULL, NULL},
-    [OP_LE] = {"<=", "less than or equals", compare, NULL, NULL},
-    [OP_GT] = {">", "greater than", compare, NULL, NULL},
-    [OP_GE] = {">=", "greater than or equals", compare, NULL, NULL},
-    [OP_FIND] = {"=~", "find", pattern_match, NULL, NULL},
-    [OP_MATCH] = {"==~", "match", pattern_match, NULL, NULL},
-    [OP_NEG] = {"-", "subtraction", NULL, NULL, NULL},
-    [OP_PLUS] = {"+", "addition", NULL, NULL, NULL},
-    [OP_NOT] = {"!", "boolean not", NULL, NULL, NULL},
-    [OP_BNOT] = {"~", "bitwise not", NULL, NULL, NULL}};
+const struct operator_row operators[OPS] = {
+    [OP_NONE] = {FORM_NONE, "", "", NULL, NULL, NULL},
+    [OP_ADD] = {FORM_ARITHMETIC, "+", "addition", sum, add, add_real},
+    [OP_SUB] = {FORM_ARITHMETIC, "-", "subtraction", arithmetic, subtract, subtract_real},
+    [OP_MUL] = {FORM_ARITHMETIC, "*", "multiplication", arithmetic, multiply, multiply_real},
+    [OP_DIV] = {FORM_ARITHMETIC, "/", "division", division, divide, divide_real},
+    [OP_REM] = {FORM_ARITHMETIC, "%", "remainder", division, modulo, fmod},
+    [OP_SHL] = {FORM_SHIFT, "<<", "left shift", shift, NULL, NULL},
+    [OP_SHR] = {FORM_SHIFT, ">>", "right shift", shift, NULL, NULL},
+    [OP_USHR] = {FORM_SHIFT, ">>>", "unsigned shift", shift, NULL, NULL},
+    [OP_BAND] = {FORM_BITS, "&", "bitwise and", bits, both, NULL},
+    [OP_BOR] = {FORM_BITS, "|", "boolean or", bits, either, NULL},
+    [OP_BXOR] = {FORM_BITS, "^", "bitwise xor", bits, one_of, NULL},
+    [OP_EQ] = {FORM_EQUALITY, "==", "equals", equality, NULL, NULL},
+    [OP_NE] = {FORM_EQUALITY, "!=", "not equals", equality, NULL, NULL},
+    [OP_SAME] = {FORM_EQUALITY, "===", "reference equals", identity, NULL, NULL},
+    [OP_NOT_SAME] = {FORM_EQUALITY, "!==", "reference not equals", identity, NULL, NULL},
+    [OP_LT] = {FORM_ORDER, "<", "less than", compare, NULL, NULL},
+    [OP_LE] = {FORM_ORDER, "<=", "less than or equals", compare, NULL, NULL},
+    [OP_GT] = {FORM_ORDER, ">", "greater than", compare, NULL, NULL},
+    [OP_GE] = {FORM_ORDER, ">=", "greater than or equals", compare, NULL, NULL},
+    [OP_FIND] = {FORM_PATTERN, "=~", "find", pattern_match, NULL, NULL},
+    [OP_MATCH] = {FORM_PATTERN, "==~", "match", pattern_match, NULL, NULL},
+    [OP_NEG] = {FORM_UNARY, "-", "subtraction", NULL, NULL, NULL},
+    [OP_PLUS] = {FORM_UNARY, "+", "addition", NULL, NULL, NULL},
+    [OP_NOT] = {FORM_UNARY, "!", "boolean not", NULL, NULL, NULL},
+    [OP_BNOT] = {FORM_UNARY, "~", "bitwise not", NULL, NULL, NULL}};
 
 const char *op_words(enum op op)
 {

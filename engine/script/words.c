@@ -1,5 +1,6 @@
 /* How painless speaks of parts of a script. */
 #include "engine/script/nodes.h"
+#include "engine/script/operators.h"
 
 #include <stdio.h>
 
@@ -59,8 +60,7 @@ void node_words(const struct node *n, char *out, size_t size)
 
 const char *node_class(const struct node *n)
 {
-    bool compares = n->kind == N_BINARY && n->op >= OP_EQ && n->op <= OP_GE;
-    return compares ? "EComp" : nodes[n->kind].class;
+    return n->kind == N_BINARY && op_compares(n->op) ? "EComp" : nodes[n->kind].class;
 }
 
 void node_unused(const struct node *n, char *out, size_t size)

@@ -25,12 +25,13 @@ END_TEST
 START_TEST(each_operator)
 {
     for (size_t i = OP_NONE + 1; i < OPS; i++) {
-        const struct operator* o = & operators[i];
+        const struct operator_row *o = &operators[i];
         ck_assert_msg(o->sign != NULL && o->words != NULL, "operator %zu has no row", i);
-        ck_assert_msg((o->binary == NULL) == (i >= OP_NEG), "operator %zu", i);
-        ck_assert_msg((o->whole != NULL) == (i <= OP_REM || (i >= OP_BAND && i <= OP_BXOR)), "operator %zu",
+        bool arithmetic = o->form == FORM_ARITHMETIC;
+        ck_assert_msg(o->form != FORM_NONE && (o->binary == NULL) == (o->form == FORM_UNARY), "operator %zu",
                       i);
-        ck_assert_msg((o->real != NULL) == (i <= OP_REM), "operator %zu", i);
+        ck_assert_msg((o->whole != NULL) == (arithmetic || o->form == FORM_BITS), "operator %zu", i);
+        ck_assert_msg((o->real != NULL) == arithmetic, "operator %zu", i);
     }
 }
 END_TEST
