@@ -51,7 +51,7 @@ static const struct field *field_of(struct agg_run *r, const struct json *body, 
         struct str key = body->members[i].key;
         if (!str_is(key, "boost") && !str_is(key, "_name")) {
             *named = true;
-            return mapping_field(r->cx->query.mapping, key);
+            return mapping_field_in(r->cx->query.mapping, key, r->arena);
         }
     }
     return NULL;
@@ -91,7 +91,7 @@ static bool exists_rewritten(struct agg_run *r, const struct json *body)
     const struct json *name = json_get(body, "field");
     const struct field **found;
     size_t n = 0;
-    if (name == NULL || mapping_field(r->cx->query.mapping, json_text(name)) != NULL) {
+    if (name == NULL || mapping_field_in(r->cx->query.mapping, json_text(name), r->arena) != NULL) {
         return false;
     }
     return mapping_match(r->cx->query.mapping, json_text(name), r->arena, &found, &n) && n == 0;

@@ -115,7 +115,7 @@ static enum err find_first(struct sampler *s, struct errmsg *em)
     buf_init(&least, NULL, BUF_UNLIMITED);
     buf_init(&b, NULL, BUF_UNLIMITED);
     for (uint32_t i = 0; s->v.field != NULL && i < view->n_leaves; i++) {
-        const struct seg_field *f = segment_field(view->leaves[i].segment, s->v.field->path);
+        const struct seg_field *f = segment_field_of(view->leaves[i].segment, s->v.field, s->v.run->arena);
         buf_reset(&b);
         if (f == NULL || f->n_terms == 0 || !seg_term_by_ord(f, 0, &b)) {
             continue;

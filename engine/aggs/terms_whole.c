@@ -168,7 +168,7 @@ static bool no_terms(const struct terms *t)
     bool none = t->text && t->v.field != NULL && t->v.script == NULL && !t->v.has_missing
                 && !str_is(terms_params(t->c.agg)->execution_hint, "map");
     for (uint32_t i = 0; none && i < view->n_leaves; i++) {
-        const struct seg_field *f = segment_field(view->leaves[i].segment, t->v.field->path);
+        const struct seg_field *f = segment_field_of(view->leaves[i].segment, t->v.field, t->c.run->arena);
         none = f == NULL || f->n_terms == 0;
     }
     return none;

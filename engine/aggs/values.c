@@ -256,7 +256,7 @@ enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, c
     v->dict = (struct term_dict){.run = r, .lazy = r->cx->shard->view->n_leaves == 1};
     enum err e = ERR_OK;
     if (s->field.p != NULL) {
-        v->field = mapping_field(r->cx->query.mapping, s->field);
+        v->field = mapping_field_in(r->cx->query.mapping, s->field, r->arena);
         if (v->field != NULL && v->field->class->is_object) {
             v->field = NULL;
         }
@@ -380,7 +380,10 @@ enum err values_leaf(struct values *v, struct errmsg *em)
 {
     enum err e = ERR_OK;
     if (v->field != NULL) {
-        v->seg = segment_field(v->run->leaf->segment, v->field->path);
+        if (v->of != v->run->leaf->segment) { /* the same segment again has the same dictionary */
+            v->of = v->run->leaf->segment;
+            v->seg = segment_field_of(v->of, v->field, v->run->arena);
+        }
         if (v->kind == SOURCE_TEXT || v->kind == SOURCE_IP) {
             e = text_leaf(v, em);
         } else if (v->kind != SOURCE_RANGE) {

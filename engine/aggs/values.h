@@ -79,6 +79,7 @@ struct values {
 
     struct num_column nums;
     struct ord_column ords;
+    const struct segment *of; /* the segment that `seg` is part of */
     const struct seg_field *seg;
     enum { TEXT_NONE, TEXT_ORDS, TEXT_BYTES, TEXT_INDEX, TEXT_UNINVERTED } text_from;
     uint32_t *inverted_starts, *inverted_ords;

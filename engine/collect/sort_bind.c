@@ -167,7 +167,7 @@ static enum err check_number_options(const struct search_context *cx, const stru
 /* NULL where nobody maps it, or it is an object. */
 static const struct field *leaf_field(const struct search_context *cx, struct str name)
 {
-    const struct field *f = mapping_field(cx->shard->view->mapping, name);
+    const struct field *f = mapping_field_in(cx->shard->view->mapping, name, cx->arena);
     return f != NULL && !f->class->is_object ? f : NULL;
 }
 
@@ -260,7 +260,8 @@ enum err sort_key_bind(const struct search_context *cx, struct sort_key *k, stru
     const struct sort_spec *s = k->spec;
     k->mode = s->mode != SORT_MODE_DEFAULT ? s->mode : s->descending ? SORT_MODE_MAX : SORT_MODE_MIN;
     /* Where the field is not mapped, where it would be nested is not asked. */
-    bool unmapped = s->kind == SORT_FIELD && mapping_field(cx->shard->view->mapping, s->field) == NULL;
+    bool unmapped =
+        s->kind == SORT_FIELD && mapping_field_in(cx->shard->view->mapping, s->field, cx->arena) == NULL;
     enum err e = unmapped ? ERR_OK : sort_nested_bind(cx, k, em);
     if (e != ERR_OK) {
         return e;

@@ -37,11 +37,12 @@ static enum err check_doc_value(const struct field *f, struct str name, struct e
                          STR_ARG(name), f->class->name);
 }
 
-static enum err add_column(struct fetch *f, size_t *cap, const struct field *shown, struct str format)
+static enum err add_column(struct fetch *f, size_t *cap, const struct field *shown, struct str name,
+                           struct str format)
 {
     const struct field *field = shown->class->is_alias ? shown->alias_of : shown;
-    struct shown_column c = {.name = shown->path};
-    enum err e = check_doc_value(field, shown->path, f->em);
+    struct shown_column c = {.name = name};
+    enum err e = check_doc_value(field, name, f->em);
     e = e == ERR_OK ? value_format_new(&c.format, field, format, f->arena, f->em) : e;
     if (e != ERR_OK) {
         return e;
@@ -65,13 +66,14 @@ static enum err add_columns(struct fetch *f, size_t *cap, const struct field_and
         return err_no_memory(f->em);
     }
     for (size_t i = 0; e == ERR_OK && i < n; i++) {
-        e = !fields[i]->class->is_internal ? add_column(f, cap, fields[i], spec->format) : ERR_OK;
+        struct str name = fields[i]->key_prefix.n > 0 ? spec->field : fields[i]->path;
+        e = !fields[i]->class->is_internal ? add_column(f, cap, fields[i], name, spec->format) : ERR_OK;
     }
     bool pattern = str_find(spec->field, '*', 0) != SIZE_MAX;
     for (uint32_t i = 0; e == ERR_OK && pattern && i < mapping_field_count(m); i++) {
         const struct field *meta = mapping_field_at(m, i);
         if (meta->class->is_metadata && !meta->class->is_internal && str_glob(spec->field, meta->path)) {
-            e = add_column(f, cap, meta, spec->format);
+            e = add_column(f, cap, meta, meta->path, spec->format);
         }
     }
     return e;
@@ -140,7 +142,7 @@ static enum err write_column(struct fetch *f, struct fetch_hit *h, const struct 
         }
         return e;
     }
-    const struct seg_field *seg = segment_field(h->leaf->segment, field->path);
+    const struct seg_field *seg = segment_field_of(h->leaf->segment, field, h->arena);
     if (seg != NULL && (seg->has & SEG_RANGES) != 0 && seg_range_value(seg, h->doc, 0, &from, &to)) {
         /* Elasticsearch has no form for them: it fails, or shows the bytes as if they were text. */
         return err_set(f->em,

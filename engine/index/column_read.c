@@ -174,11 +174,32 @@ void ord_column_open(struct ord_column *c, const struct seg_field *f)
     c->dense = c->nums.dense;
     c->doc_count = c->nums.doc_count;
     c->n_ords = c->field != NULL ? f->n_terms : 0;
+    c->lo = c->hi = 0;
+    if (c->field != NULL && f->prefix.n > 0) {
+        c->dense = false;
+        c->lo = f->ord_lo;
+        c->hi = f->ord_hi;
+    }
+}
+
+/* The ordinals of a document ascend: those of a view stand together. */
+static uint32_t within(const struct ord_column *c, uint64_t *first, uint32_t n)
+{
+    uint32_t in = 0;
+    while (n > 0 && ord_column_value(c, *first) < c->lo) {
+        ++*first;
+        n--;
+    }
+    while (in < n && ord_column_value(c, *first + in) < c->hi) {
+        in++;
+    }
+    return in;
 }
 
 uint32_t ord_column_seek(const struct ord_column *c, doc_id doc, uint64_t *first)
 {
-    return num_column_seek(&c->nums, doc, first);
+    uint32_t n = num_column_seek(&c->nums, doc, first);
+    return c->hi == 0 ? n : within(c, first, n);
 }
 
 bool bytes_meta_read(struct bytes_meta *b, const struct segment *s, struct bytes_in *meta,

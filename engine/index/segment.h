@@ -76,12 +76,19 @@ struct seg_field {
     uint64_t n_terms;
     const struct segment *segment;
     const void *impl; /* readers' own */
+    /* A view of the terms that begin with `prefix`, which shows them without it, and with the ordinals of the whole; n == 0: all. */
+    struct str prefix;
+    uint64_t ord_lo, ord_hi; /* of the view */
 };
 
 uint32_t segment_field_count(const struct segment *s);
 const struct seg_field *segment_field_at(const struct segment *s, uint32_t i);
 const struct seg_field *segment_field(const struct segment *s,
                                       struct str name); /* NULL: no such field here */
+
+struct field;
+/* A field of the mapping: all of its terms, or a view in the arena where it is the field of one key. NULL: none here, or no room. */
+const struct seg_field *segment_field_of(const struct segment *s, const struct field *f, struct arena *arena);
 
 /* ---- terms
  * -------------------------------------------------------------------------------------------------- */
@@ -322,6 +329,7 @@ struct ord_column {
     bool multi, dense;
     uint32_t doc_count;
     uint64_t n_ords;
+    uint64_t lo, hi;        /* of a view; hi == 0: all */
     struct num_column nums; /* the ordinals are kept as numbers */
 };
 void ord_column_open(struct ord_column *c, const struct seg_field *f);

@@ -1,6 +1,7 @@
 /* Looking terms up. Keys (the first eight bytes behind the prefix that all terms share, in big-endian order)
  * narrow the search to blocks that begin alike; within a block, terms are compared without being rebuilt. */
 #include "engine/index/seg_int.h"
+#include "engine/mapping/mapping.h"
 
 static inline uint64_t quick_varint(struct bytes_in *in)
 {
@@ -172,7 +173,7 @@ static int find_in_block(struct terms_block *b, struct str term)
     return -1;
 }
 
-bool seg_term(const struct seg_field *f, struct str term, struct term_info *out)
+static bool find_term(const struct seg_field *f, struct str term, struct term_info *out)
 {
     const struct field_impl *impl = impl_of(f);
     if (impl->n_blocks == 0 || !str_starts(term, impl->prefix)) {
@@ -189,6 +190,20 @@ bool seg_term(const struct seg_field *f, struct str term, struct term_info *out)
     }
     read_info(f, &b, no, (uint32_t)i, out);
     return true;
+}
+
+bool seg_term(const struct seg_field *f, struct str term, struct term_info *out)
+{
+    if (f->prefix.n == 0) {
+        return find_term(f, term, out);
+    }
+    struct buf whole;
+    buf_init(&whole, NULL, BUF_UNLIMITED);
+    buf_str(&whole, f->prefix);
+    buf_str(&whole, term);
+    bool found = !whole.failed && find_term(f, buf_view(&whole), out);
+    buf_fini(&whole);
+    return found;
 }
 
 void term_iter_init(struct term_iter *it, const struct seg_field *f)
@@ -230,7 +245,7 @@ static bool read_term(struct buf *bytes, struct terms_block *b, bool first)
     return !bytes->failed;
 }
 
-bool term_iter_next(struct term_iter *it)
+static bool next_term(struct term_iter *it)
 {
     const struct field_impl *impl = impl_of(it->field);
     if (it->block == UINT64_MAX || it->in_block == it->b.n) {
@@ -249,7 +264,7 @@ bool term_iter_next(struct term_iter *it)
     return true;
 }
 
-bool term_iter_seek(struct term_iter *it, struct str target)
+static bool seek_term(struct term_iter *it, struct str target)
 {
     const struct field_impl *impl = impl_of(it->field);
     size_t common = MIN_OF(impl->prefix.n, target.n);
@@ -261,12 +276,46 @@ bool term_iter_seek(struct term_iter *it, struct str target)
     if (!enter_block(it, no == UINT64_MAX ? 0 : no)) {
         return at_end(it);
     }
-    while (term_iter_next(it)) {
+    while (next_term(it)) {
         if (str_cmp(it->term, target) >= 0) {
             return true;
         }
     }
     return false;
+}
+
+/* The term of a view without what all of them begin with; behind the last of these is the end. */
+static bool shown(struct term_iter *it)
+{
+    if (!str_starts(it->term, it->field->prefix)) {
+        return at_end(it);
+    }
+    it->term = str_slice(it->term, it->field->prefix.n, it->term.n);
+    return true;
+}
+
+bool term_iter_next(struct term_iter *it)
+{
+    const struct seg_field *f = it->field;
+    if (f->prefix.n == 0) {
+        return next_term(it);
+    }
+    return (it->block == UINT64_MAX ? seek_term(it, f->prefix) : next_term(it)) && shown(it);
+}
+
+bool term_iter_seek(struct term_iter *it, struct str target)
+{
+    const struct seg_field *f = it->field;
+    if (f->prefix.n == 0) {
+        return seek_term(it, target);
+    }
+    struct buf whole;
+    buf_init(&whole, NULL, BUF_UNLIMITED);
+    buf_str(&whole, f->prefix);
+    buf_str(&whole, target);
+    bool there = !whole.failed && seek_term(it, buf_view(&whole));
+    buf_fini(&whole);
+    return there && shown(it);
 }
 
 bool seg_term_by_ord(const struct seg_field *f, uint64_t ord, struct buf *out)
@@ -281,5 +330,36 @@ bool seg_term_by_ord(const struct seg_field *f, uint64_t ord, struct buf *out)
             return !out->failed && seg_broken(f->segment, b.infos);
         }
     }
+    if (f->prefix.n > 0 && out->n >= f->prefix.n) {
+        out->n -= f->prefix.n;
+        memmove(out->p, out->p + f->prefix.n, out->n);
+    }
     return true;
+}
+
+static const struct seg_field *view_of(const struct seg_field *all, struct str prefix, struct arena *arena)
+{
+    struct seg_field *view = ARENA_NEW(arena, struct seg_field);
+    struct str end = arena_str(arena, prefix);
+    struct term_iter it;
+    if (view == NULL || end.p == NULL) {
+        return NULL;
+    }
+    ((char *)(uintptr_t)end.p)[end.n - 1]++; /* it ends in 0: the first text behind all that begin so */
+    term_iter_init(&it, all);
+    bool some = term_iter_seek(&it, prefix) && str_starts(it.term, prefix);
+    if (some) {
+        *view = *all;
+        view->prefix = prefix;
+        view->ord_lo = it.info.ord;
+        view->ord_hi = term_iter_seek(&it, end) ? it.info.ord : all->n_terms;
+    }
+    term_iter_fini(&it);
+    return some ? view : NULL;
+}
+
+const struct seg_field *segment_field_of(const struct segment *s, const struct field *f, struct arena *arena)
+{
+    const struct seg_field *all = segment_field(s, f->path);
+    return all != NULL && f->key_prefix.n > 0 ? view_of(all, f->key_prefix, arena) : all;
 }

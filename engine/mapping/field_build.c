@@ -69,6 +69,12 @@ enum err check_index_time(struct builder *b, const struct analyzer *an)
     return ERR_OK;
 }
 
+void build_ignore_above(struct node *n)
+{
+    int32_t above = (int32_t)n->f.ignore_above;
+    n->f.ignore_above = above == INT32_MAX ? UINT32_MAX : (uint32_t)MAX_OF(above, 0);
+}
+
 enum err params_build(struct builder *b, struct node *n)
 {
     const struct field_class *class = n->f.class;

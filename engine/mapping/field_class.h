@@ -167,6 +167,10 @@ struct field_class {
     enum field_analysis analysis; /* what _analyze does with a text for the field */
     bool takes_patterns;          /* prefix, wildcard, regexp, fuzzy */
     bool refuses_ranges;          /* QUERIES_TERMS: range queries are refused */
+    /* Refuses a pattern ("prefix", "wildcard" ...) in words of its own; NULL: all are taken. */
+    enum err (*refuse_pattern)(const struct field *f, const char *kind, struct errmsg *em);
+    /* Refuses ranges of terms that lack a bound; NULL: these are taken. */
+    enum err (*refuse_open_range)(const struct field *f, struct errmsg *em);
     /* The term that is indexed for a text; NULL: the text. */
     enum err (*term)(const struct field *f, struct str text, struct arena *arena, struct str *out,
                      struct errmsg *em);

@@ -42,8 +42,7 @@ static enum err build_keyword(struct builder *b, struct node *n)
         n->f.search_analyzer = n->f.normalizer != NULL ? n->f.normalizer->on_whitespace
                                                        : analysis_analyzer(b->analysis, STR("whitespace"));
     }
-    int32_t above = (int32_t)n->f.ignore_above;
-    n->f.ignore_above = above == INT32_MAX ? UINT32_MAX : above < 0 ? 0 : (uint32_t)above;
+    build_ignore_above(n);
     return ERR_OK;
 }
 

@@ -76,6 +76,8 @@ void param_forget(struct node *n, const char *name);
 bool param_is_set(const struct node *n, const char *name);
 /* ERR_MAPPER: an analyzer that only searches can use. */
 enum err check_index_time(struct builder *b, const struct analyzer *an);
+/* What was read as an int32_t becomes the greatest length of a text: UINT32_MAX for none. */
+void build_ignore_above(struct node *n);
 /* `format` and `locale` of dates and ranges of dates. */
 enum err build_date_format(struct builder *b, struct node *n);
 

@@ -366,6 +366,33 @@ const struct field *mapping_field(const struct mapping *m, struct str path)
     return f != NULL && f->class->is_alias ? f->alias_of : f;
 }
 
+static const struct field *field_of_key(const struct field *keyed, struct str key, struct arena *arena)
+{
+    struct field *f = ARENA_NEW(arena, struct field);
+    char *prefix = arena_alloc(arena, key.n + 1);
+    if (f == NULL || prefix == NULL) {
+        return NULL;
+    }
+    memcpy(prefix, key.p, key.n);
+    prefix[key.n] = 0;
+    *f = *keyed;
+    f->key_prefix = str_mk(prefix, key.n + 1);
+    return f;
+}
+
+const struct field *mapping_field_in(const struct mapping *m, struct str path, struct arena *arena)
+{
+    const struct field *f = mapping_field(m, path);
+    for (size_t dot = str_find(path, '.', 0); f == NULL && dot != SIZE_MAX;
+         dot = str_find(path, '.', dot + 1)) {
+        const struct field *of = mapping_field(m, str_slice(path, 0, dot));
+        if (of != NULL && of->keyed != NULL) {
+            return field_of_key(of->keyed, str_slice(path, dot + 1, path.n), arena);
+        }
+    }
+    return f;
+}
+
 const struct field *mapping_root(const struct mapping *m)
 {
     return &m->root->f;
@@ -389,6 +416,7 @@ bool mapping_match(const struct mapping *m, struct str pattern, struct arena *ar
     *n = 0;
     if (str_find(pattern, '*', 0) == SIZE_MAX) {
         const struct field *f = m->absent ? NULL : mapping_field_raw(m, pattern);
+        f = f != NULL ? f : mapping_field_in(m, pattern, arena);
         if (f == NULL || f->class->is_object) {
             return true;
         }

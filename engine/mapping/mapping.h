@@ -47,6 +47,10 @@ struct field {
     /* Text: what its beginnings and its pairs of words are indexed as. They are no fields of the mapping, and are found here
      * alone; NULL: none. */
     const struct field *prefix_field, *phrase_field;
+    /* A type whose values have keys: the hidden field of all keys with their values; NULL: none. */
+    const struct field *keyed;
+    /* The field of one key: what each of its terms begins with, in the index alone; n == 0: it is none. */
+    struct str key_prefix;
     bool is_hidden; /* it is one of these */
     bool is_multi_field;
     enum index_options options;
@@ -105,6 +109,9 @@ void mapping_unref(const struct mapping *m); /* NULL ok */
 
 /* By full path; aliases are followed unless `raw`; metadata fields included, unless the index has no mapping at all. NULL when unmapped. */
 const struct field *mapping_field(const struct mapping *m, struct str path);
+/* The same, and "f.key" where f is of a type whose values have keys: the field of that key, made in the arena (NULL also where that has no
+ * room). */
+const struct field *mapping_field_in(const struct mapping *m, struct str path, struct arena *arena);
 const struct field *mapping_field_raw(const struct mapping *m, struct str path);
 const struct field *mapping_root(const struct mapping *m);
 /* Every field, multi-fields and metadata fields included, by number. */

@@ -136,6 +136,9 @@ enum err field_pattern(struct builder *b, const struct field *f, const struct qu
             ops->name, ops == &q_regexp ? " and text" : ", text and wildcard", STR_ARG(f->path),
             field_shown_type(f));
     }
+    if (f->class->refuse_pattern != NULL && (e = f->class->refuse_pattern(f, ops->name, em)) != ERR_OK) {
+        return e;
+    }
     if (!f->index && f->path.p[0] != '_') {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.",
                        STR_ARG(f->path));
@@ -183,6 +186,12 @@ enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, 
                        "Can only use fuzzy queries on keyword and text fields - not on [%.*s] which is of "
                        "type [%s]",
                        STR_ARG(f->path), field_shown_type(f));
+    }
+    if (f->class->refuse_pattern != NULL) {
+        enum err refused = f->class->refuse_pattern(f, "fuzzy", em);
+        if (refused != ERR_OK) {
+            return refused;
+        }
     }
     uint32_t edits;
     enum err e = fuzziness_distance(&o->fuzziness, term, &edits, em);

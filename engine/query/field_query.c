@@ -7,7 +7,7 @@
 
 const struct field *build_field(const struct builder *b, struct str name)
 {
-    const struct field *f = mapping_field(b->cx->mapping, name);
+    const struct field *f = mapping_field_in(b->cx->mapping, name, b->arena);
     return f == NULL || f->class->is_object || f->class->is_alias ? NULL : f;
 }
 
@@ -167,8 +167,9 @@ static enum err text_range(struct builder *b, const struct field *f, const struc
                            struct query **out, struct errmsg *em)
 {
     struct str lo = STR_NULL, hi = STR_NULL;
-    enum err e = ERR_OK;
-    if (r->from != NULL) {
+    bool open = r->from == NULL || r->to == NULL;
+    enum err e = open && f->class->refuse_open_range != NULL ? f->class->refuse_open_range(f, em) : ERR_OK;
+    if (e == ERR_OK && r->from != NULL) {
         e = field_term_bytes(b, f, json_text(r->from), &lo, em);
         lo.p = lo.p != NULL ? lo.p : "";
     }
@@ -360,6 +361,10 @@ static enum err exists_node(struct builder *b, const struct field *f, struct que
     case EXISTS_CONSTANT:
         return field_constant(b, f, f->class->constant(f, b->cx->index_name).p != NULL, out, em);
     case EXISTS_TERMS:
+        if (f->key_prefix.n > 0) {
+            struct pattern_opts any = {0};
+            return field_pattern(b, f, &q_prefix, STR(""), &any, out, em);
+        }
         ops = &q_term_range;
         break;
     case EXISTS_FORMS:

@@ -5,7 +5,8 @@ bool nested_by_field(const struct nested_question *n, const struct query *q)
     if (str_starts(q->field_name, STR("_"))) { /* whatever a metadata field does */
         return true;
     }
-    const struct field *f = mapping_field(n->mapping, q->field_name);
+    bool of_key = q->field != NULL && q->field->key_prefix.n > 0;
+    const struct field *f = of_key ? q->field : mapping_field(n->mapping, q->field_name);
     if (n->path == NULL || f == NULL) {
         return f != NULL && f->nested != NULL;
     }
