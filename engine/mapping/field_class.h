@@ -35,6 +35,7 @@
     X(geo_point)         \
     X(binary)            \
     X(completion)        \
+    X(flattened)         \
     X(token_count)       \
     X(integer_range)     \
     X(long_range)        \

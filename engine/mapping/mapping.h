@@ -59,6 +59,7 @@ struct field {
     struct similarity similarity;
     float boost;
     int32_t position_increment_gap;
+    int32_t depth_limit;                                    /* flattened */
     uint32_t ignore_above;                                  /* UTF-16 units; UINT32_MAX: no limit */
     const struct json *null_value;                          /* NULL: none */
     double scaling_factor;                                  /* scaled_float */

@@ -45,6 +45,41 @@ def rule_match(index):
     assert index.found({"match": {"city": "上海"}}) == those(lambda d: d["city"] == "上海"), "a keyword field has its whole value for a term"
 
 
+def rule_flattened(index):
+    """A flattened object is one field; its leaves are found by value, and by key and value; they sort and have buckets."""
+    index.create({"properties": {"labels": {"type": "flattened", "depth_limit": 3, "ignore_above": 20, "null_value": "none"}, "other": {"type": "flattened"}}})
+    index.put([{"labels": {"priority": "urgent", "release": ["v1.2.5", "v1.3.0"], "at": {"time": 1541458026}}, "other": {"priority": "low"}},
+               {"labels": {"priority": "low", "release": "v1.3.0", "fixed": True}},
+               {"labels": [{"priority": "mid high"}, {"gone": None}, {"long": "x" * 21}]},
+               {"other": {"priority": "urgent"}}])
+    assert index.found({"term": {"labels": "v1.3.0"}}) == {0, 1} and index.found({"term": {"labels.release": "v1.3.0"}}) == {0, 1}
+    assert index.found({"term": {"labels.priority": "urgent"}}) == {0} and index.found({"term": {"labels.priority": "v1.3.0"}}) == set()
+    assert index.found({"term": {"labels.at.time": 1541458026}}) == {0} and index.found({"term": {"labels.fixed": True}}) == {1}
+    assert index.found({"terms": {"labels.priority": ["urgent", "low"]}}) == {0, 1}
+    assert index.found({"prefix": {"labels.release": "v1.2"}}) == {0} and index.found({"prefix": {"labels.priority": "v"}}) == set()
+    assert index.found({"range": {"labels.release": {"gte": "v1.2.9", "lt": "v2"}}}) == {0, 1}
+    assert index.found({"match": {"labels.priority": "mid high"}}) == {2} and index.found({"match": {"labels.priority": "mid"}}) == set()
+    assert index.found({"multi_match": {"query": "urgent", "fields": ["labels.priority", "other.priority"]}}) == {0, 3}
+    assert index.found({"query_string": {"query": "labels.priority:low"}}) == {1}
+    assert index.found({"simple_query_string": {"query": "low", "fields": ["labels.priority"]}}) == {1}
+    assert index.found({"exists": {"field": "labels"}}) == {0, 1, 2} and index.found({"exists": {"field": "labels.release"}}) == {0, 1}
+    assert index.found({"term": {"labels.gone": "none"}}) == {2} and index.found({"exists": {"field": "labels.long"}}) == set()
+    for refused in ({"range": {"labels.release": {"gte": "v1"}}}, {"wildcard": {"labels.release": "v*"}}, {"fuzzy": {"labels.release": "v1.3.1"}},
+                    {"regexp": {"labels.release": "v.*"}}):
+        assert index.call("GET", "_search", {"query": refused})[0] >= 400, refused
+    hits = index.search(sort=[{"labels.priority": "desc"}], docvalue_fields=["labels.priority"], fields=["labels"])["hits"]["hits"]
+    assert [h["_id"] for h in hits] == ["0", "2", "1", "3"] and [h["sort"] for h in hits] == [["urgent"], ["mid high"], ["low"], [None]]
+    assert hits[0]["fields"]["labels.priority"] == ["urgent"] and hits[1]["fields"]["labels.priority"] == ["mid high"]
+    assert hits[2]["_source"]["labels"] == hits[2]["fields"]["labels"][0] == {"priority": "low", "release": "v1.3.0", "fixed": True}
+    aggs = index.search(size=0, aggs={"r": {"terms": {"field": "labels.release"}}, "all": {"terms": {"field": "other"}},
+                                      "n": {"cardinality": {"field": "labels.release"}}})["aggregations"]
+    assert [(b["key"], b["doc_count"]) for b in aggs["r"]["buckets"]] == [("v1.3.0", 2), ("v1.2.5", 1)] and aggs["n"]["value"] == 2
+    assert [(b["key"], b["doc_count"]) for b in aggs["all"]["buckets"]] == [("low", 1), ("urgent", 1)]
+    assert index.refused("PUT", "_doc/9", {"labels": "a text"}) == "parsing_exception"
+    assert index.refused("PUT", "_doc/9", {"labels": {"a": {"b": {"c": {"d": 1}}}}}) == "mapper_parsing_exception"
+    assert list(index.ok("GET", "_mapping")[index.name]["mappings"]["properties"]) == ["labels", "other"]
+
+
 def rule_multi_match(index):
     """multi_match: a match in any of the fields qualifies."""
     index.create({"properties": {"a": {"type": "text"}, "b": {"type": "text"}}}).put([{"a": "x"}, {"b": "x"}, {"a": "y", "b": "z"}])
