@@ -75,8 +75,8 @@ static void print_combination(const struct agg_result *r, const struct agg_key *
     size_t before = w->out->n;
     for (uint32_t i = 0; i < given->n && !result_ends(w, before); i++) {
         before = w->out->n;
-        const struct value_shape *s = own->shapes != NULL && i < own->n_shapes ? own->shapes[i] : NULL;
-        struct agg_result one = {.agg = r->agg, .shape = (struct value_shape *)(uintptr_t)s};
+        struct value_shape *s = own->shapes != NULL && i < own->n_shapes ? own->shapes[i] : NULL;
+        struct agg_result one = {.agg = r->agg, .shape = s};
         struct agg_bucket b = {.key = keys[i]};
         jw_key(w, given->v[i].name);
         if (keys[i].kind == KEY_NULL || keys[i].kind == KEY_NONE) {
