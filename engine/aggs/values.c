@@ -49,10 +49,9 @@ static enum err check_field(const struct values *v, struct errmsg *em)
                        "[%s]. Use doc values instead.",
                        STR_ARG(f->path), f->class->name);
     }
-    unsigned text = TAKES_TEXT | TAKES_IP;
     enum value_type hint = v->spec->value_type;
     bool number_wanted = hint == VT_LONG || hint == VT_DOUBLE || hint == VT_DATE || hint == VT_BOOLEAN;
-    if (number_wanted && ((1U << v->kind) & text) != 0) {
+    if (number_wanted && ((1U << v->kind) & TAKES_NUMERIC) == 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]",
                        STR_ARG(f->path), f->class->name);
     }
@@ -233,7 +232,12 @@ enum err values_supported(const struct values *v, const struct agg *a, unsigned 
     static const char *const types[] = {[VT_STRING] = "string", [VT_LONG] = "long", [VT_DOUBLE] = "double",
                                         [VT_DATE] = "date",     [VT_IP] = "ip",     [VT_BOOLEAN] = "boolean"};
     enum source_kind kind = kind_of_hint(v->spec->value_type, v->kind);
-    if ((takes & (1U << kind)) != 0 || (v->field == NULL && v->spec->value_type == VT_NONE)) {
+    unsigned given = 1U << kind, own = 1U << v->kind;
+    bool numbers = ((given | own) & ~(unsigned)TAKES_NUMERIC) == 0; /* are read as whatever number is said */
+    if ((takes & given) != 0 && ((takes & own) != 0 || numbers)) {
+        return ERR_OK;
+    }
+    if (v->field == NULL && v->spec->value_type == VT_NONE) {
         return ERR_OK;
     }
     if (v->field != NULL) {
