@@ -300,35 +300,14 @@ enum err jr_unknown_field(struct str text, size_t off, const char *parser, struc
     return jr_fail_xc(text, off, em, "[%s] unknown field [%.*s]%s", parser, STR_ARG(field), hint);
 }
 
-#define WORD_MAX 64
-
-static unsigned edit_distance(struct str a, struct str b)
-{
-    unsigned row[WORD_MAX + 1];
-    for (unsigned j = 0; j <= b.n; j++) {
-        row[j] = j;
-    }
-    for (unsigned i = 1; i <= a.n; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (unsigned j = 1; j <= b.n; j++) {
-            unsigned above = row[j];
-            unsigned best = diagonal + (a.p[i - 1] != b.p[j - 1]);
-            best = MIN_OF(best, MIN_OF(above, row[j - 1]) + 1);
-            diagonal = above;
-            row[j] = best;
-        }
-    }
-    return row[b.n];
-}
-
+#define WORD_MAX  64
 #define HINTS_MAX 16
 
 /* Lucene's LevenshteinDistance. */
 static float likeness(struct str word, struct str known)
 {
     size_t longer = MAX_OF(word.n, known.n);
-    return longer == 0 || longer > WORD_MAX ? 0 : 1.0F - (float)edit_distance(word, known) / (float)longer;
+    return longer == 0 || longer > WORD_MAX ? 0 : 1.0F - (float)str_distance(word, known) / (float)longer;
 }
 
 /* Every known name of a likeness above a half, the closest first, of equal ones the first by name. */

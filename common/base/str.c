@@ -137,3 +137,24 @@ bool str_eq_nocase(struct str a, struct str b)
     }
     return true;
 }
+
+unsigned str_distance(struct str a, struct str b)
+{
+    unsigned row[STR_DISTANCE_MAX + 1];
+    if (a.n > STR_DISTANCE_MAX || b.n > STR_DISTANCE_MAX) {
+        return UINT32_MAX;
+    }
+    for (unsigned j = 0; j <= b.n; j++) {
+        row[j] = j;
+    }
+    for (unsigned i = 1; i <= a.n; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (unsigned j = 1; j <= b.n; j++) {
+            unsigned above = row[j], best = diagonal + (a.p[i - 1] != b.p[j - 1]);
+            diagonal = above;
+            row[j] = MIN_OF(best, MIN_OF(above, row[j - 1]) + 1);
+        }
+    }
+    return row[b.n];
+}

@@ -64,4 +64,8 @@ bool str_glob(struct str pattern, struct str s);
 /* ASCII case is ignored. */
 bool str_eq_nocase(struct str a, struct str b);
 
+/* Levenshtein's, in bytes; UINT32_MAX for what is longer than STR_DISTANCE_MAX. */
+#define STR_DISTANCE_MAX 128
+unsigned str_distance(struct str a, struct str b);
+
 #endif

@@ -54,26 +54,6 @@ const struct setting_def *setting_def_find(const struct setting_registry *r, str
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
-#define NAME_MAX_BYTES 128
-
-static unsigned edit_distance(struct str a, struct str b)
-{
-    unsigned row[NAME_MAX_BYTES + 1];
-    for (unsigned j = 0; j <= b.n; j++) {
-        row[j] = j;
-    }
-    for (unsigned i = 1; i <= a.n; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (unsigned j = 1; j <= b.n; j++) {
-            unsigned above = row[j], best = diagonal + (a.p[i - 1] != b.p[j - 1]);
-            diagonal = above;
-            row[j] = MIN_OF(best, MIN_OF(above, row[j - 1]) + 1);
-        }
-    }
-    return row[b.n];
-}
-
 #define LIKE_MAX 24
 
 struct likeness {
@@ -107,12 +87,12 @@ static void find_like(const struct setting_registry *r, struct str key, struct l
 {
     uint32_t buckets = java_map_buckets(r->n);
     l->n = 0;
-    for (size_t i = 0; key.n <= NAME_MAX_BYTES && i < r->n; i++) {
+    for (size_t i = 0; key.n <= STR_DISTANCE_MAX && i < r->n; i++) {
         struct str name = str_of(r->defs[i].name);
-        if (name.n > NAME_MAX_BYTES) {
+        if (name.n > STR_DISTANCE_MAX) {
             continue;
         }
-        float score = 1.0F - (float)edit_distance(key, name) / (float)MAX_OF(key.n, name.n);
+        float score = 1.0F - (float)str_distance(key, name) / (float)MAX_OF(key.n, name.n);
         if (score > 0.7F) {
             add_like(l, r->defs[i].name, score, java_map_bucket(name, buckets));
         }

@@ -55,28 +55,6 @@ enum err conf_substitute(struct str s, const char *const *environ_, struct arena
     return e;
 }
 
-/* Levenshtein's distance, for names short enough; else large. */
-static unsigned distance(struct str a, struct str b)
-{
-    unsigned row[NAME_BYTES_MAX + 1];
-    if (a.n > NAME_BYTES_MAX || b.n > NAME_BYTES_MAX) {
-        return NAME_BYTES_MAX;
-    }
-    for (unsigned j = 0; j <= b.n; j++) {
-        row[j] = j;
-    }
-    for (unsigned i = 1; i <= a.n; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (unsigned j = 1; j <= b.n; j++) {
-            unsigned change = diagonal + (a.p[i - 1] != b.p[j - 1] ? 1 : 0);
-            diagonal = row[j];
-            row[j] = MIN_OF(change, MIN_OF(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[b.n];
-}
-
 /* "name.0": an item of the list `name`. */
 static struct str without_index(struct str key)
 {
@@ -103,7 +81,7 @@ enum err conf_check_known(const struct conf_opts *opts, struct str key, struct e
         if (str_eq(known, key) || str_eq(known, base)) {
             return ERR_OK;
         }
-        unsigned d = distance(known, base);
+        unsigned d = str_distance(known, base);
         if (d < least) {
             least = d;
             nearest = opts->known[i];

@@ -374,7 +374,7 @@ static void get_state(struct rest *r)
     q->options = (struct expand_options){true, true, EXPAND_OPEN, false, false, 0};
     enum err e = rest_bool(r, "flat_settings", false, &q->flat);
     e = e == ERR_OK ? rest_bool(r, "local", false, &q->local) : e;
-    e = e == ERR_OK ? rest_time(r, "master_timeout", 30000, &q->master_timeout_ms) : e;
+    e = e == ERR_OK ? rest_time(r, "master_timeout", MASTER_TIMEOUT_MS, &q->master_timeout_ms) : e;
     e = e == ERR_OK ? read_awaited(q) : e;
     e = e == ERR_OK ? rest_index_options(r, &q->options) : e;
     if (q->index.n == 0 || str_is(q->index, "_all")) { /* not a filter: everything */

@@ -100,8 +100,8 @@ static enum err parse(struct health_rq *q)
     q->by_shard = str_eq_nocase(level, STR("shards"));
     q->by_index = q->by_shard || str_eq_nocase(level, STR("indices"));
     enum err e = rest_index_options(r, &q->options);
-    e = e == ERR_OK ? rest_time(r, "timeout", 30000, &timeout) : e;
-    e = e == ERR_OK ? rest_time(r, "master_timeout", 30000, &q->master_timeout_ms) : e;
+    e = e == ERR_OK ? rest_time(r, "timeout", MASTER_TIMEOUT_MS, &timeout) : e;
+    e = e == ERR_OK ? rest_time(r, "master_timeout", MASTER_TIMEOUT_MS, &q->master_timeout_ms) : e;
     e = e == ERR_OK ? rest_bool(r, "local", false, &q->local) : e;
     if (e == ERR_OK && status.p != NULL && !health_parse(status, &q->status)) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,

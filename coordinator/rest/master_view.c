@@ -108,7 +108,7 @@ void rest_see_latest(struct rest *r, void (*go)(struct rest *r))
     int64_t timeout_ms;
     void *keep = arena_alloc(r->arena, sizeof(go));
     enum err e = keep != NULL ? rest_bool(r, "local", false, &local) : err_no_memory(&r->em);
-    e = e == ERR_OK ? rest_time(r, "master_timeout", 30000, &timeout_ms) : e;
+    e = e == ERR_OK ? rest_time(r, "master_timeout", MASTER_TIMEOUT_MS, &timeout_ms) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;

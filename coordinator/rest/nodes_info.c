@@ -343,7 +343,7 @@ static void pending_tasks(struct rest *r)
     bool local;
     int64_t timeout_ms;
     enum err e = rest_bool(r, "local", false, &local);
-    e = e == ERR_OK ? rest_time(r, "master_timeout", 30000, &timeout_ms) : e;
+    e = e == ERR_OK ? rest_time(r, "master_timeout", MASTER_TIMEOUT_MS, &timeout_ms) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
     } else if (rest_ready(r)) {

@@ -4,11 +4,6 @@
 #include "common/base/hash.h"
 #include "engine/index/manifest.h"
 
-static int64_t now_ms(const struct recovery_target *t)
-{
-    return clock_mono_ms(t->sh->service->o.clock);
-}
-
 void target_look(struct recovery_target *t)
 {
     struct shard *sh = t->sh;
@@ -114,9 +109,9 @@ void target_count_written(struct recovery_target *t)
 static void throttle(struct recovery_target *t, bool held)
 {
     if (held && t->throttled_ms == 0) {
-        t->throttled_ms = now_ms(t);
+        t->throttled_ms = shard_now_ms(t->sh);
     } else if (!held && t->throttled_ms != 0) {
-        t->sh->recovery->figures.target_throttle_ms += now_ms(t) - t->throttled_ms;
+        t->sh->recovery->figures.target_throttle_ms += shard_now_ms(t->sh) - t->throttled_ms;
         t->throttled_ms = 0;
     }
 }

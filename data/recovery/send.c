@@ -20,11 +20,6 @@ struct session_call {
     struct transport_call *call;
 };
 
-static int64_t now_ms(const struct shard *sh)
-{
-    return clock_mono_ms(sh->service->o.clock);
-}
-
 /* ---- files --------------------------------------------------------------------------------------------- */
 
 /* A file that is not what its commit says goes nowhere; the copy that has it should not be the primary for long. */
@@ -412,7 +407,7 @@ static void session_call(void *arg)
                 r->sh->number);
         recovery_refuse(r->sh->service, c->call, &em);
     } else {
-        r->heard_ms = now_ms(r->sh);
+        r->heard_ms = shard_now_ms(r->sh);
         switch (c->call->kind) {
         case MESSAGE_RECOVERY_OPS:
             serve_ops(r, c->call, &in);

@@ -14,11 +14,6 @@ struct parked_start {
     struct parked_start *next;
 };
 
-static int64_t now_ms(const struct shard *sh)
-{
-    return clock_mono_ms(sh->service->o.clock);
-}
-
 void recovery_reply(struct data_service *s, struct transport_call *call, struct buf *b)
 {
     const struct transport *t = s->o.transport;
@@ -208,7 +203,7 @@ static struct recovery_session *session_new(struct shard *sh, const struct recov
     r->refs = 1;
     r->sh = sh;
     r->fs = sh->service->o.fs;
-    r->heard_ms = now_ms(sh);
+    r->heard_ms = shard_now_ms(sh);
     r->from = m->from;
     pthread_mutex_init(&r->lock, NULL);
     arena_init(&r->arena, NULL, ARENA_UNLIMITED);
@@ -295,7 +290,7 @@ static void try_parked(struct shard *sh, bool all)
 {
     for (struct parked_start **at = &sh->recovery->parked; *at != NULL;) {
         struct parked_start *p = *at, *next = p->next;
-        bool last = all || now_ms(sh) - p->since_ms >= RECOVERY_PARK_MS;
+        bool last = all || shard_now_ms(sh) - p->since_ms >= RECOVERY_PARK_MS;
         if (try_start(p, last)) {
             *at = next;
         } else {
@@ -308,7 +303,7 @@ static void start_arrived(void *arg)
 {
     struct parked_start *p = arg;
     struct shard *sh = p->sh;
-    p->since_ms = now_ms(sh);
+    p->since_ms = shard_now_ms(sh);
     if (!try_start(p, sh->life.leaving)) {
         p->next = sh->recovery->parked;
         sh->recovery->parked = p;
@@ -352,7 +347,7 @@ static bool step_session(struct recovery_session *r, bool tick)
     struct source_view v = {.tracked = c != NULL && c->node.p != NULL,
                             .in_sync = c != NULL && c->in_sync,
                             .handing_over = replication_handing_over(sh),
-                            .silent_ms = now_ms(sh) - r->heard_ms};
+                            .silent_ms = shard_now_ms(sh) - r->heard_ms};
     enum source_look look = source_look(&r->core, &v, tick);
     if (look == SOURCE_FINALIZES) {
         struct transport_call *call = r->waiting;

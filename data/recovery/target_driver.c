@@ -9,11 +9,6 @@ const struct transport *target_transport(const struct recovery_target *t)
     return t->sh->service->o.transport;
 }
 
-static int64_t now_ms(const struct recovery_target *t)
-{
-    return clock_mono_ms(t->sh->service->o.clock);
-}
-
 /* ---- questions and jobs -------------------------------------------------------------------------------- */
 
 static void job_done(void *arg)
@@ -197,7 +192,7 @@ static bool ask_start(struct recovery_target *t)
 void target_enter_stage(struct recovery_target *t, enum recovery_stage stage)
 {
     struct shard_recovery *f = &t->sh->recovery->figures;
-    int64_t now = now_ms(t);
+    int64_t now = shard_now_ms(t->sh);
     if (f->stage == RECOVERY_INDEX) {
         f->index_ms += now - t->stage_ms;
     } else if (f->stage == RECOVERY_TRANSLOG) {

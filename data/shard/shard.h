@@ -101,6 +101,11 @@ struct shard {
 
 /* ---- shard.c ---- */
 
+static inline int64_t shard_now_ms(const struct shard *sh)
+{
+    return clock_mono_ms(sh->service->o.clock);
+}
+
 /* A place without a copy yet. */
 enum err shard_new(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number,
                    struct errmsg *em);

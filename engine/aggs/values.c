@@ -12,19 +12,6 @@
 
 /* ---- binding ------------------------------------------------------------------------------------------------------ */
 
-static enum err text_refused(const struct field *f, struct errmsg *em)
-{
-    return err_set(
-        em, ERR_ILLEGAL_ARGUMENT,
-        "Text fields are not optimised for operations that require per-document field data like aggregations "
-        "and sorting, "
-        "so these operations are disabled by default. Please use a keyword field instead. Alternatively, set "
-        "fielddata=true on [%.*s] in order to load field data by uninverting the inverted index. Note that "
-        "this can use "
-        "significant memory.",
-        STR_ARG(f->path));
-}
-
 static const enum source_kind kinds[] = {
     [VALUE_NUMBER] = SOURCE_NUMBER, [VALUE_DATE] = SOURCE_DATE,  [VALUE_BOOLEAN] = SOURCE_BOOLEAN,
     [VALUE_TEXT] = SOURCE_TEXT,     [VALUE_ADDRESS] = SOURCE_IP, [VALUE_POINT] = SOURCE_GEO,
@@ -41,7 +28,7 @@ static enum err check_field(const struct values *v, struct errmsg *em)
 {
     const struct field *f = v->field;
     if (f->class->needs_fielddata && !f->fielddata) {
-        return text_refused(f, em);
+        return field_without_values(f->path, em);
     }
     if (!field_has_column(f) && f->class->constant == NULL) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,

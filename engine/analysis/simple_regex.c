@@ -3,8 +3,7 @@
 #include "common/base/stop.h"
 #include "common/base/utf8.h"
 
-#define STATES_MAX 10000
-#define DEPTH_MAX  200
+#define DEPTH_MAX 200
 
 struct range {
     uint32_t from, to;
@@ -196,7 +195,7 @@ static bool parse_number(struct parser *p, uint32_t *out)
 {
     size_t from = p->at;
     *out = 0;
-    while (p->at < p->s.n && p->s.p[p->at] >= '0' && p->s.p[p->at] <= '9' && *out < STATES_MAX) {
+    while (p->at < p->s.n && p->s.p[p->at] >= '0' && p->s.p[p->at] <= '9' && *out < AUTOMATON_STATES_MAX) {
         *out = *out * 10 + (uint32_t)(p->s.p[p->at++] - '0');
     }
     if (p->at == from) {
@@ -264,10 +263,11 @@ static struct node *parse_union(struct parser *p)
 
 static uint32_t add_state(struct parser *p, struct simple_regex *r, struct state s)
 {
-    if (r->n >= STATES_MAX) {
+    if (r->n >= AUTOMATON_STATES_MAX) {
         if (p->e == ERR_OK) {
-            p->e = err_set(p->em, ERR_TOO_COMPLEX,
-                           "Determinizing automaton would result in more than %d states.", STATES_MAX);
+            p->e =
+                err_set(p->em, ERR_TOO_COMPLEX,
+                        "Determinizing automaton would result in more than %d states.", AUTOMATON_STATES_MAX);
         }
         return NO_STATE;
     }

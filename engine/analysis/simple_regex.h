@@ -10,6 +10,8 @@
 #include "common/base/arena.h"
 #include "common/base/err.h"
 
+#define AUTOMATON_STATES_MAX 10000 /* of a regular expression, unless a request says otherwise */
+
 struct simple_regex;
 
 /* ERR_ILLEGAL_ARGUMENT for a bad expression, ERR_TOO_COMPLEX for one with too many states. */

@@ -105,15 +105,7 @@ static enum err refuse_field(const struct search_context *cx, const struct sort_
                              const struct field *f, struct errmsg *em)
 {
     if (f->class->needs_fielddata && !f->fielddata) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Text fields are not optimised for operations that require per-document field data "
-                       "like aggregations and "
-                       "sorting, so these operations are disabled by default. Please use a keyword field "
-                       "instead. Alternatively, set "
-                       "fielddata=true on [%.*s] in order to load field data by uninverting the inverted "
-                       "index. Note that this can use "
-                       "significant memory.",
-                       STR_ARG(s->field));
+        return field_without_values(s->field, em);
     }
     if (f->class->kind == VALUE_NONE && !f->class->is_metadata) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",

@@ -15,15 +15,7 @@ struct shown_column {
 static enum err check_doc_value(const struct field *f, struct str name, struct errmsg *em)
 {
     if (f->class->needs_fielddata && !f->fielddata) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Text fields are not optimised for operations that require per-document field data "
-                       "like aggregations and "
-                       "sorting, so these operations are disabled by default. Please use a keyword field "
-                       "instead. Alternatively, set "
-                       "fielddata=true on [%.*s] in order to load field data by uninverting the inverted "
-                       "index. Note that this can use "
-                       "significant memory.",
-                       STR_ARG(name));
+        return field_without_values(name, em);
     }
     if (f->class->kind == VALUE_NONE) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",

@@ -179,3 +179,14 @@ const struct field_class field_class_text = {
     .text = FIELD_TEXT_FULL,
     .takes_patterns = true,
 };
+
+enum err field_without_values(struct str name, struct errmsg *em)
+{
+    return err_set(
+        em, ERR_ILLEGAL_ARGUMENT,
+        "Text fields are not optimised for operations that require per-document field data like aggregations "
+        "and sorting, so these operations are disabled by default. Please use a keyword field instead. "
+        "Alternatively, set fielddata=true on [%.*s] in order to load field data by uninverting the inverted "
+        "index. Note that this can use significant memory.",
+        STR_ARG(name));
+}

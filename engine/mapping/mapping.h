@@ -85,6 +85,9 @@ struct field {
     const struct json *def;                  /* parameters as the mapping prints them, without children */
 };
 
+/* The error where values are asked for document by document, and the field needs `fielddata` for that. */
+enum err field_without_values(struct str name, struct errmsg *em);
+
 struct mapping;
 
 struct mapping_limits {

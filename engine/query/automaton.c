@@ -9,9 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STATES_MAX 10000U
-#define PARTS_MIN  (1U << 17) /* states that a graph may have however few its automaton may */
-#define PARTS_MAX  (1U << 22)
+#define PARTS_MIN (1U << 17) /* states that a graph may have however few its automaton may */
+#define PARTS_MAX (1U << 22)
 
 static void add_char(struct nfa *a, uint32_t from, uint32_t to, uint32_t c, bool nocase)
 {
@@ -359,7 +358,7 @@ enum err dfa_regexp(const struct dfa **out, struct str pattern, uint32_t flags, 
     if (e != ERR_OK) {
         return e;
     }
-    struct nfa a = {.arena = arena, .states_max = max_states > 0 ? max_states : STATES_MAX};
+    struct nfa a = {.arena = arena, .states_max = max_states > 0 ? max_states : AUTOMATON_STATES_MAX};
     a.parts_max = MIN_OF(MAX_OF((size_t)a.states_max * 8, (size_t)PARTS_MIN), (size_t)PARTS_MAX);
     struct fragment f = compile(&a, r);
     return finish(&a, f, pattern, out, em);

@@ -7,6 +7,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
+#include "engine/analysis/simple_regex.h"
 
 enum {
     REGEXP_INTERSECTION = 0x0001, /* & */
@@ -41,7 +42,7 @@ struct dfa {
     struct str prefix;            /* what every accepted text begins with */
 };
 
-/* ERR_ILLEGAL_ARGUMENT for syntax, ERR_TOO_COMPLEX past max_states (0: 10000). */
+/* ERR_ILLEGAL_ARGUMENT for syntax, ERR_TOO_COMPLEX past max_states (0: AUTOMATON_STATES_MAX). */
 enum err dfa_regexp(const struct dfa **out, struct str pattern, uint32_t flags, bool case_insensitive,
                     uint32_t max_states, struct arena *arena, struct errmsg *em);
 /* Lucene's wildcards: `*`, `?`, `\` escapes. */

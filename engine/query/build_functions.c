@@ -134,13 +134,7 @@ static enum err decay_check(struct score_function *out, double decay, struct err
 enum err build_column_check(const struct field *f, struct errmsg *em)
 {
     if (f->class->needs_fielddata && !f->fielddata) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Text fields are not optimised for operations that require per-document field data "
-                       "like aggregations and sorting, so these operations are disabled by default. Please "
-                       "use a keyword field instead. Alternatively, set fielddata=true on [%.*s] in order to "
-                       "load field data by uninverting the inverted index. Note that this can use "
-                       "significant memory.",
-                       STR_ARG(f->path));
+        return field_without_values(f->path, em);
     }
     if (field_has_column(f) || f->path.p[0] == '_') {
         return ERR_OK;

@@ -21,7 +21,7 @@ static struct dsl_pattern *pattern_new(struct arena *arena, const struct dsl_typ
     if (q != NULL) {
         q->transpositions = true;
         q->max_expansions = 50;
-        q->max_states = 10000;
+        q->max_states = AUTOMATON_STATES_MAX;
         q->flags_value = -1;
     }
     return q;

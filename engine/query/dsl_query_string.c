@@ -1,4 +1,5 @@
 /* query_string: Lucene's classic query syntax. */
+#include "engine/analysis/simple_regex.h"
 #include "engine/query/query_parser.h"
 
 #include "common/base/num.h"
@@ -84,7 +85,7 @@ static enum err parse_query_string(struct json_pull *p, struct arena *arena, str
     q->allow_leading_wildcard = query_node_settings()->leading_wildcard;
     q->analyze_wildcard = query_node_settings()->analyze_wildcard;
     q->max_expansions = 50;
-    q->max_states = 10000;
+    q->max_states = AUTOMATON_STATES_MAX;
     struct str name = STR_NULL;
     while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;

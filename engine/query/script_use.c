@@ -123,15 +123,7 @@ enum err script_field(const struct mapping *mapping, struct str name, const stru
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No field found for [%.*s] in mapping", STR_ARG(name));
     }
     if (f->class->needs_fielddata && !f->fielddata) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Text fields are not optimised for operations that require per-document field data "
-                       "like aggregations and "
-                       "sorting, so these operations are disabled by default. Please use a keyword field "
-                       "instead. Alternatively, "
-                       "set fielddata=true on [%.*s] in order to load field data by uninverting the inverted "
-                       "index. Note that this "
-                       "can use significant memory.",
-                       STR_ARG(name));
+        return field_without_values(name, em);
     }
     if (f->class->kind == VALUE_NONE) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",

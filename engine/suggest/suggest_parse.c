@@ -1,4 +1,5 @@
 /* The suggest section as it is written. */
+#include "engine/analysis/simple_regex.h"
 #include "engine/suggest/suggest_int.h"
 
 /* ---- the completion suggester ---- */
@@ -147,10 +148,10 @@ static enum err completion_parse(struct json_pull *p, struct arena *arena, struc
     s->fuzzy.edits = 1;
     s->fuzzy.min_length = 3;
     s->fuzzy.prefix_length = 1;
-    s->fuzzy.max_states = 10000;
+    s->fuzzy.max_states = AUTOMATON_STATES_MAX;
     s->fuzzy.transpositions = true;
     s->regex_flags = REGEXP_ALL;
-    s->regex_max_states = 10000;
+    s->regex_max_states = AUTOMATON_STATES_MAX;
     enum err e =
         dsl_parse_object(p, arena, "completion", completion_table, ARRAY_LEN(completion_table), s, em);
     if (e == ERR_OK && s->common.field.p == NULL) {

@@ -28,10 +28,10 @@ def ask(node, method, path, body=None):
         return e.code, json.loads(e.read()), e.headers.get("Warning")
 
 
-def refused(setting, word, status=64):
+def refused(setting, word):
     with tempfile.TemporaryDirectory() as folder:
         p = subprocess.run([PROGRAM, "-E", f"path.data={folder}/d", "-E", f"http.port={free_port()}", "-E", setting], capture_output=True, text=True, timeout=HANG_SECONDS)
-    check(p.returncode == status and word in p.stderr, f"a node does not start with {setting}", (p.returncode, p.stderr[-300:]))
+    check(p.returncode == 64 and word in p.stderr, f"a node does not start with {setting}", (p.returncode, p.stderr[-300:]))
 
 
 def warned(node, method, path, body, names):
@@ -135,6 +135,10 @@ def defaults(node):
     check.equal(have["cluster.routing.allocation.disk.threshold_enabled"], "true", "disks count")
     check.equal(have["search.default_search_timeout"], "-1", "what a node was started with does not hold for the cluster")
     check.equal(have["bootstrap.memory_lock"], "true", "what the node was started with")
+    _, body, _ = ask(node, "GET", "/_nodes/thread_pool")
+    pools = next(iter(body["nodes"].values()))["thread_pool"]
+    for pool, size in (("search", 5), ("write", 3)):
+        check.equal((have[f"thread_pool.{pool}.size"], pools[pool]["size"]), (str(size), size), f"threads of the pool {pool} follow the processors")
 
 
 def limits_lowered():
@@ -158,9 +162,12 @@ def main():
     refused("script.allowed_types=none", "not offered")
     refused("plugin.mandatory=analysis-icu", "not offered")
     refused("http.detailed_errors.enabled=false", "not offered")
-    refused("indices.query.bool.max_clause_count=0", "must be >= 1", 1)
+    refused("indices.query.bool.max_clause_count=0", "must be >= 1")
+    refused("cluster.fault_detection.leader_check.interval=-5s", "must be >=")
+    refused("http.compression_level=10", "must be <= 9")
+    refused("thread_pool.search.size=0", "must be >= 1")
     refused("rest.action.multi.allow_explicit_index=false", "not offered")
-    own = {"bootstrap.memory_lock": "true", "search.default_search_timeout": "1s", "xpack.ml.enabled": "false", "xpack.security.enabled": "false"}
+    own = {"processors": "3", "bootstrap.memory_lock": "true", "search.default_search_timeout": "1s", "xpack.ml.enabled": "false", "xpack.security.enabled": "false"}
     with Node(**own) as node:
         log = node.tail(100)
         check("settings without effect: bootstrap.memory_lock" in log, "the log names what has no effect")
