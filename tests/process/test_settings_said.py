@@ -163,7 +163,7 @@ def main():
     refused("plugin.mandatory=analysis-icu", "not offered")
     refused("http.detailed_errors.enabled=false", "not offered")
     refused("indices.query.bool.max_clause_count=0", "must be >= 1")
-    refused("cluster.fault_detection.leader_check.interval=-5s", "must be >=")
+    refused("cluster.fault_detection.leader_check.interval=-5s", "negative durations are not supported")
     refused("http.compression_level=10", "must be <= 9")
     refused("thread_pool.search.size=0", "must be >= 1")
     refused("rest.action.multi.allow_explicit_index=false", "not offered")
