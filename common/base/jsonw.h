@@ -19,6 +19,12 @@ struct jsonw {
 };
 
 void jsonw_init(struct jsonw *w, struct buf *out, bool pretty);
+/* A writer into a new text without a limit of its own. */
+static inline void jsonw_start(struct jsonw *w, struct buf *out)
+{
+    buf_init(out, NULL, BUF_UNLIMITED);
+    jsonw_init(w, out, false);
+}
 
 /* Where the text stands: what is written behind it, whole values and members, can be taken back as long as what was open is. */
 struct jsonw_mark {

@@ -68,8 +68,7 @@ static void tell_of(struct step *s, const char *type, struct str copy, const str
     struct event_log *l = s->l;
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_ki64(&w, "seq", (int64_t)l->last + 1);
     jw_ki64(&w, "at", s->at->wall_ms);

@@ -21,122 +21,9 @@ static void next_page(struct by_query_worker *w, uint32_t written);
 static void refresh_and_end(struct by_query_worker *w);
 static void end(struct by_query_worker *w);
 
-static int64_t mono_ns(const struct by_query_worker *w)
-{
-    const struct clock *c = w->op->co->o.clock;
-    return c->mono_ns(c->self);
-}
-
-/* ---- tasks --------------------------------------------------------------------------------------------- */
-
-static void op_describe(const struct task *t, struct buf *out)
-{
-    describe_by_query(
-        (const struct by_query *)(const void *)((const char *)t - offsetof(struct by_query, task)), out);
-}
-
-static void op_status(const struct task *t, struct jsonw *j)
-{
-    const struct by_query *op =
-        (const struct by_query *)(const void *)((const char *)t - offsetof(struct by_query, task));
-    jw_obj(j);
-    status_members(op, op->n_workers == 1 ? &op->workers[0] : NULL, PRINT_ALL, j);
-    jw_obj_end(j);
-}
-
-static void hurry(struct by_query_worker *w, float per_second)
-{
-    float was = w->delay_rate;
-    w->n.per_second = per_second;
-    if (isinf(per_second)) {
-        delays_hurry(w->op->co->delays, &w->delay);
-    } else if (per_second > was) { /* a slower rate begins with the next batch */
-        int64_t left = w->n.until_ns - mono_ns(w);
-        left = left > 0 ? (int64_t)llround((double)left * (double)was / (double)per_second) : 0;
-        if (delays_move(w->op->co->delays, &w->delay, left / 1000000)) {
-            w->delay_rate = per_second;
-            w->delay_ns = left;
-            w->n.until_ns = mono_ns(w) + left;
-        }
-    }
-}
-
-static void op_cancel(struct task *t)
-{
-    struct by_query *op = (struct by_query *)(void *)((char *)t - offsetof(struct by_query, task));
-    op->per_second = INFINITY;
-    for (uint32_t i = 0; i < op->n_workers; i++) {
-        if (!op->workers[i].n.done) {
-            hurry(&op->workers[i], INFINITY);
-        }
-    }
-}
-
-static void op_rethrottle(struct task *t, float per_second)
-{
-    struct by_query *op = (struct by_query *)(void *)((char *)t - offsetof(struct by_query, task));
-    uint32_t running = 0;
-    for (uint32_t i = 0; i < op->n_workers; i++) {
-        running += !op->workers[i].n.done;
-    }
-    op->per_second = per_second;
-    for (uint32_t i = 0; i < op->n_workers; i++) {
-        if (!op->workers[i].n.done) {
-            hurry(&op->workers[i], per_second / (float)running);
-        }
-    }
-}
-
-static const struct task_ops op_ops = {.describe = op_describe,
-                                       .status = op_status,
-                                       .cancel = op_cancel,
-                                       .rethrottle = op_rethrottle,
-                                       .cancellable = true,
-                                       .lasts = true};
-
-static const struct by_query_worker *worker_of(const struct task *t)
-{
-    return (const struct by_query_worker *)(const void *)((const char *)t
-                                                          - offsetof(struct by_query_worker, task));
-}
-
-static void worker_describe(const struct task *t, struct buf *out)
-{
-    describe_by_query(worker_of(t)->op, out);
-}
-
-static void worker_status(const struct task *t, struct jsonw *j)
-{
-    jw_obj(j);
-    status_members(worker_of(t)->op, worker_of(t), PRINT_ALL, j);
-    jw_obj_end(j);
-}
-
-static void worker_cancel(struct task *t)
-{
-    hurry((struct by_query_worker *)(uintptr_t)worker_of(t), INFINITY);
-}
-
-static void worker_rethrottle(struct task *t, float per_second)
-{
-    hurry((struct by_query_worker *)(uintptr_t)worker_of(t), per_second);
-}
-
-static const struct task_ops worker_ops = {.describe = worker_describe,
-                                           .status = worker_status,
-                                           .cancel = worker_cancel,
-                                           .rethrottle = worker_rethrottle,
-                                           .cancellable = true,
-                                           .lasts = true};
-
 static uint64_t task_of(const struct by_query_worker *w)
 {
     return w->op->n_workers > 1 ? w->task.id : w->op->task.id;
-}
-
-bool by_query_cancelled(const struct by_query_worker *w)
-{
-    return w->op->task.cancelled || w->task.cancelled;
 }
 
 static bool stopped(void *worker)
@@ -202,34 +89,6 @@ static void free_page(struct by_query_worker *w)
     w->env.state = w->op->co->o.state(w->op->co->o.self);
 }
 
-/* Some shards failed: what they say, as failures of the search. */
-static void note_search_failures(struct by_query_worker *w)
-{
-    const struct search_call *c = w->search;
-    for (uint32_t i = 0; i < c->n_shards; i++) {
-        const struct shard_rq *rq = &c->queries[i].rq;
-        struct jsonw j;
-        if (rq->error.n == 0) {
-            continue;
-        }
-        if (w->failures.n > 0) {
-            buf_char(&w->failures, ',');
-        }
-        jsonw_init(&j, &w->failures, false);
-        jw_obj(&j);
-        jw_ki64(&j, "shard", rq->shard.shard);
-        jw_kstr(&j, "index", rq->shard.index);
-        jw_kstr(&j, "node", w->op->co->o.node_id);
-        jw_k(&j, "reason");
-        jw_obj(&j);
-        error_write_cause(&j, &rq->error);
-        jw_obj_end(&j);
-        jw_ki64(&j, "status", err_http_status(&rq->error));
-        jw_obj_end(&j);
-        w->failure_status = MAX_OF(w->failure_status, err_http_status(&rq->error));
-    }
-}
-
 static void delay(struct by_query_worker *w, int64_t ns)
 {
     if (ns <= 0) {
@@ -238,7 +97,7 @@ static void delay(struct by_query_worker *w, int64_t ns)
     }
     w->delay_rate = w->n.per_second;
     w->delay_ns = ns;
-    w->n.until_ns = mono_ns(w) + ns;
+    w->n.until_ns = by_query_now_ns(w) + ns;
     delays_add(w->op->co->delays, &w->delay, (ns + 999999) / 1000000, prepare, w);
 }
 
@@ -249,7 +108,8 @@ static int64_t throttle_ns(const struct by_query_worker *w)
     if (isinf(rate) || w->batch_n == 0) {
         return 0;
     }
-    double due = (double)w->batch_start_ns + 1e9 * (double)w->batch_n / (double)rate - (double)mono_ns(w);
+    double due =
+        (double)w->batch_start_ns + 1e9 * (double)w->batch_n / (double)rate - (double)by_query_now_ns(w);
     return due <= 0 ? 0 : due >= (double)THROTTLE_NS_MAX ? THROTTLE_NS_MAX : (int64_t)due;
 }
 
@@ -269,7 +129,7 @@ static void page_done(struct search_call *c)
         return;
     }
     if (c->n_failed > 0 || c->reduced.timed_out) {
-        note_search_failures(w);
+        batch_note_search(w);
         w->timed_out = c->reduced.timed_out;
         refresh_and_end(w);
         return;
@@ -337,8 +197,7 @@ static enum err make_body(struct by_query_worker *w, struct search_opts *o, stru
     }
     struct buf b;
     struct jsonw j;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&j, &b, false);
+    jsonw_start(&j, &b);
     jw_value(&j, &body);
     o->body = arena_str(a, buf_view(&b));
     struct json *tree = ARENA_NEW(a, struct json);
@@ -473,7 +332,7 @@ static void prepare(void *arg)
         return;
     }
     w->n.batches++;
-    w->batch_start_ns = mono_ns(w);
+    w->batch_start_ns = by_query_now_ns(w);
     w->bulk_tries = 0;
     uint32_t most = UINT32_MAX;
     if (w->max_docs != MAX_DOCS_ALL) {
@@ -626,8 +485,10 @@ static void init_worker(struct by_query *op, uint32_t i)
     buf_init(&w->failures, NULL, BUF_UNLIMITED);
     buf_init(&w->error, NULL, BUF_UNLIMITED);
     buf_init(&w->answer, NULL, BUF_UNLIMITED);
-    w->task = (struct task){
-        .ops = &worker_ops, .action = op->task.action, .type = "transport", .opaque_id = op->task.opaque_id};
+    w->task = (struct task){.ops = &by_query_worker_ops,
+                            .action = op->task.action,
+                            .type = "transport",
+                            .opaque_id = op->task.opaque_id};
 }
 
 static const char *action_of(enum by_query_kind kind)
@@ -642,8 +503,7 @@ static void answer_task(struct by_query *op)
     struct buf b;
     struct jsonw j;
     op->answered = true;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&j, &b, false);
+    jsonw_start(&j, &b);
     jw_obj(&j);
     jw_k(&j, "task");
     jw_strf(&j, "%.*s:%llu", STR_ARG(op->co->o.node_id), (unsigned long long)op->task.id);
@@ -689,7 +549,7 @@ enum err by_query_run(struct by_query *op, bool wait, struct errmsg *why)
     op->n_workers = n;
     op->pending = n;
     op->per_second = op->spec.per_second;
-    op->task = (struct task){.ops = &op_ops,
+    op->task = (struct task){.ops = &by_query_ops,
                              .action = action_of(op->spec.kind),
                              .type = "transport",
                              .opaque_id = op->task.opaque_id};

@@ -238,3 +238,30 @@ void batch_count(struct by_query_worker *w)
         note_failure(w, e, em);
     }
 }
+
+void batch_note_search(struct by_query_worker *w)
+{
+    const struct search_call *c = w->search;
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        const struct shard_rq *rq = &c->queries[i].rq;
+        struct jsonw j;
+        if (rq->error.n == 0) {
+            continue;
+        }
+        if (w->failures.n > 0) {
+            buf_char(&w->failures, ',');
+        }
+        jsonw_init(&j, &w->failures, false);
+        jw_obj(&j);
+        jw_ki64(&j, "shard", rq->shard.shard);
+        jw_kstr(&j, "index", rq->shard.index);
+        jw_kstr(&j, "node", w->op->co->o.node_id);
+        jw_k(&j, "reason");
+        jw_obj(&j);
+        error_write_cause(&j, &rq->error);
+        jw_obj_end(&j);
+        jw_ki64(&j, "status", err_http_status(&rq->error));
+        jw_obj_end(&j);
+        w->failure_status = MAX_OF(w->failure_status, err_http_status(&rq->error));
+    }
+}

@@ -136,8 +136,7 @@ static void store(struct by_query *op)
     }
     s->op = op;
     s->t = (struct task_result){.env = {.co = op->co, .arena = &op->arena}, .done = stored, .user = s};
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&j, &b, false);
+    jsonw_start(&j, &b);
     write_result(op, &j);
     s->t.id =
         arena_printf(&op->arena, "%.*s:%llu", STR_ARG(op->co->o.node_id), (unsigned long long)op->task.id);

@@ -58,6 +58,12 @@ struct by_query {
     int64_t took_ms;
 };
 
+/* ---- by_query_tasks.c ---- */
+
+extern const struct task_ops by_query_ops, by_query_worker_ops;
+bool by_query_cancelled(const struct by_query_worker *w);
+int64_t by_query_now_ns(const struct by_query_worker *w); /* monotonic */
+
 /* ---- by_query_batch.c: hits to writes ---- */
 
 /* Makes a page's hits (at most `most`) into w->set. ERR_*: the whole operation fails. Hits that a script
@@ -65,6 +71,8 @@ struct by_query {
 enum err batch_build(struct by_query_worker *w, uint32_t most, struct errmsg *em);
 /* Counts what became of the writes; failures are noted. */
 void batch_count(struct by_query_worker *w);
+/* Some shards failed: what they say, as failures of the search. */
+void batch_note_search(struct by_query_worker *w);
 
 /* ---- by_query_script.c ---- */
 
@@ -97,6 +105,5 @@ enum err by_query_check_target(struct by_query *op, struct errmsg *em);
 
 /* All workers have ended. */
 void by_query_ended(struct by_query *op);
-bool by_query_cancelled(const struct by_query_worker *w);
 
 #endif

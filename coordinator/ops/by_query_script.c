@@ -68,8 +68,7 @@ static enum err read_source(const struct json *ctx, struct arena *a, struct str 
     if (v->type != JSON_OBJECT) {
         return bad_cast(v, "java.util.Map", em);
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&j, &b, false);
+    jsonw_start(&j, &b);
     jw_value(&j, v);
     *out = arena_str(a, buf_view(&b));
     bool ok = !b.failed && out->p != NULL;

@@ -128,8 +128,7 @@ static enum err print(struct lookups *l)
     struct buf b;
     struct jsonw w;
     struct json *tree = ARENA_NEW(l->arena, struct json);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_value(&w, l->tree);
     l->text = b.failed ? STR_NULL : arena_str(l->arena, buf_view(&b));
     buf_fini(&b);

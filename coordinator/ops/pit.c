@@ -71,8 +71,7 @@ static enum err add_tiebreaker(struct search_call *c)
     if (!json_put(&body, &c->arena, STR("sort"), sort)) {
         return err_no_memory(&c->error);
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_value(&w, &body);
     c->o.body = arena_str(&c->arena, buf_view(&b));
     buf_fini(&b);

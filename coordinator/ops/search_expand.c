@@ -120,8 +120,7 @@ static bool new_group(struct expansion *x, uint32_t at)
     struct buf b;
     struct jsonw w;
     struct json *tree = ARENA_NEW(&g->arena, struct json);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     write_request(&w, &c->source, &c->source.collapse.inner[at % x->n_inner], x->values[at / x->n_inner]);
     g->o.body = arena_str(&g->arena, buf_view(&b));
     bool ok = !b.failed && tree != NULL && g->o.body.p != NULL;

@@ -283,8 +283,7 @@ static void get_alias(struct rest *r)
         return;
     }
     uint32_t n_lost = missing(r, names, n_names, t, n, &lost);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     if (n_lost > 0) {
         jw_k(&w, "error");

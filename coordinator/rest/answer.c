@@ -189,8 +189,7 @@ void rest_fail_text(struct rest *r, int status, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kz(&w, "error", text);
     jw_ki64(&w, "status", status);

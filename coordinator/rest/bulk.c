@@ -342,8 +342,7 @@ static void answer(struct write_set *s)
         piped |=
             s->v[i].item.kind == WRITE_INDEX && s->v[i].pipeline.n > 0 && !str_is(s->v[i].pipeline, "_none");
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_ki64(&w, "took", (r->co->o.clock->mono_ns(r->co->o.clock->self) - r->start_ns) / 1000000);
     if (piped) {

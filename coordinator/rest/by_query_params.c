@@ -189,8 +189,7 @@ enum err by_query_search(struct by_query_rq *q, const struct json *body, const c
     if (!json_is(body, JSON_OBJECT)) {
         return ERR_OK; /* anything else reads as an empty map */
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     bool ok = put_value(&w, body, without, q->arena) && !b.failed;
     struct str text = ok ? arena_str(q->arena, buf_view(&b)) : STR_NULL;
     buf_fini(&b);
@@ -206,8 +205,7 @@ enum err by_query_reparse(struct by_query_rq *q, const struct json *tree)
     struct json *kept = ARENA_NEW(q->arena, struct json);
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_value(&w, tree);
     struct str text = b.failed ? STR_NULL : arena_str(q->arena, buf_view(&b));
     buf_fini(&b);

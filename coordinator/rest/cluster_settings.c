@@ -68,8 +68,7 @@ static void get_settings(struct rest *r)
     if (!rest_ready(r)) {
         return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_k(&w, "persistent");
     settings_write(settings_in(r->state->persistent), &w, flat);

@@ -48,8 +48,7 @@ static void write_blocks(struct jsonw *w, const struct cluster_state *s)
     bool any = false;
     jw_k(w, "blocks");
     jw_obj(w);
-    buf_init(&one, NULL, BUF_UNLIMITED);
-    jsonw_init(&in, &one, false);
+    jsonw_start(&in, &one);
     if (blocks_write(s, NULL, &in)) {
         jw_k(w, "global");
         jw_raw(w, buf_view(&one));
@@ -307,8 +306,7 @@ static void answer(struct state_rq *q, bool late)
         rest_fail(r, NULL);
         return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     if (q->awaits) {
         jw_kbool(&w, "wait_for_timed_out", late);

@@ -458,8 +458,7 @@ static void stats_done(struct broadcast *bc)
     struct buf b;
     struct jsonw w;
     struct stats_out o = stats_out_for(r, &w);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     node_calls_write_head(q->calls, &w);
     jw_kstr(&w, "cluster_name", r->co->o.cluster_name);

@@ -85,8 +85,7 @@ static void answer(struct events_rq *q)
     struct coordinator *co = r->co;
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kstr(&w, "cluster_name", co->o.cluster_name);
     jw_kstr(&w, "node", co->o.node_name);

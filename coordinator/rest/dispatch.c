@@ -110,8 +110,7 @@ static void no_handler(struct rest *r, unsigned allowed)
     } else {
         struct buf b;
         struct jsonw w;
-        buf_init(&b, NULL, BUF_UNLIMITED);
-        jsonw_init(&w, &b, false);
+        jsonw_start(&w, &b);
         jw_obj(&w);
         jw_k(&w, "error");
         jw_strf(&w, "no handler found for uri [%.*s] and method [%.*s]", STR_ARG(path),

@@ -76,8 +76,7 @@ static void answer(struct write_set *set)
     }
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     writes_result(&w, e, set->forced_refresh, false);
     jw_obj_end(&w);

@@ -46,8 +46,7 @@ static void send_explanation(struct explain_call *c)
     struct rest *r = c->r;
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kstr(&w, "_index", c->place.meta->name);
     jw_kstr(&w, "_type", c->type);
@@ -319,8 +318,7 @@ static void one_validated(struct validate_call *c)
     if (atomic_fetch_sub(&c->pending, 1) != 1) {
         return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     write_validation(&w, c);
     for (uint32_t i = 0; i < c->n; i++) {
         shard_rq_fini(&c->shards[i].rq);
@@ -338,8 +336,7 @@ static void send_invalid(struct rest *r, bool explain_it)
 {
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kbool(&w, "valid", false);
     if (explain_it && err_code(&r->em) == ERR_PARSING) {
@@ -356,8 +353,7 @@ static void send_blocked(struct rest *r)
 {
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_k(&w, "_shards");
     jw_obj(&w);

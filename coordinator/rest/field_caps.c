@@ -415,8 +415,7 @@ static void send(struct caps *c)
         return;
     }
     sort_items(c->v, c->n, sizeof(*c->v), by_path_type_index);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     if (write_answer(c, &w) != ERR_OK) {
         buf_fini(&b);
         rest_fail(r, NULL);

@@ -227,8 +227,7 @@ static void get_field_mapping(struct rest *r)
     if (!rest_targets(r, e, &o, &t, &n)) {
         return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     uint32_t readable = 0;
     for (uint32_t i = 0; k.e == ERR_OK && i < n; i++) { /* an index that hides its metadata is left out */

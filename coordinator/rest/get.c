@@ -50,8 +50,7 @@ static void answer(struct get_call *g)
     struct jsonw w;
     struct stop st = {.asked = op_client_gone, .self = r->http};
     int status = g->rq.found ? 200 : 404;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     stop_enter(&st);
     if (g->source_only) {
         get_write_source(&w, &g->filter, g->rq.source, &g->rq.rq.arena);

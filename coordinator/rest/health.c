@@ -243,8 +243,7 @@ static void answer(const struct health_rq *q, bool timed_out)
     struct shards_health all = cluster_health(r->state);
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kstr(&w, "cluster_name", r->co->o.cluster_name);
     bool led = cluster_master(r->state) != NULL;

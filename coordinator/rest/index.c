@@ -16,8 +16,7 @@ static void created_active(struct active_wait *wait, bool active)
     struct rest *r = rest_of(wait->r);
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kbool(&w, "acknowledged", true);
     jw_kbool(&w, "shards_acknowledged", active);
@@ -243,8 +242,7 @@ static void get_index(struct rest *r)
     }
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         const struct index_meta *m = t[i].meta;
@@ -370,8 +368,7 @@ static void get_mapping(struct rest *r)
     if (!targets(r, &t, &n)) {
         return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     bool missing = write_missing_types(r, &w, &types);
     for (uint32_t i = 0; i < n; i++) {
@@ -544,8 +541,7 @@ static void analyze(struct rest *r)
     cx.has_index = m != NULL;
     cx.index_name = index;
     cx.self = mapping;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     cx.max_token_count = setting_i64(m != NULL ? &m->settings : NULL, SET_INDEX_ANALYZE_MAX_TOKEN_COUNT);
     if (e == ERR_OK) {
         struct stop st = {.asked = op_client_gone, .self = r->http};

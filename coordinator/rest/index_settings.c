@@ -171,8 +171,7 @@ static void get_settings(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         e = write_index(r, t[i].meta, &g, &w);
@@ -235,8 +234,7 @@ static void block_answer(struct rest *r, struct meta_request *rq)
         rest_meta_free(rq);
         return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kbool(&w, "acknowledged", true);
     jw_kbool(&w, "shards_acknowledged", rq->n_names > 0);

@@ -143,8 +143,7 @@ static void stats_done(struct broadcast *bc)
     struct buf b;
     struct jsonw w;
     struct stats_out o = stats_out_detailed(r, &w);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     for (uint32_t i = 0; i < bc->n; i++) {
         if (bc->acts[i].stats != NULL) {
             add_sums(&all, bc, i);
@@ -254,8 +253,7 @@ static void segments_done(struct broadcast *bc)
     struct rest *r = rest_of(bc->r);
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     broadcast_write_shards(bc, &w);
     jw_k(&w, "indices");

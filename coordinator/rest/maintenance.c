@@ -6,8 +6,7 @@ static void answer(struct broadcast *bc)
     struct rest *r = rest_of(bc->r);
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     broadcast_write_shards(bc, &w);
     jw_obj_end(&w);

@@ -66,8 +66,7 @@ static void json_done(struct node_calls *c)
     struct rest *r = rest_of(c->r);
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     node_calls_write_head(c, &w);
     jw_kstr(&w, "cluster_name", r->co->o.cluster_name);

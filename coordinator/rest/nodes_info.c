@@ -267,8 +267,7 @@ void nodes_info_serve(struct node_question *q)
     struct buf b;
     struct jsonw w;
     struct stats_out o = {.w = &w, .human = human};
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     write_node(&o, &r, in.bad ? 0 : metrics, flat);
     jw_obj_end(&w);
@@ -313,8 +312,7 @@ static void write_pending(struct master_view *v)
 {
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_k(&w, "tasks");
     jw_arr(&w);

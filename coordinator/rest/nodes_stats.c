@@ -131,8 +131,7 @@ static void stats_done(struct broadcast *bc)
     struct buf b;
     struct jsonw w;
     struct stats_out o = {.w = &w, .human = s->rq.human};
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     write_node(&o, bc, &s->rq);
     jw_obj_end(&w);

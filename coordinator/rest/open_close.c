@@ -77,8 +77,7 @@ static void closed(struct rest *r, struct meta_request *rq)
         rest_meta_free(rq);
         return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kbool(&w, "acknowledged", true);
     jw_kbool(&w, "shards_acknowledged", c->n > 0);

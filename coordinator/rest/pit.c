@@ -11,8 +11,7 @@ static void opened(struct search_call *c)
     struct buf b;
     struct jsonw w;
     int status = 200;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     if (c->error.n == 0 && !search_all_failed(c)) {
         jw_obj(&w);
         jw_kstr(&w, "id", c->pit_id);
@@ -115,8 +114,7 @@ static void closed(struct freeing *f)
 {
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kbool(&w, "succeeded", true);
     jw_ki64(&w, "num_freed", f->freed);

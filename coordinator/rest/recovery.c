@@ -218,8 +218,7 @@ static void recovery_done(struct broadcast *bc)
     struct buf b;
     struct jsonw w;
     struct stats_out o = stats_out_for(r, &w);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     for (uint32_t i = 0; i < bc->n;) {
         uint32_t at = i;

@@ -32,8 +32,7 @@ static void rerouted(struct rest *r, struct meta_request *rq)
         cluster_state_unref(r->state);
         r->state = simulated;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kbool(&w, "acknowledged", true);
     jw_k(&w, "state");

@@ -124,8 +124,7 @@ static void resolve_index(struct rest *r)
         return;
     }
     bool exact = n_list == 1 && !is_wild(list[0]);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_k(&w, "indices");
     jw_arr(&w);

@@ -177,29 +177,4 @@ enum err rest_active_shards(struct rest *r, int32_t *out);
 bool rest_targets(struct rest *r, enum err e, const struct expand_options *o, const struct index_target **out,
                   uint32_t *n);
 
-/* ---- families of handlers: each adds its routes ---- */
-extern const struct route routes_root[], routes_index[], routes_document[], routes_update[], routes_bulk[],
-    routes_search[], routes_maintenance[], routes_scroll[], routes_msearch[];
-extern const struct route routes_index_settings[], routes_alias[], routes_template[], routes_open_close[],
-    routes_cluster_settings[], routes_field_mapping[], routes_resolve_index[], routes_get[], routes_mget[],
-    routes_explain[], routes_search_shards[];
-extern const size_t routes_index_settings_n, routes_alias_n, routes_template_n, routes_open_close_n,
-    routes_cluster_settings_n, routes_field_mapping_n, routes_resolve_index_n, routes_get_n, routes_mget_n,
-    routes_explain_n, routes_search_shards_n;
-extern const size_t routes_root_n, routes_index_n, routes_document_n, routes_update_n, routes_bulk_n,
-    routes_search_n, routes_maintenance_n, routes_scroll_n, routes_msearch_n;
-extern const struct route routes_by_query[], routes_reindex[], routes_tasks[], routes_pit[],
-    routes_field_caps[];
-extern const size_t routes_by_query_n, routes_reindex_n, routes_tasks_n, routes_pit_n, routes_field_caps_n;
-extern const struct route routes_health[], routes_index_stats[], routes_cat[], routes_cat_indices[],
-    routes_nodes[], routes_nodes_stats[], routes_cluster_stats[], routes_cluster_state[], routes_cat_nodes[],
-    routes_cat_shards[], routes_cat_thread_pool[];
-extern const struct route routes_reroute[], routes_metrics[], routes_hot_threads[], routes_recovery[],
-    routes_console[];
-extern const size_t routes_console_n, routes_reroute_n, routes_metrics_n, routes_hot_threads_n,
-    routes_recovery_n;
-extern const size_t routes_health_n, routes_index_stats_n, routes_cat_n, routes_cat_indices_n, routes_nodes_n,
-    routes_nodes_stats_n, routes_cluster_stats_n, routes_cluster_state_n, routes_cat_nodes_n,
-    routes_cat_shards_n, routes_cat_thread_pool_n;
-
 #endif

@@ -8,8 +8,7 @@ static void get_root(struct rest *r)
     if (!rest_ready(r)) {
         return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kstr(&w, "name", r->co->o.node_name);
     jw_kstr(&w, "cluster_name", r->co->o.cluster_name);

@@ -16,8 +16,7 @@ static void answer(struct search_call *c)
     struct buf b;
     struct jsonw w;
     int status;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     if (c->o.scroll_ms <= 0) { /* nobody can ask for more */
         for (uint32_t i = 0; i < c->n_shards; i++) {
             ask_forget(r->co, c->queries[i].rq.node, c->queries[i].rq.context);
@@ -110,8 +109,7 @@ static void cleared(struct freeing *f)
 {
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kbool(&w, "succeeded", true);
     jw_ki64(&w, "num_freed", f->freed);

@@ -9,8 +9,7 @@ const struct json *rest_source_filter(struct rest *r)
     }
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     if (str_is(plain, "false") || (str_is(plain, "true") && in.p == NULL && ex.p == NULL)) {
         jw_bool(&w, str_is(plain, "true"));
     } else {

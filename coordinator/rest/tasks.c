@@ -5,28 +5,9 @@
 #include "coordinator/ops/task_results.h"
 #include "coordinator/rest/by_query_params.h"
 #include "coordinator/rest/nodes.h"
-#include "coordinator/rest/table.h"
-#include "coordinator/rest/tasks_listing.h"
-
-#include "common/base/date.h"
-#include "common/base/time_text.h"
+#include "coordinator/rest/tasks_rq.h"
 
 #define WAIT_MS_DEFAULT 30000
-
-enum group { BY_NODES, BY_PARENTS, BY_NONE };
-
-struct tasks_rq {
-    struct rest *r;
-    struct str nodes;           /* a filter; n == 0: all */
-    struct str node;            /* p != NULL: the task asked for is of that id's node */
-    struct tasks_question what; /* to each node */
-    struct tasks_found found;   /* of all of them */
-    struct node_calls *calls;
-    enum group group;
-    /* the tasks of listing itself */
-    struct task list, list_node;
-    void (*then)(struct tasks_rq *q);
-};
 
 static const struct task_ops no_ops = {.cancellable = false};
 
@@ -213,8 +194,7 @@ static void send_list(struct tasks_rq *q)
     struct rest *r = q->r;
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     write_failures(q, &w);
     write_groups(q, &w);
@@ -240,7 +220,7 @@ static void asked(struct node_calls *c)
     q->then(q);
 }
 
-static void ask(struct tasks_rq *q, void (*then)(struct tasks_rq *q))
+void tasks_ask(struct tasks_rq *q, void (*then)(struct tasks_rq *q))
 {
     struct rest *r = q->r;
     struct buf question;
@@ -265,7 +245,7 @@ static void ask(struct tasks_rq *q, void (*then)(struct tasks_rq *q))
 
 /* ---- listing ------------------------------------------------------------------------------------------- */
 
-static struct tasks_rq *new_rq(struct rest *r)
+struct tasks_rq *tasks_rq_new(struct rest *r)
 {
     struct tasks_rq *q = ARENA_NEW(r->arena, struct tasks_rq);
     if (q == NULL) {
@@ -288,7 +268,7 @@ static enum err read_group(struct tasks_rq *q)
     return ERR_OK;
 }
 
-static enum err read_filters(struct tasks_rq *q)
+enum err tasks_read_filters(struct tasks_rq *q)
 {
     struct rest *r = q->r;
     struct str parent = rest_param(r, "parent_task_id");
@@ -297,13 +277,13 @@ static enum err read_filters(struct tasks_rq *q)
     return parent.n > 0 ? task_id_parse(parent, &q->what.parent_node, &q->what.parent, &r->em) : ERR_OK;
 }
 
-static enum err read_wait(struct tasks_rq *q, int64_t *timeout_ms)
+enum err tasks_read_wait(struct tasks_rq *q, int64_t *timeout_ms)
 {
     enum err e = rest_bool(q->r, "wait_for_completion", false, &q->what.wait);
     return e == ERR_OK ? rest_time(q->r, "timeout", WAIT_MS_DEFAULT, timeout_ms) : e;
 }
 
-static void begin_listing(struct tasks_rq *q)
+void tasks_begin_listing(struct tasks_rq *q)
 {
     struct tasks *ts = q->r->co->tasks;
     q->list = (struct task){.ops = &no_ops, .action = "cluster:monitor/tasks/lists", .type = "transport"};
@@ -320,14 +300,14 @@ static void begin_listing(struct tasks_rq *q)
 
 static void list_tasks(struct rest *r)
 {
-    struct tasks_rq *q = new_rq(r);
+    struct tasks_rq *q = tasks_rq_new(r);
     int64_t timeout_ms;
     if (q == NULL) {
         return;
     }
     enum err e = rest_bool(r, "detailed", false, &q->what.detailed);
-    e = e == ERR_OK ? read_filters(q) : e;
-    e = e == ERR_OK ? read_wait(q, &timeout_ms) : e;
+    e = e == ERR_OK ? tasks_read_filters(q) : e;
+    e = e == ERR_OK ? tasks_read_wait(q, &timeout_ms) : e;
     e = e == ERR_OK ? read_group(q) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
@@ -336,22 +316,22 @@ static void list_tasks(struct rest *r)
     if (!rest_ready(r)) {
         return;
     }
-    begin_listing(q);
+    tasks_begin_listing(q);
     q->what.timeout_ms = timeout_ms;
-    ask(q, send_list);
+    tasks_ask(q, send_list);
 }
 
 /* ---- cancelling and rates ------------------------------------------------------------------------------ */
 
 static void cancel_tasks(struct rest *r)
 {
-    struct tasks_rq *q = new_rq(r);
+    struct tasks_rq *q = tasks_rq_new(r);
     if (q == NULL) {
         return;
     }
     struct str id = rest_param(r, "task_id");
     q->what.cancel = true;
-    enum err e = read_filters(q);
+    enum err e = tasks_read_filters(q);
     if (e == ERR_OK && id.n > 0) {
         e = task_id_parse(id, &q->node, &q->what.id, &r->em);
     }
@@ -365,12 +345,12 @@ static void cancel_tasks(struct rest *r)
         return;
     }
     q->what.timeout_ms = INT64_MAX / 4;
-    ask(q, send_list);
+    tasks_ask(q, send_list);
 }
 
 static void rethrottle(struct rest *r)
 {
-    struct tasks_rq *q = new_rq(r);
+    struct tasks_rq *q = tasks_rq_new(r);
     if (q == NULL) {
         return;
     }
@@ -386,7 +366,7 @@ static void rethrottle(struct rest *r)
         return;
     }
     if (rest_ready(r)) {
-        ask(q, send_list);
+        tasks_ask(q, send_list);
     }
 }
 
@@ -401,8 +381,7 @@ static void write_one(struct tasks_rq *q, bool completed)
 {
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     jw_kbool(&w, "completed", completed);
     jw_k(&w, "task");
@@ -514,7 +493,7 @@ static void got_task(struct tasks_rq *q)
 
 static void get_task(struct rest *r)
 {
-    struct tasks_rq *q = new_rq(r);
+    struct tasks_rq *q = tasks_rq_new(r);
     int64_t timeout_ms;
     if (q == NULL) {
         return;
@@ -531,97 +510,7 @@ static void get_task(struct rest *r)
         return;
     }
     q->what.timeout_ms = timeout_ms;
-    ask(q, got_task);
-}
-
-/* ---- as a table ---------------------------------------------------------------------------------------- */
-
-static const struct table_column columns[] = {
-    {"id", NULL, "id of the task with the node", false, true},
-    {"action", "ac", "task action", false, false},
-    {"task_id", "ti", "unique task id", false, false},
-    {"parent_task_id", "pti", "parent task id", false, false},
-    {"type", "ty", "task type", false, false},
-    {"start_time", "start", "start time in ms", false, false},
-    {"timestamp", "ts,hms,hhmmss", "start time in HH:MM:SS", false, false},
-    {"running_time_ns", "time", "running time ns", false, true},
-    {"running_time", "time", "running time", false, false},
-    {"node_id", "ni", "unique node id", false, true},
-    {"ip", "i", "ip address", false, false},
-    {"port", "po", "bound transport port", false, true},
-    {"node", "n", "node name", false, false},
-    {"version", "v", "es version", false, true},
-    {"x_opaque_id", "x", "X-Opaque-ID header", false, true},
-    {"description", "desc", "task action", false, false},
-};
-
-static void row(struct table *t, const struct tasks_rq *q, const struct listed *l)
-{
-    const struct node_meta *n = l->node;
-    int64_t s = l->start_ms / 1000;
-    struct buf b;
-    table_row(t);
-    table_f(t, "%llu", (unsigned long long)l->id);
-    table_str(t, l->action);
-    table_f(t, "%.*s:%llu", STR_ARG(n->id), (unsigned long long)l->id);
-    if (l->parent != 0) {
-        table_f(t, "%.*s:%llu", STR_ARG(l->parent_node), (unsigned long long)l->parent);
-    } else {
-        table_z(t, "-");
-    }
-    table_str(t, l->type);
-    table_f(t, "%lld", (long long)l->start_ms);
-    table_f(t, "%02d:%02d:%02d", (int)(s / 3600 % 24), (int)(s / 60 % 60), (int)(s % 60));
-    table_f(t, "%lld", (long long)l->running_ns);
-    buf_init(&b, NULL, KIB);
-    time_put_ns(&b, l->running_ns);
-    table_f(t, "%.*s", STR_ARG(buf_view(&b)));
-    buf_fini(&b);
-    table_str(t, str_slice(n->id, 0, MIN_OF(n->id.n, (size_t)4)));
-    table_str(t, n->host);
-    table_str(t, nodes_port(n->transport_address));
-    table_str(t, n->name);
-    table_z(t, "7.12.1");
-    table_str(t, l->opaque_id.p != NULL ? l->opaque_id : STR(""));
-    if (q->what.detailed) {
-        table_str(t, l->description.p != NULL ? l->description : STR(""));
-    }
-}
-
-static void send_table(struct tasks_rq *q)
-{
-    struct table t;
-    table_init(&t, q->r, columns, (uint32_t)ARRAY_LEN(columns) - (q->what.detailed ? 0 : 1));
-    for (size_t i = 0; i < q->found.n; i++) {
-        row(&t, q, &q->found.v[i]);
-    }
-    node_calls_release(q->calls);
-    table_send(&t);
-}
-
-static void cat_tasks(struct rest *r)
-{
-    struct tasks_rq *q = new_rq(r);
-    int64_t timeout_ms;
-    if (q == NULL) {
-        return;
-    }
-    enum err e = rest_bool(r, "detailed", false, &q->what.detailed);
-    if (e == ERR_OK && table_help(r, columns, (uint32_t)ARRAY_LEN(columns) - (q->what.detailed ? 0 : 1))) {
-        return;
-    }
-    e = e == ERR_OK ? read_filters(q) : e;
-    e = e == ERR_OK ? read_wait(q, &timeout_ms) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
-        return;
-    }
-    begin_listing(q);
-    q->what.timeout_ms = timeout_ms;
-    ask(q, send_table);
+    tasks_ask(q, got_task);
 }
 
 const struct route routes_tasks[] = {
@@ -632,6 +521,5 @@ const struct route routes_tasks[] = {
     {M_POST, "/_update_by_query/{task_id}/_rethrottle", rethrottle},
     {M_POST, "/_delete_by_query/{task_id}/_rethrottle", rethrottle},
     {M_POST, "/_reindex/{task_id}/_rethrottle", rethrottle},
-    {M_GET, "/_cat/tasks", cat_tasks},
 };
 const size_t routes_tasks_n = ARRAY_LEN(routes_tasks);

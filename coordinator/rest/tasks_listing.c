@@ -185,8 +185,7 @@ static void keep(struct serving *s, const struct task *t)
     v->action = str_of(t->action);
     v->parent_node = t->parent_node.p != NULL ? arena_str(a, t->parent_node) : STR_NULL;
     v->opaque_id = t->opaque_id.p != NULL ? arena_str(a, t->opaque_id) : STR_NULL;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     task_write_members(co, t, s->what.detailed, &w);
     v->json = take(s, &b); /* the object stays open: children may follow */

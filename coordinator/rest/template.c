@@ -277,8 +277,7 @@ static void get(struct rest *r, enum template_kind kind)
     if (!rest_ready(r)) {
         return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     e = write_all(r, kind, names, n, how, &w, &found);
     bool absent = found == 0 && n > 0;
     bool exact = n > 0 && str_find(names[0], '*', 0) == SIZE_MAX;
@@ -400,8 +399,7 @@ static void answer_simulation(struct rest *r, const struct cluster_state *s, con
     struct buf b;
     struct jsonw w;
     enum err e = ERR_OK;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
+    jsonw_start(&w, &b);
     jw_obj(&w);
     if (t != NULL) {
         e = json_parse(&body, t->body, r->arena, &json_limits_default, &r->em);

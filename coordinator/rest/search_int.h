@@ -1,0 +1,23 @@
+/* search_int.h - what search.c and search_params.c share: a URL's parameters that go into the body. */
+#ifndef COORDINATOR_REST_SEARCH_INT_H
+#define COORDINATOR_REST_SEARCH_INT_H
+
+#include "coordinator/rest/search.h"
+
+/* What a URL says beside the body goes into the body, so that shards get one text. */
+struct url_overrides {
+    struct rest *r;
+    struct json *body; /* an object of the request's arena */
+    bool changed;
+};
+
+enum err url_put(struct url_overrides *u, const char *key, struct json v);
+struct json url_number(struct rest *r, int64_t v);
+/* A parameter that is a whole number, under its own name. */
+enum err url_int(struct url_overrides *u, const char *param, bool non_negative);
+/* `q` and its companions. */
+enum err url_query(struct url_overrides *u);
+/* Types that no document has. */
+enum err url_type(struct url_overrides *u);
+
+#endif
