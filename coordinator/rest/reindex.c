@@ -1,6 +1,7 @@
 /* _reindex: requests into operations. */
 #include "coordinator/rest/by_query_params.h"
 
+#include "common/base/jsonr_object.h"
 #include "coordinator/ops/get.h"
 #include "engine/index/engine.h"
 #include "engine/mapping/java.h"
@@ -20,10 +21,10 @@ static enum err wrap(struct by_query_rq *q, const char *parser, const struct jso
 
 /* ---- dest ---------------------------------------------------------------------------------------------- */
 
-static enum err set_dest(struct by_query_rq *q, struct str key, struct str v)
+static enum err set_dest(struct jr_reader *rd, void *to, const char *field, const struct json *value)
 {
-    struct by_query_spec *s = q->s;
-    struct errmsg *em = &q->r->em;
+    struct by_query_spec *s = to;
+    const struct str key = str_of(field), v = value->s;
     if (str_is(key, "index")) {
         s->dest = v;
     } else if (str_is(key, "routing")) {
@@ -39,39 +40,28 @@ static enum err set_dest(struct by_query_rq *q, struct str key, struct str v)
     } else if (str_is(key, "op_type")) {
         s->dest_create = str_eq_nocase(v, STR("create"));
         if (!s->dest_create && !str_eq_nocase(v, STR("index"))) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "opType must be 'create' or 'index', found: [%.*s]",
+            return err_set(rd->em, ERR_ILLEGAL_ARGUMENT, "opType must be 'create' or 'index', found: [%.*s]",
                            STR_ARG(v));
         }
     } else if (str_is(key, "pipeline")) {
         s->pipeline = str_is(v, "_none") ? STR_NULL : v;
     } else if (str_is(key, "version_type")) {
-        return get_version_type(v, &s->dest_version_type, em);
+        return get_version_type(v, &s->dest_version_type, rd->em);
     }
     return ERR_OK;
 }
 
 static enum err read_dest(struct by_query_rq *q, const struct json *dest)
 {
-    static const char *const known[] = {"index",    "type",         "routing", "op_type",
-                                        "pipeline", "version_type", NULL};
-    for (uint32_t i = 0; i < dest->n; i++) {
-        const struct json_member *m = &dest->members[i];
-        bool is_known = false;
-        for (size_t k = 0; known[k] != NULL; k++) {
-            is_known |= str_is(m->key, known[k]);
-        }
-        if (!is_known) {
-            return jr_unknown_field(q->r->body, m->key_off, "dest", m->key, known, &q->r->em);
-        }
-        if (m->value.type != JSON_STRING) {
-            return wrong_token(q, "dest", m);
-        }
-        enum err e = wrap(q, "dest", m, set_dest(q, m->key, m->value.s));
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return ERR_OK;
+    static const struct jr_field fields[] = {{"index", JR_BY_READER(JR_STRING), JR_SETTER},
+                                             {"type", JR_BY_READER(JR_STRING), JR_SETTER},
+                                             {"routing", JR_BY_READER(JR_STRING), JR_SETTER},
+                                             {"op_type", JR_BY_READER(JR_STRING), JR_SETTER},
+                                             {"pipeline", JR_BY_READER(JR_STRING), JR_SETTER},
+                                             {"version_type", JR_BY_READER(JR_STRING), JR_SETTER}};
+    static const struct jr_object object = {"dest", fields, ARRAY_LEN(fields), set_dest, NULL};
+    struct jr_reader rd = {.text = q->r->body, .arena = q->arena, .em = &q->r->em};
+    return jr_read_object(&rd, &object, q->s, dest);
 }
 
 /* ---- source -------------------------------------------------------------------------------------------- */
