@@ -26,6 +26,7 @@
     X(mget)              \
     X(explain)           \
     X(search_shards)     \
+    X(rank_eval)         \
     X(health)            \
     X(resolve_index)     \
     X(index_stats)       \
