@@ -110,9 +110,11 @@ static double pick_double(enum sort_mode mode, const double *v, size_t n)
         return mode == SORT_MODE_AVG ? sum / (double)n : sum;
     case SORT_MODE_MEDIAN:
         return n % 2 == 0 ? (v[n / 2 - 1] + v[n / 2]) / 2 : v[n / 2];
-    default:
-        return v[0];
+    case SORT_MODE_DEFAULT:
+    case SORT_MODE_MIN:
+        break;
     }
+    return v[0];
 }
 
 static int64_t pick_long(enum sort_mode mode, const struct num_column *c, uint64_t first, uint32_t n)
@@ -133,9 +135,11 @@ static int64_t pick_long(enum sort_mode mode, const struct num_column *c, uint64
                    ((double)num_column_value(c, first + n / 2 - 1) + (double)high) / 2.0 + 0.5)
                           : high;
     }
-    default:
-        return num_column_value(c, first);
+    case SORT_MODE_DEFAULT:
+    case SORT_MODE_MIN:
+        break;
     }
+    return num_column_value(c, first);
 }
 
 #define FEW 64

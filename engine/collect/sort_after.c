@@ -21,9 +21,11 @@ static struct str key_name(const struct sort_key *k)
         return STR("_script");
     case SORT_GEO:
         return k->spec->field;
-    default:
-        return k->field == NULL ? STR("__anonymous_") : k->spec->field;
+    case SORT_SHARD_DOC:
+    case SORT_FIELD:
+        break;
     }
+    return k->field == NULL ? STR("__anonymous_") : k->spec->field;
 }
 
 static enum err refuse_after(const struct sort_key *k, struct str text, struct errmsg *em)

@@ -57,21 +57,17 @@ enum err param_null_value(struct builder *b, struct node *n, size_t i, const str
     enum err e = ERR_OK;
     struct str s;
     bool flag = false;
-    switch (n->f.class->params[i].kind) {
-    case PARAM_NULL_NUMBER:
+    enum param_kind kind = n->f.class->params[i].kind;
+    if (kind == PARAM_NULL_NUMBER) {
         e = take_null_number(b, n, i, v);
-        break;
-    case PARAM_NULL_BOOL:
+    } else if (kind == PARAM_NULL_BOOL) {
         e = parse_node_bool(b, v, &flag);
         e = e == ERR_OK ? param_keep(b, n, i, json_mk_bool(flag)) : e;
-        break;
-    case PARAM_NULL_POINT:
+    } else if (kind == PARAM_NULL_POINT) {
         e = take_null_point(b, n, i, v);
-        break;
-    default:
+    } else {
         e = param_text(b, v, &s);
         e = e == ERR_OK ? param_keep(b, n, i, json_mk_str(s)) : e;
-        break;
     }
     n->f.null_value = n->set[i];
     return e;
