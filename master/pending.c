@@ -110,16 +110,11 @@ enum task_priority task_priority(const struct task *t)
     if (t->kind != TASK_META) {
         return t->priority;
     }
-    switch (t->rq->action) {
-    case META_CLUSTER_SETTINGS:
-    case META_REROUTE:
-    case META_EXPLAIN: /* it changes nothing, and somebody waits */
-        return IMMEDIATE;
-    case META_PUT_MAPPING:
-        return HIGH;
-    default:
-        return URGENT;
+    const enum meta_action action = t->rq->action;
+    if (action == META_CLUSTER_SETTINGS || action == META_REROUTE || action == META_EXPLAIN) {
+        return IMMEDIATE; /* META_EXPLAIN changes nothing, and somebody waits */
     }
+    return action == META_PUT_MAPPING ? HIGH : URGENT;
 }
 
 static void note(struct pending_rq *rq, const struct cluster *c, const struct task *t, bool executing,

@@ -37,6 +37,89 @@ static void heard_from(struct quorum *q, const struct node_meta *from)
     }
 }
 
+/* ---- messages of coordination ---- */
+
+static void receive_handshake(struct quorum *q, const struct quorum_message *m, void *call)
+{
+    quorum_reply(q, call, m->kind, true);
+}
+
+static void pre_vote_answered(struct quorum *q, const struct asked *a, const struct quorum_message *m)
+{
+    (void)a;
+    election_pre_vote_done(q, m);
+}
+
+static void start_join_answered(struct quorum *q, const struct asked *a, const struct quorum_message *m)
+{
+    (void)a;
+    election_vote(q, m);
+}
+
+static void commit_answered(struct quorum *q, const struct asked *a, const struct quorum_message *m)
+{
+    (void)m;
+    publication_commit_done(q, a);
+}
+
+static void leader_check_answered(struct quorum *q, const struct asked *a, const struct quorum_message *m)
+{
+    (void)a;
+    detection_leader_done(q, m);
+}
+
+static void peers_failed(struct quorum *q, const struct asked *a, const struct errmsg *error)
+{
+    (void)error;
+    discovery_failed(q, a);
+}
+
+static void join_failed(struct quorum *q, const struct asked *a, const struct errmsg *error)
+{
+    (void)error;
+    if (id_is(q->joining, str_of(a->ephemeral_id))) {
+        q->joining[0] = 0; /* ask again at the next look round */
+    }
+}
+
+static void follower_check_failed(struct quorum *q, const struct asked *a, const struct errmsg *error)
+{
+    (void)error;
+    detection_follower_done(q, a, NULL);
+}
+
+static void leader_check_failed(struct quorum *q, const struct asked *a, const struct errmsg *error)
+{
+    (void)a, (void)error;
+    detection_leader_done(q, NULL);
+}
+
+/* What a node does with a message, with its answer, and when there is none. NULL: nothing; what comes next says the rest. */
+struct message_row {
+    void (*receive)(struct quorum *q, const struct quorum_message *m, void *call);
+    void (*answered)(struct quorum *q, const struct asked *a, const struct quorum_message *m);
+    void (*failed)(struct quorum *q, const struct asked *a, const struct errmsg *error);
+};
+static const struct message_row messages[] = {
+    [MESSAGE_HANDSHAKE] = {receive_handshake, discovery_handshake_done, peers_failed},
+    [MESSAGE_PEERS] = {discovery_receive_peers, discovery_peers_done, peers_failed},
+    [MESSAGE_PRE_VOTE] = {election_receive_pre_vote, pre_vote_answered, NULL},
+    [MESSAGE_START_JOIN] = {election_receive_start_join, start_join_answered, NULL},
+    [MESSAGE_JOIN] = {election_receive_join, NULL, join_failed},
+    [MESSAGE_PUBLISH] = {publication_receive, publication_accepted, publication_failed_at},
+    [MESSAGE_COMMIT] = {publication_receive_commit, commit_answered, publication_failed_at},
+    [MESSAGE_FOLLOWER_CHECK] = {detection_receive_follower_check, detection_follower_done,
+                                follower_check_failed},
+    [MESSAGE_LEADER_CHECK] = {detection_receive_leader_check, leader_check_answered, leader_check_failed},
+    [MESSAGE_HAND_OVER] = {election_receive_hand_over, NULL, NULL},
+};
+
+/* NULL: it is no message of coordination. */
+static const struct message_row *row_of(enum message_kind kind)
+{
+    return (size_t)kind < ARRAY_LEN(messages) && messages[kind].receive != NULL ? &messages[kind] : NULL;
+}
+
 static void receive(struct quorum *q, const struct quorum_message *m, void *call)
 {
     struct errmsg em;
@@ -53,41 +136,13 @@ static void receive(struct quorum *q, const struct quorum_message *m, void *call
     }
     heard_from(q, &m->from);
     quorum_saw_term(q, m->term);
-    switch (m->kind) {
-    case MESSAGE_HANDSHAKE:
-        quorum_reply(q, call, m->kind, true);
-        return;
-    case MESSAGE_PEERS:
-        discovery_receive_peers(q, m, call);
-        return;
-    case MESSAGE_PRE_VOTE:
-        election_receive_pre_vote(q, m, call);
-        return;
-    case MESSAGE_START_JOIN:
-        election_receive_start_join(q, m, call);
-        return;
-    case MESSAGE_JOIN:
-        election_receive_join(q, m, call);
-        return;
-    case MESSAGE_PUBLISH:
-        publication_receive(q, m, call);
-        return;
-    case MESSAGE_COMMIT:
-        publication_receive_commit(q, m, call);
-        return;
-    case MESSAGE_FOLLOWER_CHECK:
-        detection_receive_follower_check(q, m, call);
-        return;
-    case MESSAGE_LEADER_CHECK:
-        detection_receive_leader_check(q, m, call);
-        return;
-    case MESSAGE_HAND_OVER:
-        election_receive_hand_over(q, m, call);
-        return;
-    default:
+    const struct message_row *row = row_of(m->kind);
+    if (row == NULL) {
         err_set(&em, ERR_ILLEGAL_ARGUMENT, "no message of coordination");
         quorum_refuse(q, call, &em);
+        return;
     }
+    row->receive(q, m, call);
 }
 
 static bool take_asked(struct quorum *q, uint64_t id, struct asked *out)
@@ -108,28 +163,9 @@ static void failed(struct quorum *q, uint64_t id, const struct errmsg *error)
     if (!take_asked(q, id, &a)) {
         return;
     }
-    switch (a.kind) {
-    case MESSAGE_HANDSHAKE:
-    case MESSAGE_PEERS:
-        discovery_failed(q, &a);
-        return;
-    case MESSAGE_JOIN:
-        if (id_is(q->joining, str_of(a.ephemeral_id))) {
-            q->joining[0] = 0; /* ask again at the next look round */
-        }
-        return;
-    case MESSAGE_PUBLISH:
-    case MESSAGE_COMMIT:
-        publication_failed_at(q, &a, error);
-        return;
-    case MESSAGE_FOLLOWER_CHECK:
-        detection_follower_done(q, &a, NULL);
-        return;
-    case MESSAGE_LEADER_CHECK:
-        detection_leader_done(q, NULL);
-        return;
-    default:
-        return;
+    const struct message_row *row = row_of(a.kind);
+    if (row != NULL && row->failed != NULL) {
+        row->failed(q, &a, error);
     }
 }
 
@@ -147,33 +183,9 @@ static void answer(struct quorum *q, uint64_t id, const struct quorum_message *m
     }
     heard_from(q, &m->from);
     quorum_saw_term(q, m->term);
-    switch (a.kind) {
-    case MESSAGE_HANDSHAKE:
-        discovery_handshake_done(q, &a, m);
-        return;
-    case MESSAGE_PEERS:
-        discovery_peers_done(q, &a, m);
-        return;
-    case MESSAGE_PRE_VOTE:
-        election_pre_vote_done(q, m);
-        return;
-    case MESSAGE_START_JOIN:
-        election_vote(q, m);
-        return;
-    case MESSAGE_PUBLISH:
-        publication_accepted(q, &a, m);
-        return;
-    case MESSAGE_COMMIT:
-        publication_commit_done(q, &a);
-        return;
-    case MESSAGE_FOLLOWER_CHECK:
-        detection_follower_done(q, &a, m);
-        return;
-    case MESSAGE_LEADER_CHECK:
-        detection_leader_done(q, m);
-        return;
-    default: /* MESSAGE_JOIN, MESSAGE_HAND_OVER: what comes next says the rest */
-        return;
+    const struct message_row *row = row_of(a.kind);
+    if (row != NULL && row->answered != NULL) {
+        row->answered(q, &a, m);
     }
 }
 

@@ -28,22 +28,17 @@ static void fail(struct target *t, const struct errmsg *why)
 /* The source could not answer: only the answer was lost, the recovery begins again, or it has failed. */
 static void answer_lost(struct target *t, const struct errmsg *why)
 {
-    switch (err_code(why)) {
-    case ERR_NODE_NOT_CONNECTED:
-    case ERR_NODE_DISCONNECTED:
-    case ERR_RECEIVE_TIMEOUT:
-    case ERR_REJECTED:
+    const enum err e = err_code(why);
+    if (e == ERR_NODE_NOT_CONNECTED || e == ERR_NODE_DISCONNECTED || e == ERR_RECEIVE_TIMEOUT
+        || e == ERR_REJECTED) {
         t->waits = true;
         return;
-    case ERR_CORRUPT: /* its disk, or the way: a few times, then the master should know */
-    case ERR_IO:
-        if (++t->failures >= TARGET_FAILURES_MAX) {
-            fail(t, why);
-            return;
-        }
-        break;
-    default: /* it knows nothing (any more) of this recovery */
-        break;
+    }
+    /* Its disk, or the way: a few times, then the master should know. With any other error it knows nothing (any more) of this
+     * recovery. */
+    if ((e == ERR_CORRUPT || e == ERR_IO) && ++t->failures >= TARGET_FAILURES_MAX) {
+        fail(t, why);
+        return;
     }
     again(t);
 }
@@ -176,47 +171,38 @@ static void finalized(struct target *t, const struct target_event *e)
     }
 }
 
-/* The answer to a question that counts: nothing has ended the attempt meanwhile. */
-static void answered(struct target *t, const struct target_event *e)
+static void lost(struct target *t, const struct target_event *e)
 {
-    switch (e->kind) {
-    case TARGET_LOST:
-        answer_lost(t, e->error);
-        break;
-    case TARGET_UNREADABLE:
-        unreadable(t);
-        break;
-    case TARGET_STARTED:
-        if (!e->started.by_files && !t->has_engine) {
-            unreadable(t);
-            break;
-        }
-        t->term = e->started.term;
-        t->batch = 0;
-        t->step = e->started.by_files ? TARGET_LOOK : TARGET_ROLLBACK;
-        break;
-    case TARGET_GOT_OPS:
-        got_ops(t, e);
-        break;
-    case TARGET_FINALIZED:
-        finalized(t, e);
-        break;
-    case TARGET_HANDED_OVER:
-        t->step = TARGET_DONE;
-        break;
-    default:
-        assert(false);
-    }
+    answer_lost(t, e->error);
 }
 
-static void rolled_back(struct target *t, const struct errmsg *error)
+static void not_readable(struct target *t, const struct target_event *e)
 {
-    if (error == NULL) {
-        t->step = TARGET_TAKE;
+    (void)e;
+    unreadable(t);
+}
+
+static void started(struct target *t, const struct target_event *e)
+{
+    if (!e->started.by_files && !t->has_engine) {
+        unreadable(t);
         return;
     }
-    t->no_history = true; /* files do, whatever has happened to these */
-    again(t);
+    t->term = e->started.term;
+    t->batch = 0;
+    t->step = e->started.by_files ? TARGET_LOOK : TARGET_ROLLBACK;
+}
+
+static void handed_over(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->step = TARGET_DONE;
+}
+
+static void opened(struct target *t, const struct target_event *e)
+{
+    t->has_engine = e->has_engine;
+    done_or_failed(t, e->error, TARGET_ASK);
 }
 
 static void looked(struct target *t, const struct target_event *e)
@@ -228,99 +214,139 @@ static void looked(struct target *t, const struct target_event *e)
     done_or_failed(t, e->error, TARGET_COPY);
 }
 
-static void installed(struct target *t, const struct errmsg *error)
+static void held(struct target *t, const struct target_event *e)
 {
-    t->has_engine = error == NULL;
-    t->no_history = false;
-    t->failures = 0;
-    done_or_failed(t, error, TARGET_TAKE);
+    (void)e;
+    chunk_held(t);
 }
 
-/* What was out has ended. */
-static void ended(struct target *t, const struct target_event *e)
+static void chunks_written(struct target *t, const struct target_event *e)
 {
-    assert(t->out > 0);
-    t->out--;
-    switch (e->kind) {
-    case TARGET_OPENED:
-        t->has_engine = e->has_engine;
-        done_or_failed(t, e->error, TARGET_ASK);
-        break;
-    case TARGET_LOOKED:
-        looked(t, e);
-        break;
-    case TARGET_CHUNK:
-    case TARGET_CHUNK_LOST:
-        chunk_came(t, e);
-        break;
-    case TARGET_CHUNK_HELD:
-        chunk_held(t);
-        break;
-    case TARGET_WRITTEN:
-        written(t, e->error);
-        break;
-    case TARGET_INSTALLED:
-        installed(t, e->error);
-        break;
-    case TARGET_ROLLED_BACK:
-        rolled_back(t, e->error);
-        break;
-    case TARGET_RESUMED:
-        break;
-    case TARGET_NO_SOURCE:
-        t->waits = true;
-        break;
-    default:
-        if (t->end == TARGET_GOES_ON) {
-            answered(t, e);
-        }
-    }
+    written(t, e->error);
 }
+
+static void installed(struct target *t, const struct target_event *e)
+{
+    t->has_engine = e->error == NULL;
+    t->no_history = false;
+    t->failures = 0;
+    done_or_failed(t, e->error, TARGET_TAKE);
+}
+
+static void rolled_back(struct target *t, const struct target_event *e)
+{
+    if (e->error == NULL) {
+        t->step = TARGET_TAKE;
+        return;
+    }
+    t->no_history = true; /* files do, whatever has happened to these */
+    again(t);
+}
+
+static void resumed(struct target *t, const struct target_event *e)
+{
+    (void)t, (void)e;
+}
+
+static void waits(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->waits = true;
+}
+
+static void changed(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->idle = false;
+}
+
+static void ticked(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    tick(t);
+}
+
+static void source_gone(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->idle = false;
+    again(t);
+}
+
+static void taken(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->has_engine = false;
+    t->taken = true;
+    t->step = TARGET_OPS;
+}
+
+static void not_yet(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->idle = true;
+}
+
+static void synced(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->step = TARGET_FINALIZE;
+}
+
+static void closed(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->taken = false;
+    t->step = TARGET_OPEN;
+}
+
+/* What an event does, and whether it is the end of something that was out: a job, whose end always counts, or a question, whose
+ * answer counts while nothing has ended the attempt. */
+enum event_of { OF_NOTHING, OF_JOB, OF_QUESTION };
+static const struct event_row {
+    void (*take)(struct target *t, const struct target_event *e);
+    enum event_of of;
+} events[] = {
+    [TARGET_CHANGED] = {changed, OF_NOTHING},
+    [TARGET_TICK] = {ticked, OF_NOTHING},
+    [TARGET_SOURCE_GONE] = {source_gone, OF_NOTHING},
+    [TARGET_TAKEN] = {taken, OF_NOTHING},
+    [TARGET_APPLIED] = {applied, OF_NOTHING},
+    [TARGET_NOT_YET] = {not_yet, OF_NOTHING},
+    [TARGET_SYNCED] = {synced, OF_NOTHING},
+    [TARGET_CLOSED] = {closed, OF_NOTHING},
+    [TARGET_BUSY] = {waits, OF_NOTHING},
+    [TARGET_OPENED] = {opened, OF_JOB},
+    [TARGET_LOOKED] = {looked, OF_JOB},
+    [TARGET_CHUNK] = {chunk_came, OF_JOB},
+    [TARGET_CHUNK_LOST] = {chunk_came, OF_JOB},
+    [TARGET_CHUNK_HELD] = {held, OF_JOB},
+    [TARGET_WRITTEN] = {chunks_written, OF_JOB},
+    [TARGET_INSTALLED] = {installed, OF_JOB},
+    [TARGET_ROLLED_BACK] = {rolled_back, OF_JOB},
+    [TARGET_RESUMED] = {resumed, OF_JOB},
+    [TARGET_NO_SOURCE] = {waits, OF_JOB},
+    [TARGET_LOST] = {lost, OF_QUESTION},
+    [TARGET_UNREADABLE] = {not_readable, OF_QUESTION},
+    [TARGET_STARTED] = {started, OF_QUESTION},
+    [TARGET_GOT_OPS] = {got_ops, OF_QUESTION},
+    [TARGET_FINALIZED] = {finalized, OF_QUESTION},
+    [TARGET_HANDED_OVER] = {handed_over, OF_QUESTION},
+};
 
 void target_step(struct target *t, const struct target_event *e)
 {
-    switch (e->kind) {
-    case TARGET_CHANGED:
-        t->idle = false;
-        break;
-    case TARGET_TICK:
-        tick(t);
-        break;
-    case TARGET_SOURCE_GONE:
-        t->idle = false;
-        again(t);
-        break;
-    case TARGET_TAKEN:
-        t->has_engine = false;
-        t->taken = true;
-        t->step = TARGET_OPS;
-        break;
-    case TARGET_APPLIED:
-        applied(t, e);
-        break;
-    case TARGET_NOT_YET:
-        t->idle = true;
-        break;
-    case TARGET_SYNCED:
-        t->step = TARGET_FINALIZE;
-        break;
-    case TARGET_CLOSED:
-        t->taken = false;
-        t->step = TARGET_OPEN;
-        break;
-    case TARGET_BUSY:
-        t->waits = true;
-        break;
-    case TARGET_UNREADABLE:
-        if (t->step == TARGET_APPLY) { /* nothing was out */
-            unreadable(t);
-            break;
-        }
-        ended(t, e);
-        break;
-    default:
-        t->idle = false;
-        ended(t, e);
+    const struct event_row *row = &events[e->kind];
+    /* Operations that are applied may turn out unreadable: then nothing is out. */
+    if (row->of == OF_NOTHING || (e->kind == TARGET_UNREADABLE && t->step == TARGET_APPLY)) {
+        row->take(t, e);
+        return;
+    }
+    t->idle &= e->kind == TARGET_UNREADABLE;
+    assert(t->out > 0);
+    t->out--;
+    if (row->of == OF_JOB || t->end == TARGET_GOES_ON) {
+        row->take(t, e);
     }
 }
 

@@ -201,9 +201,12 @@ static struct guess guess_value(const struct doc_parser *p, const struct json *v
                                    : (struct guess){"double", "float", STR_NULL};
     case JSON_BOOL:
         return (struct guess){"boolean", "boolean", STR_NULL};
-    default:
-        return (struct guess){"string", "text", STR_NULL};
+    case JSON_NULL:
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        break;
     }
+    return (struct guess){"string", "text", STR_NULL};
 }
 
 enum err doc_dynamic_scalar(struct doc_parser *p, const struct field *object, struct str name,

@@ -93,7 +93,7 @@ const char *java_class_name(const struct json *v)
         return "ArrayList";
     case JSON_OBJECT:
         return "HashMap";
-    default:
+    case JSON_NUMBER:
         break;
     }
     if (!json_is_integral(v)) {

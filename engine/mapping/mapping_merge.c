@@ -10,23 +10,22 @@ static struct str shown_value(struct builder *b, const struct node *n, size_t i)
     if (n->set[i] != NULL) {
         return java_text(n->set[i], b->arena);
     }
-    switch (p->kind) {
-    case PARAM_BOOL:
-    case PARAM_EXPLICIT_BOOL:
+    const enum param_kind kind = p->kind;
+    if (kind == PARAM_BOOL || kind == PARAM_EXPLICIT_BOOL) {
         return p->dflt != 0 ? STR("true") : STR("false");
-    case PARAM_INT:
-        return arena_printf(b->arena, "%d", (int)p->dflt);
-    case PARAM_ANALYZER:
-        return n->f.class->usual_analyzer != NULL ? str_of(n->f.class->usual_analyzer) : STR("default");
-    case PARAM_FORMAT:
-        return STR(DATE_FORMAT_DEFAULT);
-    case PARAM_INDEX_OPTIONS:
-        return n->f.class->usual_options == INDEX_POSITIONS ? STR("positions") : STR("docs");
-    case PARAM_TERM_VECTOR:
-        return STR("no");
-    default:
-        return STR("null");
     }
+    if (kind == PARAM_INT) {
+        return arena_printf(b->arena, "%d", (int)p->dflt);
+    }
+    if (kind == PARAM_ANALYZER) {
+        return n->f.class->usual_analyzer != NULL ? str_of(n->f.class->usual_analyzer) : STR("default");
+    }
+    if (kind == PARAM_INDEX_OPTIONS) {
+        return n->f.class->usual_options == INDEX_POSITIONS ? STR("positions") : STR("docs");
+    }
+    return kind == PARAM_FORMAT        ? STR(DATE_FORMAT_DEFAULT)
+           : kind == PARAM_TERM_VECTOR ? STR("no")
+                                       : STR("null");
 }
 
 static bool may_become(const struct param *p, const struct json *from, const struct json *to)

@@ -189,28 +189,20 @@ static enum err parse_function(struct json_pull *p, struct str name, struct dsl_
         const char *name;
         enum score_function_kind kind;
         enum decay_kind decay;
-    } kinds[] = {{"field_value_factor", FUNC_FIELD_VALUE, 0},
-                 {"random_score", FUNC_RANDOM, 0},
-                 {"script_score", FUNC_SCRIPT, 0},
-                 {"gauss", FUNC_DECAY, DECAY_GAUSS},
-                 {"exp", FUNC_DECAY, DECAY_EXP},
-                 {"linear", FUNC_DECAY, DECAY_LINEAR}};
+        enum err (*parse)(struct json_pull *p, struct dsl_function *f, struct errmsg *em);
+    } kinds[] = {{"field_value_factor", FUNC_FIELD_VALUE, 0, parse_field_value},
+                 {"random_score", FUNC_RANDOM, 0, parse_random},
+                 {"script_score", FUNC_SCRIPT, 0, parse_script_function},
+                 {"gauss", FUNC_DECAY, DECAY_GAUSS, parse_decay},
+                 {"exp", FUNC_DECAY, DECAY_EXP, parse_decay},
+                 {"linear", FUNC_DECAY, DECAY_LINEAR, parse_decay}};
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (!str_is(name, kinds[i].name)) {
             continue;
         }
         f->kind = kinds[i].kind;
         f->decay = kinds[i].decay;
-        switch (f->kind) {
-        case FUNC_FIELD_VALUE:
-            return parse_field_value(p, f, em);
-        case FUNC_RANDOM:
-            return parse_random(p, f, em);
-        case FUNC_SCRIPT:
-            return parse_script_function(p, f, em);
-        default:
-            return parse_decay(p, f, em);
-        }
+        return kinds[i].parse(p, f, em);
     }
     /* Elasticsearch takes it for the name of the whole query that is unknown, and looks for it among the functions. */
     uint32_t line, col;

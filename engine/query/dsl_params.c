@@ -254,9 +254,13 @@ static unsigned token_bit(enum json_token t)
         return OBJ_OBJECT;
     case TOK_START_ARRAY:
         return OBJ_ARRAY;
-    default:
-        return 0;
+    case TOK_NONE:
+    case TOK_FIELD_NAME:
+    case TOK_END_OBJECT:
+    case TOK_END_ARRAY:
+        break;
     }
+    return 0;
 }
 
 static enum err parse_member(struct json_pull *p, struct arena *arena, const char *name,

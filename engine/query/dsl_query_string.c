@@ -139,17 +139,9 @@ static bool follows_run(const struct parser *p)
     if (p->t2.kind != LEX_TERM) {
         return false;
     }
-    switch (p->t3.kind) {
-    case LEX_COLON:
-    case LEX_STAR:
-    case LEX_FUZZY_SLOP:
-    case LEX_CARAT:
-    case LEX_AND:
-    case LEX_OR:
-        return false;
-    default:
-        return true;
-    }
+    const enum lex_kind k = p->t3.kind;
+    return k != LEX_COLON && k != LEX_STAR && k != LEX_FUZZY_SLOP && k != LEX_CARAT && k != LEX_AND
+           && k != LEX_OR;
 }
 
 static enum err add_run_clauses(struct parser *p, struct bool_build *bb, struct query *q)

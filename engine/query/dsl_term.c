@@ -150,10 +150,16 @@ static enum err parse_terms_member(struct json_pull *p, struct arena *arena, str
     case TOK_NULL:
     case TOK_END_ARRAY: /* of a list within the list, whose end was taken for that of the values */
         return dsl_unknown_token(p, "terms", name, em);
-    default:
-        e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
-        return e != ERR_OK || known ? e : dsl_unsupported(p, "terms", name, em);
+    case TOK_STRING:
+    case TOK_NUMBER:
+    case TOK_BOOLEAN:
+    case TOK_FIELD_NAME:
+    case TOK_END_OBJECT:
+    case TOK_NONE:
+        break;
     }
+    e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+    return e != ERR_OK || known ? e : dsl_unsupported(p, "terms", name, em);
 }
 
 static enum err parse_terms(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)

@@ -84,9 +84,14 @@ static bool kind_takes(enum option_kind kind, enum json_type type)
         return type == JSON_OBJECT;
     case O_FIELDS:
         return type == JSON_OBJECT || type == JSON_ARRAY;
-    default:
-        return type == JSON_STRING;
+    case O_TEXT:
+    case O_ORDER:
+    case O_ENCODER:
+    case O_SCANNER:
+    case O_SCHEMA:
+        break;
     }
+    return type == JSON_STRING;
 }
 
 static enum err parse_texts(struct parse *p, const struct json *v, struct hl_strings *out)
@@ -211,9 +216,10 @@ static enum err parse_value(struct parse *p, const struct option *row, const str
         return parse_query(p, v);
     case O_FIELDS:
         return parse_fields(p, v);
-    default:
-        return ERR_OK;
+    case O_OBJECT: /* options that have no effect */
+        break;
     }
+    return ERR_OK;
 }
 
 /* The members of the request's or of one field's object. `parser` names it in refusals. */

@@ -42,9 +42,10 @@ static unsigned value_class(const struct json *v)
         return V_OBJECT;
     case JSON_ARRAY:
         return V_ARRAY;
-    default:
-        return 0;
+    case JSON_NULL:
+        break;
     }
+    return 0;
 }
 
 struct inner_parse {

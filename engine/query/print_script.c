@@ -28,8 +28,10 @@ static void print_value(const struct json *v, struct buf *out)
         }
         buf_char(out, '}');
         return;
-    default:
+    case JSON_STRING:
+    case JSON_NUMBER:
         buf_str(out, json_text(v));
+        return;
     }
 }
 

@@ -50,6 +50,13 @@ static const char *const token_images[] = {[LEX_EOF] = "<EOF>",
                                            [LEX_RANGE_QUOTED] = "<RANGE_QUOTED>",
                                            [LEX_RANGE_GOOP] = "<RANGE_GOOP>"};
 
+/* May a clause begin with it, if not a range or a bracket? */
+static bool begins_term(enum lex_kind k)
+{
+    return k == LEX_TERM || k == LEX_STAR || k == LEX_PREFIX || k == LEX_WILD || k == LEX_REGEXP
+           || k == LEX_NUMBER || k == LEX_BARE_OPER || k == LEX_QUOTED;
+}
+
 static bool may_follow(const struct parser *p, enum lex_kind k)
 {
     switch (k) {
@@ -78,9 +85,22 @@ static bool may_follow(const struct parser *p, enum lex_kind k)
     case LEX_RANGE_IN_END:
     case LEX_RANGE_EX_END:
         return p->wanted == WANT_RANGE_END;
-    default:
-        return k != LEX_COLON && p->wanted <= WANT_AFTER;
+    case LEX_COLON:
+        return false;
+    case LEX_TERM:
+    case LEX_STAR:
+    case LEX_PREFIX:
+    case LEX_WILD:
+    case LEX_REGEXP:
+    case LEX_BARE_OPER:
+    case LEX_QUOTED:
+    case LEX_LPAREN:
+    case LEX_RANGE_IN:
+    case LEX_RANGE_EX:
+    case LEX_BAD:
+        break;
     }
+    return p->wanted <= WANT_AFTER;
 }
 
 static void list_wanted(const struct parser *p, struct buf *out)
@@ -280,17 +300,15 @@ static enum err bare_token(struct parser *p, struct str field, struct lex_token 
 {
     struct str text = t.text;
     enum err e;
-    switch (t.kind) {
-    case LEX_STAR:
-    case LEX_WILD:
+    if (t.kind == LEX_STAR || t.kind == LEX_WILD) {
         return wildcard(p, field, text, out);
-    case LEX_PREFIX:
+    }
+    if (t.kind == LEX_PREFIX) {
         e = parser_unescape(p, str_slice(text, 0, text.n - 1), &text);
         return e == ERR_OK ? each_pattern(p, field, string_make_prefix, &text, out) : e;
-    case LEX_REGEXP:
+    }
+    if (t.kind == LEX_REGEXP) {
         return regexp(p, field, str_slice(text, 1, text.n - 1), out);
-    default:
-        break;
     }
     if (t.kind == LEX_BARE_OPER) {
         text = str_slice(text, 0, 1);
@@ -410,20 +428,10 @@ static enum err term(struct parser *p, struct str field, struct query **out)
     struct lex_token t = p->t1;
     struct str slop, boost, text;
     enum err e;
-    switch (t.kind) {
-    case LEX_TERM:
-    case LEX_STAR:
-    case LEX_PREFIX:
-    case LEX_WILD:
-    case LEX_REGEXP:
-    case LEX_NUMBER:
-    case LEX_BARE_OPER:
-    case LEX_QUOTED:
-        break;
-    case LEX_RANGE_IN:
-    case LEX_RANGE_EX:
+    if (t.kind == LEX_RANGE_IN || t.kind == LEX_RANGE_EX) {
         return range(p, field, out);
-    default:
+    }
+    if (!begins_term(t.kind)) {
         return parser_refuse(p);
     }
     e = parser_advance(p);

@@ -85,10 +85,12 @@ enum err source_filter_parse(struct source_filter *f, const struct json *v, stru
         return pattern_list(v, STR_NULL, &f->includes, &f->n_includes, text, arena, em);
     case JSON_OBJECT:
         return source_object(f, v, text, arena, em);
-    default:
-        return jr_fail(text, v->off, em, "Expected one of [VALUE_BOOLEAN, START_OBJECT] but found [%s]",
-                       json_token_name(v));
+    case JSON_NULL:
+    case JSON_NUMBER:
+        break;
     }
+    return jr_fail(text, v->off, em, "Expected one of [VALUE_BOOLEAN, START_OBJECT] but found [%s]",
+                   json_token_name(v));
 }
 
 /* ---- small parts -------------------------------------------------------------------------------------------------- */
