@@ -41,14 +41,6 @@ static const char usage[] =
     "answer, or\n"
     "the port is taken.\n";
 
-int command_failed(enum err e, const struct errmsg *em)
-{
-    fprintf(stderr, "serai-hotel: %s\n", em->frame[0].reason);
-    return e == ERR_IO || e == ERR_TIMEOUT || e == ERR_REJECTED ? EXIT_NO_SERVICE
-           : e == ERR_ILLEGAL_ARGUMENT                          ? EXIT_DATA_ERROR
-                                                                : EXIT_FAILED;
-}
-
 static int serve(const struct hotel_config *c)
 {
     struct log_fd sink;

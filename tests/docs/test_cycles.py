@@ -9,13 +9,6 @@ import sys
 from pages import Checks
 from test_symbols import ROOT, product
 
-# Where cycles are left, with the reason.
-KNOWN = {
-    "engine": "queries, aggregations, highlighting and suggestions are parsed by one another",
-    "hotel": "commands use what main.c reads for all of them",
-}
-
-
 def edges():
     """file -> the files whose symbols it uses"""
     sources, defined, wanted = dict(product()), {}, collections.defaultdict(set)
@@ -75,8 +68,7 @@ def main():
     checks(len(graph) > 100, "the product is built")
     for knot in knots(graph):
         folders = {os.path.dirname(f) for f in knot}
-        tops = {f.split("/")[0] for f in folders}
-        ok = len(folders) == 1 or (len(tops) == 1 and tops <= KNOWN.keys())
+        ok = len(folders) == 1
         ways = [f"{f} -> {to}" for f in knot for to in sorted(graph[f]) if to in knot and os.path.dirname(to) != os.path.dirname(f)]
         checks(ok, f"a cycle between {', '.join(sorted(folders))}", "; ".join(ways[:40]))
     if "-v" in sys.argv:
