@@ -1,4 +1,4 @@
-#include "node/node.h"
+#include "node/node_int.h"
 
 #include "common/cluster/memory_settings.h"
 #include "common/cluster/search_limits.h"
@@ -25,55 +25,20 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define HTTP_LOOPS_MAX 16
-#define TICK_MS        100
-#define REQUESTS_MAX   1000 /* that wait to be read */
-#define WATCH_MS       2000 /* how often the dictionaries' files are looked at */
+#define TICK_MS      100
+#define REQUESTS_MAX 1000 /* that wait to be read */
+#define WATCH_MS     2000 /* how often the dictionaries' files are looked at */
 
-struct node {
-    struct node_opts o;
-    struct arena arena;
-    const struct fs *fs;
-    const struct clock *clock;
-    struct str data_dir, name, id;
-    void *data_lock;
-    struct rng rng;      /* of the start, then of the master's work */
-    struct rng loop_rng; /* the main loop's */
-    char ephemeral_id[23];
-    struct cluster_conf conf;
-    struct dictionaries dicts;
-    struct loop *main_loop;
-    bool main_running;
-    struct loop *http_loops[HTTP_LOOPS_MAX];
-    unsigned n_http_loops, http_running;
-    uint64_t memory_bytes; /* that the machine or the cgroup gives */
-    struct loop_ticker *ticker, *watch;
-    const void *levels_of[2]; /* the settings that the log's levels were last read from */
-    bool complained;          /* of the files as they are */
-    bool reloading;           /* the files are being looked at, or read */
-    struct pool *write_pool, *search_pool, *background_pool, *master_pool, *state_pool, *request_pool,
-        *listing_pool;
-    struct transport_nng *transport;
-    struct rest_service *rest;
-    struct member *member;
-    struct http_server *http;
-    struct self me;
-    pthread_mutex_t lock;
-    pthread_cond_t cond;
-    bool settled, told_to_stop, http_stopped, quiet, cluster_stopped;
-};
-
-/* Where serai.yml and dictionaries may be; NULL: nowhere. */
-static const char *conf_dir(const struct node *n)
+const char *node_conf_dir(const struct node *n)
 {
     return settings_str(n->o.settings, NODE_PATH_CONF, STR_NULL).p;
 }
 
 /* With references on the dictionaries: they may be replaced at any time. */
-static struct analysis_env env_of(void *self)
+struct analysis_env node_analysis_env(void *self)
 {
     struct node *n = self;
-    const char *conf = conf_dir(n);
+    const char *conf = node_conf_dir(n);
     pthread_mutex_lock(&n->lock);
     struct analysis_env env = {.path_conf = conf,
                                .ik = ik_dictionary_ref(n->dicts.ik),
@@ -106,67 +71,6 @@ static void tick(void *arg)
 {
     struct node *n = arg;
     data_tick(member_data(n->member));
-}
-
-/* ---- dictionaries whose files change ------------------------------------------------------------------- */
-
-static void reload_ended(struct node *n)
-{
-    pthread_mutex_lock(&n->lock);
-    n->reloading = false;
-    pthread_cond_broadcast(&n->cond);
-    pthread_mutex_unlock(&n->lock);
-}
-
-static void reloaded(void *arg)
-{
-    struct node *n = arg;
-    log_info(n->o.log, "analysis", "analysis works with the new dictionaries");
-    reload_ended(n);
-}
-
-static void look_at_dictionaries(void *arg)
-{
-    struct node *n = arg;
-    const char *conf = conf_dir(n);
-    struct dictionaries next;
-    struct errmsg em;
-    bool changed;
-    enum err e = dictionaries_changed(&n->dicts, n->fs, conf, &changed, &em);
-    if (e == ERR_OK && changed) {
-        e = dictionaries_load(&next, n->fs, conf, n->o.share_dir, n->o.log, &em);
-    }
-    if (e != ERR_OK && !n->complained) {
-        log_error(n->o.log, "analysis", "the dictionaries that have changed cannot be used: %s",
-                  em.frame[0].reason);
-    }
-    n->complained = e != ERR_OK;
-    if (e != ERR_OK || !changed) {
-        reload_ended(n);
-        return;
-    }
-    pthread_mutex_lock(&n->lock);
-    struct dictionaries old = n->dicts;
-    n->dicts = next;
-    pthread_mutex_unlock(&n->lock);
-    dictionaries_fini(&old);
-    struct analysis_env env = env_of(n);
-    data_reload_analysis(member_data(n->member), &env, reloaded, n);
-    analysis_env_drop(&env);
-}
-
-/* Also when the processor is measured. */
-static void watch_dictionaries(void *arg)
-{
-    struct node *n = arg;
-    self_sample(&n->me);
-    pthread_mutex_lock(&n->lock);
-    bool busy = n->reloading;
-    n->reloading = true;
-    pthread_mutex_unlock(&n->lock);
-    if (!busy && !executor_submit(pool_executor(n->background_pool), look_at_dictionaries, n)) {
-        reload_ended(n);
-    }
 }
 
 /* ---- start --------------------------------------------------------------------------------------------- */
@@ -385,7 +289,7 @@ static enum err open_member(struct node *n, struct errmsg *em)
                             .index_buffer_bytes = memory_setting(n, SET_INDICES_MEMORY_INDEX_BUFFER_SIZE),
                             .index_buffer_given =
                                 setting_find(n->o.settings, SET_INDICES_MEMORY_INDEX_BUFFER_SIZE) != NULL,
-                            .env = env_of,
+                            .env = node_analysis_env,
                             .report = report_of,
                             .disk_space = disk_space,
                             .applied = state_applied,
@@ -450,7 +354,7 @@ static enum err prepare_main_loop(struct node *n, struct errmsg *em)
     e = e == ERR_OK ? loop_signal(n->main_loop, SIGINT, on_signal, n, em) : e;
     e = e == ERR_OK ? loop_signal(n->main_loop, SIGHUP, on_hangup, n, em) : e;
     n->ticker = e == ERR_OK ? loop_ticker_new(n->main_loop, TICK_MS, tick, n) : NULL;
-    n->watch = e == ERR_OK ? loop_ticker_new(n->main_loop, WATCH_MS, watch_dictionaries, n) : NULL;
+    n->watch = e == ERR_OK ? loop_ticker_new(n->main_loop, WATCH_MS, node_watch_dictionaries, n) : NULL;
     if (e == ERR_OK && (n->ticker == NULL || n->watch == NULL)) {
         return err_no_memory(em);
     }
@@ -500,7 +404,7 @@ static enum err name_node(struct node *n, struct errmsg *em)
 static enum err start(struct node *n, struct errmsg *em)
 {
     struct machine_stats machine;
-    const char *conf = conf_dir(n);
+    const char *conf = node_conf_dir(n);
     machine_stats(&machine);
     const unsigned cores = (unsigned)setting_i64(n->o.settings, SET_PROCESSORS);
     n->memory_bytes = machine.memory_limit_bytes;
