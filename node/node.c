@@ -114,7 +114,15 @@ static enum err open_pools(struct node *n, unsigned cores, struct errmsg *em)
 
 static enum err open_data_dir(struct node *n, struct errmsg *em)
 {
-    n->data_dir = arena_str(&n->arena, setting_str(n->o.settings, SET_PATH_DATA));
+    struct str *dirs;
+    uint32_t n_dirs;
+    if (!setting_list(n->o.settings, SET_PATH_DATA, &n->arena, &dirs, &n_dirs)) {
+        return err_no_memory(em);
+    }
+    if (n_dirs != 1) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[path.data] has %u folders: one is supported", n_dirs);
+    }
+    n->data_dir = arena_str(&n->arena, dirs[0]);
     if (n->data_dir.p == NULL) {
         return err_no_memory(em);
     }

@@ -155,6 +155,9 @@ def limits_lowered():
 
 
 def main():
+    with tempfile.TemporaryDirectory() as folder:
+        p = subprocess.run([PROGRAM, "-E", f"path.data={folder}/a,{folder}/b", "-E", f"http.port={free_port()}"], capture_output=True, text=True, timeout=HANG_SECONDS)
+        check(p.returncode != 0 and "[path.data] has 2 folders" in p.stderr and os.listdir(folder) == [], "several folders of data are refused", (p.returncode, p.stderr[-300:]))
     refused("xpack.security.enabled=true", "no users and no encryption")
     refused("xpack.security.http.ssl.enabled=true", "no users and no encryption")
     refused("http.ssl.enabled=true", "unknown setting")
