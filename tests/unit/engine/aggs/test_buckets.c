@@ -1,5 +1,5 @@
 /* Buckets over random documents against counting them one by one. */
-#include "tests/unit/engine/aggs/agg_rig.h"
+#include "tests/unit/engine/aggs/agg_corpora.h"
 
 #include "common/base/jsonw.h"
 
@@ -7,25 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-struct corpus { /* shards, documents, documents a segment */
-    uint32_t shards, n, segment;
-};
-static const struct corpus corpora[] = {{1, 200, 0},  {1, 200, 23}, {3, 300, 0},
-                                        {4, 250, 17}, {2, 3, 0},    {1, 0, 0}};
-
-static struct agg_rig *begin(int i)
-{
-    struct agg_rig *r = malloc(sizeof(*r));
-    ar_init(r, 1000 + (uint64_t)i, corpora[i].shards, corpora[i].n, corpora[i].segment);
-    return r;
-}
-
-static void end(struct agg_rig *r)
-{
-    ar_fini(r);
-    free(r);
-}
 
 static bool has_word(const struct ar_doc *d, uint32_t w)
 {
