@@ -43,8 +43,8 @@ def test_arguments():
     refused(1, ["invalid port range [abc]"], "http.port=abc")
     refused(1, ["Unknown seed providers [file]"], "discovery.seed_providers=file")
     refused(1, ["must be the same"], "cluster.fault_detection.leader_check.timeout=1s", "cluster.fault_detection.follower_check.timeout=2s")
-    refused(1, ["http.max_content_length"], "http.max_content_length=lots")
-    refused(1, ["thread_pool.write.size"], "thread_pool.write.size=0")
+    refused(64, ["http.max_content_length"], "http.max_content_length=lots")
+    refused(64, ["thread_pool.write.size"], "thread_pool.write.size=0")
     refused(1, ["Failed to bind", "203.0.113.1"], "network.host=203.0.113.1")
     refused(1, ["/dev/null"], "path.data=/dev/null")
 
