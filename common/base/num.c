@@ -335,3 +335,13 @@ bool num_parse_bool(struct str s, bool *out)
     *out = str_is(s, "true");
     return *out || str_is(s, "false");
 }
+
+double num_max(double a, double b)
+{
+    return isnan(a) || isnan(b) ? (double)NAN : a > b || (a == b && !signbit(a)) ? a : b;
+}
+
+double num_min(double a, double b)
+{
+    return isnan(a) || isnan(b) ? (double)NAN : a < b || (a == b && signbit(a)) ? a : b;
+}

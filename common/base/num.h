@@ -27,6 +27,10 @@ bool num_parse_i32(struct str s, int32_t *out);
 /* Java's Boolean as Elasticsearch reads settings and parameters: exactly "true" or "false". */
 bool num_parse_bool(struct str s, bool *out);
 
+/* Java's Math.max and Math.min: no number stays none, and -0.0 is less than 0.0. */
+double num_max(double a, double b);
+double num_min(double a, double b);
+
 /* a / b, rounded down. */
 static inline int64_t floor_div(int64_t a, int64_t b)
 {

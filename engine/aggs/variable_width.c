@@ -107,8 +107,8 @@ static bool cluster_new(struct variable_width *h, uint32_t at, double x)
 
 static void cluster_add(struct cluster *k, double x)
 {
-    k->min = fmin(k->min, x);
-    k->max = fmax(k->max, x);
+    k->min = num_min(k->min, x);
+    k->max = num_max(k->max, x);
     k->centroid = (k->centroid * k->size + x) / (k->size + 1);
     k->size++;
 }
@@ -382,8 +382,8 @@ static enum err merge(struct reduce *r, const struct agg *a, struct agg_bucket *
     double sum = 0, min = INFINITY, max = -INFINITY;
     for (uint32_t i = 0; i < n; i++) {
         sum += (double)in[i]->doc_count * in[i]->key.d;
-        min = fmin(min, in[i]->from);
-        max = fmax(max, in[i]->to);
+        min = num_min(min, in[i]->from);
+        max = num_max(max, in[i]->to);
     }
     enum err e = reduce_buckets(r, a, in, n, out);
     out->key.d = sum / (double)out->doc_count;

@@ -59,17 +59,6 @@ static bool applies(struct function_scorer *f, uint32_t i, doc_id doc)
     return s->doc == doc && scorer_accepts(s);
 }
 
-/* The greater, the smaller: NaN is neither, and stays, as in Java. */
-static double java_max(double a, double b)
-{
-    return isnan(a) || isnan(b) ? (double)NAN : MAX_OF(a, b);
-}
-
-static double java_min(double a, double b)
-{
-    return isnan(a) || isnan(b) ? (double)NAN : MIN_OF(a, b);
-}
-
 static double combine_functions(const struct query *q, enum score_mode mode, double *v, const bool *on)
 {
     double factor = 1, best = mode == SCORE_MAX ? -INFINITY : INFINITY, total = 0, weights = 0;
@@ -83,10 +72,10 @@ static double combine_functions(const struct query *q, enum score_mode mode, dou
         case SCORE_FIRST:
             return v[i];
         case SCORE_MAX:
-            best = java_max(best, v[i]);
+            best = num_max(best, v[i]);
             break;
         case SCORE_MIN:
-            best = java_min(best, v[i]);
+            best = num_min(best, v[i]);
             break;
         case SCORE_MULTIPLY:
             factor *= v[i];
@@ -115,7 +104,7 @@ static double combine_functions(const struct query *q, enum score_mode mode, dou
 
 static float combine(const struct query *q, double score, double factor)
 {
-    double f = java_min(factor, (double)function_score_of(q)->max_boost);
+    double f = num_min(factor, (double)function_score_of(q)->max_boost);
     switch (function_score_of(q)->boost_mode) {
     case BOOST_REPLACE:
         return (float)f;
@@ -373,7 +362,7 @@ static struct explanation *explain_combined(struct arena *a, const struct query 
 {
     double max_boost = (double)function_score_of(q)->max_boost;
     double factor = (double)function->value;
-    struct explanation *min = explain_new(a, true, (float)java_min(factor, max_boost), "min of:");
+    struct explanation *min = explain_new(a, true, (float)num_min(factor, max_boost), "min of:");
     min = explain_add(a, min, function);
     min = explain_add(a, min, explain_new(a, true, function_score_of(q)->max_boost, "maxBoost"));
     const char *text = "function score, product of:";

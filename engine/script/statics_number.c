@@ -97,8 +97,7 @@ static enum err math_two(struct script_run *m, struct str name, struct sv a, str
     }
     bool max = str_is(name, "max");
     if (max || str_is(name, "min")) { /* painless knows those of doubles only */
-        bool first = isnan(x) || (!isnan(y) && (x == y ? signbit(x) != max : max ? x > y : x < y));
-        *out = sv_double(first ? x : y);
+        *out = sv_double(max ? num_max(x, y) : num_min(x, y));
         return ERR_OK;
     }
     if ((str_is(name, "floorDiv") || str_is(name, "floorMod")) && sv_is_whole(a) && sv_is_whole(b)) {

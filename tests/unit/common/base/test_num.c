@@ -122,12 +122,24 @@ START_TEST(floats_have_the_digits_of_stdio)
 }
 END_TEST
 
+START_TEST(extremes_are_those_of_java)
+{
+    ck_assert(num_max(1, 2) == 2 && num_max(2, 1) == 2 && num_min(1, 2) == 1 && num_min(2, 1) == 1);
+    ck_assert(isnan(num_max(1, NAN)) && isnan(num_max(NAN, 1)) && isnan(num_min(1, NAN))
+              && isnan(num_min(NAN, 1)));
+    ck_assert(signbit(num_min(0.0, -0.0)) && signbit(num_min(-0.0, 0.0)) && signbit(num_min(-0.0, -0.0)));
+    ck_assert(!signbit(num_max(0.0, -0.0)) && !signbit(num_max(-0.0, 0.0)) && signbit(num_max(-0.0, -0.0)));
+    ck_assert(num_min(-INFINITY, 1) == -INFINITY && num_max(INFINITY, 1) == INFINITY);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("num");
     TCase *t = tcase_create("all");
     tcase_add_test(t, floats_print_as_in_java);
     tcase_add_test(t, division_rounds_down);
+    tcase_add_test(t, extremes_are_those_of_java);
     tcase_add_test(t, floats_have_the_digits_of_stdio);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
