@@ -239,8 +239,8 @@ enum err agg_query(struct agg_parse *p, struct json_pull *c, const struct json *
 
 /* What most aggregations share: field, missing, script, value_type, format, time_zone. */
 extern const struct agg_param agg_source_params[], agg_source_params_zone[];
-/* The same of those that take fields alone. */
-extern const struct agg_param agg_field_params[];
+/* The same of those whose values are not shown, without a format; and of those that take fields alone. */
+extern const struct agg_param agg_plain_params[], agg_field_params[];
 /* Each of them alone, for other tables. */
 enum err agg_set_field(struct agg_parse *p, struct agg *a, const struct json *v);
 enum err agg_set_missing(struct agg_parse *p, struct agg *a, const struct json *v);

@@ -42,7 +42,7 @@ static const struct agg_param cardinality_table[] = {{"precision_threshold", TK_
 static enum err parse_cardinality(struct agg_parse *p, struct agg *a, const struct json *body)
 {
     cardinality_params(a)->threshold = -1;
-    enum err e = agg_params(p, a, body, "cardinality", cardinality_table, agg_source_params);
+    enum err e = agg_params(p, a, body, "cardinality", cardinality_table, agg_plain_params);
     return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
 }
 

@@ -32,6 +32,12 @@ static enum err parse_geo_bounds(struct agg_parse *p, struct agg *a, const struc
     return e == ERR_OK ? agg_need_field(p, &a->vs) : e;
 }
 
+static enum err parse_geo_centroid(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    enum err e = agg_params(p, a, body, "geo_centroid", agg_plain_params, NULL);
+    return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
+}
+
 /* ---- collecting ------------------------------------------------------------------------------------------ */
 
 enum { TOP, BOTTOM, POS_LEFT, POS_RIGHT, NEG_LEFT, NEG_RIGHT };
@@ -304,7 +310,7 @@ const struct agg_type agg_geo_centroid = {
     .name = "geo_centroid",
     .class = CLASS_METRIC,
     .result_size = sizeof(struct geo_result),
-    .parse = agg_parse_source,
+    .parse = parse_geo_centroid,
     .collector = geo_metric_new,
     .builder = "metrics.GeoCentroidAggregationBuilder",
     .results = {"InternalGeoCentroid"},

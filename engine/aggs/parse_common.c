@@ -222,22 +222,29 @@ enum err agg_set_zone(struct agg_parse *p, struct agg *a, const struct json *v)
     return agg_zone_parse(p, v, &a->vs.zone);
 }
 
-#define FIELD_PARAMS                                                                     \
-    {"field", TK_STRING, agg_set_field}, {"missing", TK_VALUE, agg_set_missing},         \
-        {"value_type", TK_STRING, agg_set_type}, {"valueType", TK_STRING, agg_set_type}, \
-    {                                                                                    \
-        "format", TK_STRING, agg_set_format                                              \
+#define FIELD_PARAMS                                                             \
+    {"field", TK_STRING, agg_set_field}, {"missing", TK_VALUE, agg_set_missing}, \
+        {"value_type", TK_STRING, agg_set_type},                                 \
+    {                                                                            \
+        "valueType", TK_STRING, agg_set_type                                     \
+    }
+#define SCRIPT_PARAM                        \
+    {                                       \
+        "script", TK_SCRIPT, agg_set_script \
+    }
+#define FORMAT_PARAM                        \
+    {                                       \
+        "format", TK_STRING, agg_set_format \
     }
 
 const struct agg_param agg_field_params[] = {FIELD_PARAMS, {NULL, 0, NULL}};
 
-const struct agg_param agg_source_params[] = {
-    FIELD_PARAMS, {"script", TK_SCRIPT, agg_set_script}, {NULL, 0, NULL}};
+const struct agg_param agg_plain_params[] = {FIELD_PARAMS, SCRIPT_PARAM, {NULL, 0, NULL}};
 
-const struct agg_param agg_source_params_zone[] = {FIELD_PARAMS,
-                                                   {"script", TK_SCRIPT, agg_set_script},
-                                                   {"time_zone", TK_INT, agg_set_zone},
-                                                   {NULL, 0, NULL}};
+const struct agg_param agg_source_params[] = {FIELD_PARAMS, FORMAT_PARAM, SCRIPT_PARAM, {NULL, 0, NULL}};
+
+const struct agg_param agg_source_params_zone[] = {
+    FIELD_PARAMS, FORMAT_PARAM, SCRIPT_PARAM, {"time_zone", TK_INT, agg_set_zone}, {NULL, 0, NULL}};
 
 enum err agg_need_source(struct agg_parse *p, const struct source_spec *s)
 {
@@ -257,8 +264,7 @@ enum err agg_need_field(struct agg_parse *p, const struct source_spec *s)
 
 enum err agg_parse_source(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    static const struct agg_param none[] = {{NULL, 0, NULL}};
-    enum err e = agg_params(p, a, body, a->type->name, none, agg_source_params);
+    enum err e = agg_params(p, a, body, a->type->name, agg_source_params, NULL);
     return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
 }
 

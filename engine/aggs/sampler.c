@@ -82,7 +82,7 @@ static const struct agg_param diversified_table[] = {{"shard_size", TK_INT, dive
 static enum err parse_diversified(struct agg_parse *p, struct agg *a, const struct json *body)
 {
     *sampler_params(a) = (struct sampler_params){.shard_size = 100, .per_value = 1};
-    enum err e = agg_params(p, a, body, "diversified_sampler", diversified_table, agg_source_params);
+    enum err e = agg_params(p, a, body, "diversified_sampler", diversified_table, agg_plain_params);
     return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
 }
 
