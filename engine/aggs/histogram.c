@@ -557,6 +557,26 @@ static enum err bind_bounds(struct histogram *h, struct errmsg *em)
     return e;
 }
 
+/* All moments of an indexed field fall into one bucket: Elasticsearch makes ranges of few known buckets. It does not know them
+ * where there is an offset. */
+static bool one_bucket(const struct histogram *h)
+{
+    const struct values *v = &h->v;
+    int64_t min, max;
+    if (v->field == NULL || v->kind != SOURCE_DATE || !v->field->index || v->script != NULL || v->has_missing
+        || date_histogram_params(h->c.agg)->offset_ms != 0 || !values_extremes(v, &min, &max)) {
+        return false;
+    }
+    if (h->hard_min > (double)min) {
+        min = num_double_to_i64(h->hard_min);
+    }
+    if (h->hard_max > (double)min && h->hard_max <= (double)max) {
+        max = num_double_to_i64(h->hard_max) - 1; /* itself is outside */
+    }
+    return min <= max && h->hard_max > (double)min
+           && rounding_round(&h->rounding, min) == rounding_round(&h->rounding, max);
+}
+
 enum err date_histogram_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     struct histogram *h = NULL;
@@ -567,6 +587,7 @@ enum err date_histogram_new(struct collector **out, struct agg_run *r, const str
         return e;
     }
     *out = &h->c;
+    h->c.single = h->c.n_subs > 0 && one_bucket(h);
     h->starts = ARENA_ARRAY(r->arena, int64_t, BOUNDARIES_MAX);
     h->start_buckets = ARENA_ARRAY(r->arena, uint32_t, BOUNDARIES_MAX);
     h->start_counts = ARENA_ARRAY(r->arena, uint32_t, BOUNDARIES_MAX);

@@ -36,13 +36,18 @@ static enum err check_field(const struct values *v, struct errmsg *em)
                        "[%s]. Use doc values instead.",
                        STR_ARG(f->path), f->class->name);
     }
+    return ERR_OK;
+}
+
+static enum err check_hint(const struct values *v, struct errmsg *em)
+{
     enum value_type hint = v->spec->value_type;
     bool number_wanted = hint == VT_LONG || hint == VT_DOUBLE || hint == VT_DATE || hint == VT_BOOLEAN;
-    if (number_wanted && ((1U << v->kind) & TAKES_NUMERIC) == 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]",
-                       STR_ARG(f->path), f->class->name);
+    if (v->field == NULL || !number_wanted || ((1U << v->kind) & TAKES_NUMERIC) != 0) {
+        return ERR_OK;
     }
-    return ERR_OK;
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]",
+                   STR_ARG(v->field->path), v->field->class->name);
 }
 
 static enum source_kind kind_of_hint(enum value_type t, enum source_kind otherwise)
@@ -275,8 +280,26 @@ enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, c
         e = agg_script_new(&v->script, r, s->script, em);
     }
     e = e == ERR_OK ? make_shape(v, em) : e;
+    e = e == ERR_OK ? check_hint(v, em) : e;
     e = e == ERR_OK ? bind_missing(v, em) : e;
     return e == ERR_OK ? values_supported(v, a, takes, em) : e;
+}
+
+bool values_extremes(const struct values *v, int64_t *min, int64_t *max)
+{
+    const struct view *view = v->run->cx->shard->view;
+    struct num_column nums;
+    *min = INT64_MAX;
+    *max = INT64_MIN;
+    for (uint32_t i = 0; i < view->n_leaves; i++) {
+        const struct seg_field *f = segment_field_of(view->leaves[i].segment, v->field, v->run->arena);
+        if (f != NULL && (f->has & SEG_NUMS) != 0) {
+            num_column_place(&nums, f);
+            *min = MIN_OF(*min, v->nanos ? floor_div(nums.min, 1000000) : nums.min);
+            *max = MAX_OF(*max, v->nanos ? floor_div(nums.max, 1000000) : nums.max);
+        }
+    }
+    return *min <= *max;
 }
 
 /* ---- segments -------------------------------------------------------------------------------------------------------- */

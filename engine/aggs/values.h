@@ -102,6 +102,8 @@ enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, c
 /* ERR_ILLEGAL_ARGUMENT for kinds that the aggregation does not take: those of a field, or of a value_type without one. For those
  * that are bound to TAKES_ALL, as something else has to be refused first. */
 enum err values_supported(const struct values *v, const struct agg *a, unsigned takes, struct errmsg *em);
+/* The least and the greatest moment of a date field in the shard's segments, deleted documents included. false: there is none. */
+bool values_extremes(const struct values *v, int64_t *min, int64_t *max);
 enum err values_leaf(struct values *v, struct errmsg *em);
 
 /* Each starts at document *pos of the batch, moves it, and returns how many values there are now. 0 with *pos
