@@ -309,6 +309,7 @@ static enum err reduce_hits_of(struct reduce *r, const struct agg *a, struct agg
     uint32_t skip = (uint32_t)MIN_OF((uint64_t)s->from, (uint64_t)have);
     own->hits = best + skip;
     own->n_hits = have - skip;
+    own->n_sort = order.n_sort;
     return ERR_OK;
 }
 
