@@ -244,6 +244,7 @@ enum err cluster_new(struct cluster **out, const struct cluster_opts *opts, stru
     enum err e = state_log_open(&c->log, opts->fs, opts->dir, &term, &accepted, em);
     e = e == ERR_OK && accepted == NULL ? empty_state(opts, &accepted, em) : e;
     if (e == ERR_OK) {
+        accepted->own = opts->own;
         struct quorum_driver_opts d = {.loop = opts->loop,
                                        .timers = opts->timers,
                                        .clock = opts->clock,

@@ -37,6 +37,7 @@ struct cluster_opts { /* all borrowed unless said otherwise */
     const struct str *initial_masters, *seeds;
     uint32_t n_initial_masters, n_seeds;
     struct quorum_settings settings;
+    const struct settings *own; /* what the node was started with; as long as any state; NULL: nothing */
     /* Makes shards agree with the state, then calls done(arg), on any thread. One at a time. */
     void (*apply)(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg);
     /* The copies on this node's disk of the shards named, for a master that asks: answers in `arena`. Any

@@ -48,18 +48,35 @@ static bool any_matches(struct str list, struct str value)
 enum filter_kind { FILTER_REQUIRE, FILTER_INCLUDE, FILTER_EXCLUDE };
 
 /* Do the settings under that prefix let the node through? Later settings of the same name (transient) win. */
+/* The next filter of a family in `all` and what is behind it; NULL: there is none. A name that is set in front does not count behind. */
+static const struct setting *next_filter(const struct settings *all, struct str prefix,
+                                         const struct settings **at, size_t *i)
+{
+    for (; *at != NULL; *at = (*at)->behind, *i = 0) {
+        while (*i < (*at)->n) {
+            const struct setting *t = &(*at)->v[(*i)++];
+            bool counts = str_starts(t->key, prefix) && !t->is_null && t->value.n > 0;
+            for (const struct settings *front = all; counts && front != *at; front = front->behind) {
+                const struct setting *over = settings_find(front, t->key);
+                counts = over == NULL || over->is_null;
+            }
+            if (counts) {
+                return t;
+            }
+        }
+    }
+    return NULL;
+}
+
 static bool passes(const struct settings *s, const char *prefix, enum filter_kind kind,
                    const struct node_meta *n)
 {
     struct str p = str_of(prefix);
     bool any = false, included = false;
-    for (size_t i = 0; i < s->n; i++) {
-        const struct setting *t = &s->v[i];
-        if (!str_starts(t->key, p) || t->is_null || t->value.n == 0) {
-            continue;
-        }
-        struct str value = attribute(n, str_slice(t->key, p.n, t->key.n));
-        bool match = any_matches(t->value, value);
+    const struct settings *at = s;
+    const struct setting *t;
+    for (size_t i = 0; (t = next_filter(s, p, &at, &i)) != NULL;) {
+        bool match = any_matches(t->value, attribute(n, str_slice(t->key, p.n, t->key.n)));
         any = true;
         included |= match;
         if ((kind == FILTER_REQUIRE && !match) || (kind == FILTER_EXCLUDE && match)) {
@@ -75,11 +92,9 @@ static const char *filter_text(const struct settings *s, struct str prefix, enum
 {
     size_t n = 0;
     out[0] = '\0';
-    for (size_t i = 0; i < s->n; i++) {
-        const struct setting *t = &s->v[i];
-        if (!str_starts(t->key, prefix) || t->is_null || t->value.n == 0 || n >= 400) {
-            continue;
-        }
+    const struct settings *at = s;
+    const struct setting *t;
+    for (size_t i = 0; n < 400 && (t = next_filter(s, prefix, &at, &i)) != NULL;) {
         struct str name = str_slice(t->key, prefix.n, t->key.n);
         int k = snprintf(out + n, 400 - n, "%s%.*s:\"%.*s\"",
                          n == 0                   ? ""
@@ -101,13 +116,12 @@ bool decide_by_filter(struct alloc *a, const struct index_meta *m, const struct 
         {"cluster.routing.allocation.require.", "cluster.routing.allocation.include.",
          "cluster.routing.allocation.exclude."},
     };
-    const struct cluster_state *s = a->b->next;
-    const struct settings *sources[] = {&m->settings, s->persistent != NULL ? &s->persistent->settings : NULL,
-                                        s->transient != NULL ? &s->transient->settings : NULL};
+    struct settings persistent, of_cluster = cluster_settings(a->b->next, &persistent);
+    const struct settings *sources[] = {&m->settings, &of_cluster};
     for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
-        for (int k = 0; sources[i] != NULL && k < 3; k++) {
+        for (int k = 0; k < 3; k++) {
             enum filter_kind kind = (enum filter_kind)k;
-            const char *prefix = prefixes[i > 0][k];
+            const char *prefix = prefixes[i][k];
             char text[400];
             const char *scope = i == 0 ? "index" : "cluster";
             if (!passes(sources[i], prefix, kind, n->node)) {
@@ -196,6 +210,35 @@ bool decide_by_disk(struct alloc *a, const struct shard_copy *c, const struct al
 
 /* ---- awareness: copies spread over the values of attributes ---- */
 
+/* The words of a list, or of a text with commas. false: there are no more. */
+static bool next_word(const struct setting *list, size_t *at, struct str *word)
+{
+    if (list == NULL || *at >= (list->is_list ? list->n : list->value.n)) {
+        return false;
+    }
+    if (list->is_list) {
+        *word = list->items[(*at)++];
+        return true;
+    }
+    size_t end = str_find(list->value, ',', *at);
+    end = MIN_OF(end, list->value.n);
+    *word = str_trim(str_slice(list->value, *at, end));
+    *at = end + 1;
+    return true;
+}
+
+/* "zone,rack" */
+static struct str words_of(const struct setting *list, char out[400])
+{
+    size_t n = 0;
+    struct str word;
+    for (size_t at = 0; next_word(list, &at, &word) && n < 400;) {
+        int k = snprintf(out + n, 400 - n, "%s%.*s", n > 0 ? "," : "", STR_ARG(word));
+        n += k > 0 ? (size_t)k : 0;
+    }
+    return (struct str){out, MIN_OF(n, (size_t)399)};
+}
+
 /* Has one of the first n nodes this value? */
 static bool has_value(const struct alloc *a, uint32_t n, struct str name, struct str value)
 {
@@ -219,12 +262,9 @@ static uint32_t count_values(struct alloc *a, struct str name)
         values += v.p != NULL && !has_value(a, i, name, v);
     }
     snprintf(key, sizeof(key), "%s%.*s.values", forced_prefix, STR_ARG(name));
-    struct str forced = cluster_setting_named(a->b->next, str_of(key));
-    for (size_t at = 0, end; at < forced.n; at = end + 1) {
-        for (end = at; end < forced.n && forced.p[end] != ',';) {
-            end++;
-        }
-        struct str v = str_trim(str_slice(forced, at, end));
+    const struct setting *forced = cluster_setting_named(a->b->next, str_of(key));
+    struct str v;
+    for (size_t at = 0; next_word(forced, &at, &v);) {
         values += v.n > 0 && !has_value(a, a->n_nodes, name, v);
     }
     return values;
@@ -234,25 +274,25 @@ bool decide_by_awareness(struct alloc *a, const struct index_meta *m, const stru
                          const struct shard_copy *c, const struct alloc_node *n, struct verdicts *all,
                          enum decision *worst)
 {
-    struct str list = cluster_setting(a->b->next, SET_CLUSTER_ROUTING_ALLOCATION_AWARENESS_ATTRIBUTES);
-    if (list.n == 0) {
+    struct settings persistent, set = cluster_settings(a->b->next, &persistent);
+    const struct setting *list = setting_find(&set, SET_CLUSTER_ROUTING_ALLOCATION_AWARENESS_ATTRIBUTES);
+    char text[400];
+    struct str name;
+    size_t at = 0;
+    if (list == NULL || (list->is_list ? list->n : list->value.n) == 0) {
         return decider_said(a, all, worst, "awareness", DECIDE_YES,
                             "allocation awareness is not enabled, set cluster setting "
                             "[cluster.routing.allocation.awareness.attributes] to enable it");
     }
-    for (size_t at = 0; at < list.n;) {
-        size_t end = at;
-        while (end < list.n && list.p[end] != ',') {
-            end++;
-        }
-        struct str name = str_trim(str_slice(list, at, end)), value = attribute(n->node, name);
-        at = end + 1;
+    while (next_word(list, &at, &name)) {
+        struct str value = attribute(n->node, name);
         if (value.p == NULL) {
+            const struct str asked = words_of(list, text);
             return decider_said(
                 a, all, worst, "awareness", DECIDE_NO,
                 "node does not contain the awareness attribute [%.*s]; required attributes cluster "
                 "setting [cluster.routing.allocation.awareness.attributes=%.*s]",
-                STR_ARG(name), STR_ARG(list));
+                STR_ARG(name), STR_ARG(asked));
         }
         uint32_t values = count_values(a, name), here = 0;
         for (uint32_t k = 0; k < s->n; k++) {

@@ -144,6 +144,8 @@ bool exclusions_pending(const struct cluster_state *s);
 enum err metadata_with_template(const struct cluster_state *cur, struct str name, const struct json *body,
                                 struct str text, struct cluster_state **out, struct errmsg *em);
 
+/* Do the cluster's settings go together, as `all` and what is behind it have them? ERR_ILLEGAL_ARGUMENT. */
+enum err cluster_settings_fit(const struct settings *all, struct errmsg *em);
 /* Is the name fit for a new index? ERR_INVALID_INDEX_NAME as Elasticsearch words it. */
 enum err index_name_check(struct str name, struct errmsg *em);
 /* 22 characters of base64url: 16 random bytes. `out` takes 23. */

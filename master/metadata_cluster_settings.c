@@ -4,7 +4,6 @@
 #include "common/base/time_text.h"
 #include "common/cluster/blocks.h"
 #include "common/cluster/script_settings.h"
-#include "common/cluster/search_limits.h"
 #include "common/settings/setting_read.h"
 #include "common/settings/setting_registry.h"
 
@@ -73,31 +72,31 @@ static void put_ms(struct buf *b, int64_t ms)
     time_put_ns(b, MIN_OF(ms, INT64_MAX / 1000000) * 1000000);
 }
 
-/* Settings that limit each other. */
-static enum err check_together(const struct cluster_state *next, struct errmsg *em)
+enum err cluster_settings_fit(const struct settings *all, struct errmsg *em)
 {
-    struct search_limits l = search_limits_of(next);
+    const int64_t keep = setting_ms(all, SET_SEARCH_DEFAULT_KEEP_ALIVE),
+                  most = setting_ms(all, SET_SEARCH_MAX_KEEP_ALIVE);
     struct buf was;
     enum err e = ERR_OK;
     buf_init(&was, NULL, BUF_UNLIMITED);
-    if (l.keep_ms > l.keep_max_ms) {
-        put_ms(&was, l.keep_ms);
+    if (keep > most) {
+        put_ms(&was, keep);
         buf_printf(&was, " > ");
-        put_ms(&was, l.keep_max_ms);
+        put_ms(&was, most);
         e = err_set(em, ERR_ILLEGAL_ARGUMENT,
                     "Default keep alive setting for request [search.default_keep_alive] should be smaller "
                     "than max keep alive [search.max_keep_alive], was (%.*s)",
                     STR_ARG(buf_view(&was)));
     }
     buf_fini(&was);
-    e = e == ERR_OK ? script_settings_check(next, em) : e;
-    return e == ERR_OK ? watermarks_check(next, em) : e;
+    e = e == ERR_OK ? script_settings_check(all, em) : e;
+    return e == ERR_OK ? watermarks_check(all, em) : e;
 }
 
 enum err meta_cluster_settings(const struct cluster_state *cur, struct meta_request *rq,
                                struct state_builder *b, struct errmsg *em)
 {
-    struct settings persistent, transient;
+    struct settings persistent, transient, behind;
     settings_init(&persistent, &rq->arena);
     settings_init(&transient, &rq->arena);
     bool lifts = false;
@@ -105,6 +104,7 @@ enum err meta_cluster_settings(const struct cluster_state *cur, struct meta_requ
     e = e == ERR_OK && !lifts ? cluster_block_check(cur, BLOCK_METADATA_WRITE, em) : e;
     e = e == ERR_OK ? change(rq, cur->transient, false, &transient, b, em) : e;
     e = e == ERR_OK ? change(rq, cur->persistent, true, &persistent, b, em) : e;
-    e = e == ERR_OK ? check_together(b->next, em) : e;
+    struct settings all = cluster_settings(b->next, &behind);
+    e = e == ERR_OK ? cluster_settings_fit(&all, em) : e;
     return e == ERR_OK ? answer(rq, &persistent, &transient, em) : e;
 }

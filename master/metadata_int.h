@@ -49,7 +49,7 @@ enum err metadata_write_allowed(const struct cluster_state *cur, struct meta_req
 /* ---- cluster.routing.allocation.disk.watermark.* ---- */
 
 /* ERR_ILLEGAL_ARGUMENT: they are not in their order, or not all shares, or all sizes. */
-enum err watermarks_check(const struct cluster_state *s, struct errmsg *em);
+enum err watermarks_check(const struct settings *s, struct errmsg *em);
 
 /* ---- cluster.max_shards_per_node ---- */
 

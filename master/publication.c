@@ -11,6 +11,9 @@ static enum err state_of_message(struct quorum *q, const struct quorum_message *
 {
     enum err e = m->base_uuid.n > 0 ? cluster_state_patch(out, q->safety.accepted, m->state, em)
                                     : cluster_state_decode(out, m->state, em);
+    if (e == ERR_OK) {
+        (*out)->own = q->safety.accepted->own;
+    }
     if (e == ERR_OK && ((*out)->coordination == NULL || (*out)->nodes == NULL)) {
         cluster_state_unref(*out);
         *out = NULL;

@@ -31,8 +31,7 @@ void quorum_settings_init(struct quorum_settings *out, const struct settings *s)
         .lag_timeout_ms = setting_ms(s, SET_CLUSTER_FOLLOWER_LAG_TIMEOUT),
         .find_interval_ms = setting_ms(s, SET_DISCOVERY_FIND_PEERS_INTERVAL),
         .request_timeout_ms = setting_ms(s, SET_DISCOVERY_REQUEST_PEERS_TIMEOUT),
-        .join_timeout_ms = setting_ms(s, SET_CLUSTER_JOIN_TIMEOUT),
-        .auto_shrink = setting_bool(s, SET_CLUSTER_AUTO_SHRINK_VOTING_CONFIGURATION)};
+        .join_timeout_ms = setting_ms(s, SET_CLUSTER_JOIN_TIMEOUT)};
 }
 
 void id_copy(char out[32], struct str id)

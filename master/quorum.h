@@ -34,7 +34,6 @@ struct quorum_settings {          /* milliseconds; Elasticsearch's names beside 
     int64_t find_interval_ms;     /* discovery.find_peers_interval */
     int64_t request_timeout_ms;   /* discovery.request_peers_timeout */
     int64_t join_timeout_ms;      /* cluster.join.timeout */
-    bool auto_shrink;             /* cluster.auto_shrink_voting_configuration */
 };
 /* As the node's settings say (NULL: their defaults). */
 void quorum_settings_init(struct quorum_settings *out, const struct settings *s);

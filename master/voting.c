@@ -54,15 +54,6 @@ void voting_look_for(struct quorum *q, const struct node_meta *n)
     q->vote_missing |= n != NULL && (n->roles & ROLE_MASTER) != 0 && !id_set_has(&q->safety.joins, n->id);
 }
 
-/* The cluster's setting, else the node's own. */
-static bool auto_shrinks(const struct quorum *q)
-{
-    struct settings all = cluster_settings(q->safety.accepted);
-    return setting_find(&all, SET_CLUSTER_AUTO_SHRINK_VOTING_CONFIGURATION) != NULL
-               ? setting_bool(&all, SET_CLUSTER_AUTO_SHRINK_VOTING_CONFIGURATION)
-               : q->set.auto_shrink;
-}
-
 void voting_check(struct quorum *q)
 {
     const struct cluster_state *s = q->safety.accepted;
@@ -95,7 +86,8 @@ void voting_check(struct quorum *q)
         }
     }
     struct str_set next =
-        voting_improve(&c->accepted, &live, &excluded, q->local.id, auto_shrinks(q), &scratch);
+        voting_improve(&c->accepted, &live, &excluded, q->local.id,
+                       cluster_setting_bool(s, SET_CLUSTER_AUTO_SHRINK_VOTING_CONFIGURATION), &scratch);
     if (!str_set_eq(&next, &c->accepted) && config_has_quorum(&next, &q->safety.joins)) {
         struct quorum_effect *e = quorum_emit(q, EFFECT_RECONFIGURE);
         if (e != NULL) {

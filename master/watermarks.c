@@ -14,9 +14,9 @@ struct mark {
     int64_t bytes; /* else: that must stay free */
 };
 
-static struct mark mark_of(const struct cluster_state *s, const char *name, enum setting_id id)
+static struct mark mark_of(const struct settings *s, const char *name, enum setting_id id)
 {
-    struct mark m = {.name = name, .text = cluster_setting(s, id)};
+    struct mark m = {.name = name, .text = setting_str(s, id)};
     bool percent = m.text.n > 0 && m.text.p[m.text.n - 1] == '%';
     m.is_ratio = num_parse_double(str_slice(m.text, 0, m.text.n - (percent ? 1 : 0)), &m.used);
     m.used *= percent ? 1 : 100;
@@ -35,7 +35,7 @@ static enum err check_order(const struct mark *a, const struct mark *b, struct e
                             STR_ARG(a->text), a->is_ratio ? "more" : "less", b->name, STR_ARG(b->text));
 }
 
-enum err watermarks_check(const struct cluster_state *s, struct errmsg *em)
+enum err watermarks_check(const struct settings *s, struct errmsg *em)
 {
     struct mark low = mark_of(s, "low", SET_CLUSTER_ROUTING_ALLOCATION_DISK_WATERMARK_LOW),
                 high = mark_of(s, "high", SET_CLUSTER_ROUTING_ALLOCATION_DISK_WATERMARK_HIGH),

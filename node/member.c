@@ -363,6 +363,7 @@ enum err member_join(struct member *m, const struct node_meta *local, struct err
                              .n_initial_masters = o->conf->n_initial_masters,
                              .n_seeds = o->conf->n_seeds,
                              .settings = o->conf->quorum,
+                             .own = o->settings,
                              .apply = apply_state,
                              .list_copies = list_copies,
                              .disk_space = disk_space,

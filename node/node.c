@@ -246,10 +246,10 @@ static bool primaries_tried(const struct node *n, const struct cluster_state *s)
     return tried;
 }
 
-static void set_memory_limits(const struct node *n, const struct cluster_state *state)
+static void set_memory_limits(const struct node *n, const struct settings *set)
 {
     struct memory_limits l;
-    memory_limits_of(&l, n->memory_bytes, n->o.settings, state);
+    memory_limits_of(&l, n->memory_bytes, set);
     l.resident = process_resident;
     memory_limits_set(&l);
 }
@@ -258,11 +258,12 @@ static void set_memory_limits(const struct node *n, const struct cluster_state *
 static void state_applied(void *arg, struct cluster_state *state)
 {
     struct node *n = arg;
+    struct settings persistent, all = cluster_settings(state, &persistent);
     if (state->persistent != n->levels_of[0] || state->transient != n->levels_of[1]) {
         n->levels_of[0] = state->persistent; /* compared, never looked into */
         n->levels_of[1] = state->transient;
         node_log_levels(n->o.log, n->o.settings, state, NULL);
-        set_memory_limits(n, state);
+        set_memory_limits(n, &all);
         node_limits_apply(state, n->clock);
     }
     if (state->nodes != NULL && state->nodes->master.p != NULL && primaries_tried(n, state)) {
@@ -416,8 +417,9 @@ static enum err start(struct node *n, struct errmsg *em)
     machine_stats(&machine);
     const unsigned cores = (unsigned)setting_i64(n->o.settings, SET_PROCESSORS);
     n->memory_bytes = machine.memory_limit_bytes;
-    set_memory_limits(n, NULL);
+    set_memory_limits(n, n->o.settings);
     node_limits_start(n->o.settings);
+    n->levels_of[0] = n; /* the first state is looked at, also one without settings */
     enum err e = self_init(&n->me, n->o.settings, &n->arena, em);
     e = e == ERR_OK ? open_data_dir(n, em) : e;
     n->me.data_dir = n->data_dir;

@@ -1,6 +1,7 @@
 #include "node/start_settings.h"
 
 #include "common/settings/setting_registry.h"
+#include "master/metadata.h"
 
 /* Of Elasticsearch's extensions: none is offered. */
 static bool is_extension(struct str key)
@@ -32,7 +33,7 @@ enum err start_settings_check(const struct settings *s, struct errmsg *em)
             return e;
         }
     }
-    return ERR_OK;
+    return cluster_settings_fit(s, em);
 }
 
 void start_settings_warn(const struct settings *s, const struct log *log)
@@ -45,11 +46,7 @@ void start_settings_warn(const struct settings *s, const struct log *log)
     buf_fini(&names);
     for (size_t i = 0; i < s->n; i++) {
         struct str key = s->v[i].key;
-        const struct setting_def *def = setting_def_find(&setting_registry_cluster, key);
-        bool of_cluster = def != NULL
-                          && (def->flags & (SETTING_DYNAMIC | SETTING_NO_EFFECT)) == SETTING_DYNAMIC
-                          && !str_starts(key, STR("logger."));
-        if (of_cluster) {
+        if (str_starts(key, STR("cluster.blocks."))) {
             log_warn(log, "node",
                      "[%.*s] has no effect where a node is started: it is the cluster's, see PUT "
                      "/_cluster/settings",

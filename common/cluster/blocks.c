@@ -73,6 +73,14 @@ static void add(struct obstacles *o, const struct block *b, const struct index_m
     o->first = false;
 }
 
+/* A cluster is closed by its own settings, and not by those of the node that is asked. */
+static bool cluster_has_block(const struct cluster_state *s, const struct block *b)
+{
+    struct settings persistent, all = cluster_settings(s, &persistent);
+    persistent.behind = NULL;
+    return setting_bool(&all, b->setting);
+}
+
 /* Those of one index, and the cluster's; m == NULL: the cluster's. */
 static void look(struct obstacles *o, const struct cluster_state *s, const struct index_meta *m,
                  enum block_level level)
@@ -86,8 +94,7 @@ static void look(struct obstacles *o, const struct cluster_state *s, const struc
     }
     for (size_t i = 0; i < ARRAY_LEN(cluster_blocks); i++) {
         const struct block *b = &cluster_blocks[i];
-        if ((b->levels & 1U << level) != 0 && !(o->deleting && b->lets_delete)
-            && cluster_setting_bool(s, b->setting)) {
+        if ((b->levels & 1U << level) != 0 && !(o->deleting && b->lets_delete) && cluster_has_block(s, b)) {
             add(o, b, m);
         }
     }
@@ -193,8 +200,7 @@ bool blocks_write(const struct cluster_state *s, const struct index_meta *m, str
         write_block(w, m != NULL ? &closed : &none, m == NULL);
     }
     for (size_t i = 0; i < n; i++) {
-        if (m != NULL ? !setting_bool(&m->settings, all[i].setting)
-                      : !cluster_setting_bool(s, all[i].setting)) {
+        if (m != NULL ? !setting_bool(&m->settings, all[i].setting) : !cluster_has_block(s, &all[i])) {
             continue;
         }
         if (!any) {

@@ -14,27 +14,20 @@ static double factor_of(const struct settings *s, enum setting_id id)
     return v >= 0 ? v : 1.0;
 }
 
-void memory_limits_of(struct memory_limits *out, uint64_t memory, const struct settings *node,
-                      const struct cluster_state *s)
+void memory_limits_of(struct memory_limits *out, uint64_t memory, const struct settings *set)
 {
-    struct settings all = cluster_settings(s), persistent;
-    if (all.behind != NULL) {
-        persistent = *all.behind;
-        persistent.behind = node;
-    }
-    all.behind = all.behind != NULL ? &persistent : node;
     memory -= MIN_OF(MAX_OF(MIN_OF(memory / 4, (uint64_t)GIB), (uint64_t)(16 * MIB)), memory / 2);
     *out = (struct memory_limits){.heap = MIN_OF(memory, (uint64_t)GIB)};
-    out->real = setting_bool(&all, SET_INDICES_BREAKER_TOTAL_USE_REAL_MEMORY);
-    out->limit[MEMORY_PARENT] = size_of(&all, SET_INDICES_BREAKER_TOTAL_LIMIT, memory);
-    out->limit[MEMORY_REQUEST] = size_of(&all, SET_INDICES_BREAKER_REQUEST_LIMIT, memory);
-    out->limit[MEMORY_FIELDDATA] = size_of(&all, SET_INDICES_BREAKER_FIELDDATA_LIMIT, memory);
-    out->limit[MEMORY_IN_FLIGHT] = size_of(&all, SET_NETWORK_BREAKER_INFLIGHT_REQUESTS_LIMIT, memory);
-    out->limit[MEMORY_ACCOUNTING] = size_of(&all, SET_INDICES_BREAKER_ACCOUNTING_LIMIT, memory);
+    out->real = setting_bool(set, SET_INDICES_BREAKER_TOTAL_USE_REAL_MEMORY);
+    out->limit[MEMORY_PARENT] = size_of(set, SET_INDICES_BREAKER_TOTAL_LIMIT, memory);
+    out->limit[MEMORY_REQUEST] = size_of(set, SET_INDICES_BREAKER_REQUEST_LIMIT, memory);
+    out->limit[MEMORY_FIELDDATA] = size_of(set, SET_INDICES_BREAKER_FIELDDATA_LIMIT, memory);
+    out->limit[MEMORY_IN_FLIGHT] = size_of(set, SET_NETWORK_BREAKER_INFLIGHT_REQUESTS_LIMIT, memory);
+    out->limit[MEMORY_ACCOUNTING] = size_of(set, SET_INDICES_BREAKER_ACCOUNTING_LIMIT, memory);
     out->overhead[MEMORY_PARENT] = 1.0;
-    out->overhead[MEMORY_REQUEST] = factor_of(&all, SET_INDICES_BREAKER_REQUEST_OVERHEAD);
-    out->overhead[MEMORY_FIELDDATA] = factor_of(&all, SET_INDICES_BREAKER_FIELDDATA_OVERHEAD);
-    out->overhead[MEMORY_IN_FLIGHT] = factor_of(&all, SET_NETWORK_BREAKER_INFLIGHT_REQUESTS_OVERHEAD);
-    out->overhead[MEMORY_ACCOUNTING] = factor_of(&all, SET_INDICES_BREAKER_ACCOUNTING_OVERHEAD);
-    out->request_bytes = MAX_OF(size_of(&all, SET_INDICES_BREAKER_REQUEST_LIMIT, out->heap), (uint64_t)MIB);
+    out->overhead[MEMORY_REQUEST] = factor_of(set, SET_INDICES_BREAKER_REQUEST_OVERHEAD);
+    out->overhead[MEMORY_FIELDDATA] = factor_of(set, SET_INDICES_BREAKER_FIELDDATA_OVERHEAD);
+    out->overhead[MEMORY_IN_FLIGHT] = factor_of(set, SET_NETWORK_BREAKER_INFLIGHT_REQUESTS_OVERHEAD);
+    out->overhead[MEMORY_ACCOUNTING] = factor_of(set, SET_INDICES_BREAKER_ACCOUNTING_OVERHEAD);
+    out->request_bytes = MAX_OF(size_of(set, SET_INDICES_BREAKER_REQUEST_LIMIT, out->heap), (uint64_t)MIB);
 }

@@ -3,12 +3,11 @@
 #define CLUSTER_MEMORY_SETTINGS_H
 
 #include "common/base/memory_account.h"
-#include "common/cluster/state.h"
+#include "common/base/settings.h"
 
 /* `memory` is what the machine or the cgroup gives, in bytes. A part of it (a quarter, at least 16 MiB, at most 1 GiB) is left to
- * what the kernel keeps in the process's name: pages of files, page tables, sockets; percentages are of the rest. `node` has the
- * node's own settings; `s` (NULL: none yet) those of the cluster, which come first. `resident` is left to the caller. */
-void memory_limits_of(struct memory_limits *out, uint64_t memory, const struct settings *node,
-                      const struct cluster_state *s);
+ * what the kernel keeps in the process's name: pages of files, page tables, sockets; percentages are of the rest. `resident` is
+ * left to the caller. */
+void memory_limits_of(struct memory_limits *out, uint64_t memory, const struct settings *set);
 
 #endif

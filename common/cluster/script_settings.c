@@ -50,8 +50,10 @@ bool script_rate_setting(const struct cluster_state *s, const char *context, uin
 {
     char key[96];
     snprintf(key, sizeof(key), PREFIX "%s" SUFFIX, context != NULL ? context : "");
-    struct str v = context != NULL ? cluster_setting_named(s, str_of(key))
-                                   : cluster_setting(s, SET_SCRIPT_MAX_COMPILATIONS_RATE);
+    const struct setting *own = context != NULL ? cluster_setting_named(s, str_of(key)) : NULL;
+    struct str v = own != NULL       ? own->value
+                   : context != NULL ? STR_NULL
+                                     : cluster_setting(s, SET_SCRIPT_MAX_COMPILATIONS_RATE);
     return v.p != NULL && script_rate_parse(v, RATE, count, window_ms, NULL) == ERR_OK;
 }
 
@@ -110,17 +112,16 @@ static enum err check_context(const struct setting *v, bool use_context, struct 
                : script_rate_parse(v->value, RATE, &count, &window, em);
 }
 
-enum err script_settings_check(const struct cluster_state *s, struct errmsg *em)
+enum err script_settings_check(const struct settings *all, struct errmsg *em)
 {
-    const struct settings_part *parts[] = {s->persistent, s->transient};
-    struct str rate = cluster_setting(s, SET_SCRIPT_MAX_COMPILATIONS_RATE);
+    struct str rate = setting_str(all, SET_SCRIPT_MAX_COMPILATIONS_RATE);
     bool use_context = str_is(rate, "use-context");
     uint32_t count;
     int64_t window;
     enum err e = use_context ? ERR_OK : script_rate_parse(rate, RATE, &count, &window, em);
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        for (size_t k = 0; e == ERR_OK && parts[i] != NULL && k < parts[i]->settings.n; k++) {
-            e = check_context(&parts[i]->settings.v[k], use_context, em);
+    for (const struct settings *at = all; at != NULL; at = at->behind) {
+        for (size_t k = 0; e == ERR_OK && k < at->n; k++) {
+            e = check_context(&at->v[k], use_context, em);
         }
     }
     return e;

@@ -8,6 +8,6 @@
 bool script_rate_setting(const struct cluster_state *s, const char *context, uint32_t *count,
                          int64_t *window_ms);
 /* Do they go together, and is there every context that is named? ERR_ILLEGAL_ARGUMENT. */
-enum err script_settings_check(const struct cluster_state *s, struct errmsg *em);
+enum err script_settings_check(const struct settings *all, struct errmsg *em);
 
 #endif

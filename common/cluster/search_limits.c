@@ -7,7 +7,7 @@
 
 struct search_limits search_limits_of(const struct cluster_state *s)
 {
-    struct settings all = cluster_settings(s);
+    struct settings persistent, all = cluster_settings(s, &persistent);
     int64_t bytes = setting_share(&all, SET_INDICES_BREAKER_REQUEST_LIMIT, memory_heap_bytes());
     if (bytes < 0) { /* one request has a limit even where all of them together have none */
         bytes = setting_share(NULL, SET_INDICES_BREAKER_REQUEST_LIMIT, memory_heap_bytes());

@@ -171,51 +171,58 @@ const struct template_meta *cluster_template(const struct cluster_state *s, enum
     return at < s->n_templates && template_cmp(s->templates[at], kind, name) == 0 ? s->templates[at] : NULL;
 }
 
-struct settings cluster_settings(const struct cluster_state *s)
+static struct settings settings_of(const struct settings_part *p)
 {
-    struct settings all = s != NULL && s->transient != NULL ? s->transient->settings : (struct settings){0};
-    all.behind = s != NULL && s->persistent != NULL ? &s->persistent->settings : NULL;
+    return p != NULL ? p->settings : (struct settings){0};
+}
+
+struct settings cluster_settings(const struct cluster_state *s, struct settings *persistent)
+{
+    struct settings all = settings_of(s != NULL ? s->transient : NULL);
+    *persistent = settings_of(s != NULL ? s->persistent : NULL);
+    persistent->behind = s != NULL ? s->own : NULL;
+    all.behind = persistent;
     return all;
 }
 
 struct str cluster_setting(const struct cluster_state *s, enum setting_id id)
 {
-    struct settings all = cluster_settings(s);
+    struct settings persistent, all = cluster_settings(s, &persistent);
     return setting_str(&all, id);
 }
 
 bool cluster_setting_bool(const struct cluster_state *s, enum setting_id id)
 {
-    struct settings all = cluster_settings(s);
+    struct settings persistent, all = cluster_settings(s, &persistent);
     return setting_bool(&all, id);
 }
 
 int64_t cluster_setting_i64(const struct cluster_state *s, enum setting_id id)
 {
-    struct settings all = cluster_settings(s);
+    struct settings persistent, all = cluster_settings(s, &persistent);
     return setting_i64(&all, id);
 }
 
 double cluster_setting_double(const struct cluster_state *s, enum setting_id id)
 {
-    struct settings all = cluster_settings(s);
+    struct settings persistent, all = cluster_settings(s, &persistent);
     return setting_double(&all, id);
 }
 
 int64_t cluster_setting_ms(const struct cluster_state *s, enum setting_id id)
 {
-    struct settings all = cluster_settings(s);
+    struct settings persistent, all = cluster_settings(s, &persistent);
     return setting_ms(&all, id);
 }
 
-struct str cluster_setting_named(const struct cluster_state *s, struct str name)
+const struct setting *cluster_setting_named(const struct cluster_state *s, struct str name)
 {
-    struct settings all = cluster_settings(s);
-    const struct setting *t = settings_find(&all, name);
-    if ((t == NULL || t->is_null) && all.behind != NULL) {
-        t = settings_find(all.behind, name);
+    struct settings persistent, all = cluster_settings(s, &persistent);
+    const struct setting *t = NULL;
+    for (const struct settings *at = &all; at != NULL && (t == NULL || t->is_null); at = at->behind) {
+        t = settings_find(at, name);
     }
-    return t != NULL && !t->is_null && !t->is_list ? t->value : STR_NULL;
+    return t != NULL && !t->is_null ? t : NULL;
 }
 
 /* ---- builder ------------------------------------------------------------------------------------------- */
@@ -247,6 +254,7 @@ static bool copy_refs(struct cluster_state *to, const struct cluster_state *from
     to->nodes = from->nodes;
     to->persistent = from->persistent;
     to->transient = from->transient;
+    to->own = from->own;
     if (to->nodes != NULL) {
         state_part_ref(&to->nodes->part);
     }

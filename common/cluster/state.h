@@ -179,6 +179,8 @@ struct cluster_state {
     uint64_t term, version;
     struct nodes_part *nodes;
     struct settings_part *persistent, *transient;
+    const struct settings
+        *own; /* what the node that has this state was started with; never written; NULL: nothing */
     struct coordination_part *coordination;
     struct index_meta **indices; /* sorted by name */
     uint32_t n_indices;
@@ -211,15 +213,16 @@ static inline bool copy_active(const struct shard_copy *c)
 {
     return c->state == COPY_STARTED || c->state == COPY_RELOCATING;
 }
-/* The cluster's settings, transient before persistent, for setting_read.h; of `s` NULL: none. Valid as long as the state. */
-struct settings cluster_settings(const struct cluster_state *s);
+/* The cluster's settings for setting_read.h: transient before persistent, and these before the node's own; of `s` NULL: none. Valid as
+ * long as the state and `persistent`, where the second of them lie. */
+struct settings cluster_settings(const struct cluster_state *s, struct settings *persistent);
 struct str cluster_setting(const struct cluster_state *s, enum setting_id id);
 bool cluster_setting_bool(const struct cluster_state *s, enum setting_id id);
 int64_t cluster_setting_i64(const struct cluster_state *s, enum setting_id id);
 double cluster_setting_double(const struct cluster_state *s, enum setting_id id);
 int64_t cluster_setting_ms(const struct cluster_state *s, enum setting_id id);
-/* One of a family, by its name; STR_NULL: it is not set. */
-struct str cluster_setting_named(const struct cluster_state *s, struct str name);
+/* One of a family, by its name; NULL: it is not set. */
+const struct setting *cluster_setting_named(const struct cluster_state *s, struct str name);
 
 /* ---- making the next state ----------------------------------------------------------------------------- */
 

@@ -11,13 +11,6 @@ static const struct settings *settings_in(const struct settings_part *p)
 
 /* ---- GET, PUT /_cluster/settings --------------------------------------------------------------------- */
 
-/* Is it read where a node is started? The cluster's are not. */
-static bool is_of_node(struct str key)
-{
-    const struct setting_def *d = setting_def_find(&setting_registry_cluster, key);
-    return d == NULL || (d->flags & SETTING_DYNAMIC) == 0 || str_starts(key, STR("logger."));
-}
-
 /* What the node was started with is a default here. */
 static bool put_own(const struct settings *own, const struct settings *persistent,
                     const struct settings *transient, struct settings *d)
@@ -26,7 +19,7 @@ static bool put_own(const struct settings *own, const struct settings *persisten
     for (size_t i = 0; ok && i < own->n; i++) {
         const struct setting *s = &own->v[i];
         bool over = settings_find(persistent, s->key) != NULL || settings_find(transient, s->key) != NULL;
-        ok = over || s->is_null || !is_of_node(s->key)
+        ok = over || s->is_null
              || (s->is_list ? settings_put_list(d, s->key, s->items, s->n)
                             : settings_put(d, s->key, s->value));
     }

@@ -43,7 +43,7 @@ void recovery_fini(struct data_service *s)
 void recovery_take_settings(struct data_service *s, const struct cluster_state *state)
 {
     struct recoveries *r = s->recoveries;
-    struct settings all = cluster_settings(state);
+    struct settings persistent, all = cluster_settings(state, &persistent);
     int64_t rate = setting_bytes(&all, SET_INDICES_RECOVERY_MAX_BYTES_PER_SEC);
     pthread_mutex_lock(&r->lock);
     r->bytes_per_sec = rate > 0 ? rate : 0;

@@ -24,6 +24,11 @@ MAP_READER = re.compile(r"\bsettings_(?:str|bool|i64|double|time_ms|bytes|list)\
 MAPS = ("common/base/", "common/settings/", "engine/analysis/", "engine/mapping/similarity.c", "coordinator/rest/cluster_stats.c", "node/main.c", "node/node.c")
 # A value of its own where the setting is not set.
 OTHERWISE = re.compile(r"setting_find\s*\([^;{}]*\?[^;{}?]*:\s*-?(?:\d|STR\(|\")")
+# What the cluster's settings may change is read of the cluster's settings: what the node was started with is behind these (cluster_settings()).
+OF_NODE = ("node/", "common/sys/", "master/quorum")
+READER = re.compile(r"\bsetting_\w+\([^;]*?\bSET_(\w+)")
+ONE_PART = re.compile(r"\b(?:persistent|transient)->settings\b")
+PARTS = ("common/cluster/state", "node/logging.c")
 # Words of answers and columns of tables that are spelt as a setting is.
 WORDS = {"common/base/log.c", "coordinator/rest/cat.c", "coordinator/rest/cat_shards.c", "coordinator/rest/nodes_info.c"}
 
@@ -62,6 +67,11 @@ def ids():
     return dict(re.findall(r'^ROW\((\w+), "([^"]+)"', text, re.M))
 
 
+def dynamic():
+    """The ids of the cluster's settings that may change while it runs."""
+    return set(re.findall(r'^ROW\((\w+), "[^"]+", \w+, DYNAMIC,', page(LISTS[0]), re.M))
+
+
 def sources():
     """{path: text without comments} of the program."""
     found = {}
@@ -72,7 +82,7 @@ def sources():
     return found
 
 
-def faults(files, named):
+def faults(files, named, changing):
     """What is wrong with how settings are read, a line each."""
     read, names, wrong = set(), set(named.values()), []
     for path, text in files.items():
@@ -83,6 +93,10 @@ def faults(files, named):
             wrong.append(f"{path}: a setting is read by its id (common/settings/setting_read.h), not by a name with a default")
         if OTHERWISE.search(text):
             wrong.append(f"{path}: a default is the row's alone")
+        if path.startswith(OF_NODE):
+            wrong += [f"{path}: SET_{i} may change while the cluster runs: cluster_setting_*()" for i in READER.findall(text) if i in changing]
+        if ONE_PART.search(text) and not path.startswith(PARTS):
+            wrong.append(f"{path}: what a node was started with is passed over: cluster_settings()")
     wrong += [f"{i} has no reader: its row is IDLE, or a RULE" for i in named if i not in read]
     wrong += [f"SET_{i} has no row" for i in read if i not in named]
     return wrong
@@ -90,14 +104,17 @@ def faults(files, named):
 
 def check_faults_are_found():
     """Each kind of fault, in sources made up for it."""
-    named = {"INDEX_HIDDEN": "index.hidden"}
+    named, changing = {"INDEX_HIDDEN": "index.hidden"}, {"INDEX_HIDDEN"}
     good = "setting_bool(s, SET_INDEX_HIDDEN)"
-    check(faults({"data/a.c": good}, named) == [], "what is right is right")
+    check(faults({"node/a.c": "cluster_" + good}, named, changing) == [], "the cluster's settings may be read by a node")
+    check(len(faults({"node/a.c": good}, named, changing)) == 1, "a reader of the node's own is found")
+    check(faults({"data/a.c": good}, named, changing) == [], "what is right is right")
     for what, text in (("a row without a reader", "int x;"), ("a reader without a row", good + "; setting_bool(s, SET_INDEX_SHOWN)"),
                        ("a name in a reader", good + '; settings_find(s, STR("index.hidden"))'),
                        ("a default at a reader", good + '; settings_bool(s, key, true, &on, NULL)'),
-                       ("a default beside a reader", good + "; n = setting_find(s, SET_INDEX_HIDDEN) != NULL ? setting_i64(s, SET_INDEX_HIDDEN) : 10;")):
-        check(len(faults({"data/a.c": text}, named)) == 1, f"{what} is found", faults({"data/a.c": text}, named))
+                       ("a default beside a reader", good + "; n = setting_find(s, SET_INDEX_HIDDEN) != NULL ? setting_i64(s, SET_INDEX_HIDDEN) : 10;"),
+                       ("a reader of one part", good + "; settings_find(&s->persistent->settings, key)")):
+        check(len(faults({"data/a.c": text}, named, changing)) == 1, f"{what} is found", faults({"data/a.c": text}, named, changing))
 
 
 # ---- the page ------------------------------------------------------------------------------------------------------------
@@ -132,7 +149,7 @@ def main():
         return
     check(mark + rest == lists(settings, described), "the lists are those of the registry (else: tests/docs/test_settings.py --write)")
     check_faults_are_found()
-    found = faults(sources(), ids())
+    found = faults(sources(), ids(), dynamic())
     check(not found, "settings are read by their ids, and have their defaults in their rows", *found)
     for name, row in described.items():
         s = settings.get(name)

@@ -133,12 +133,41 @@ def defaults(node):
         check.equal(have[f"cluster.fault_detection.{who}_check.interval"], "300ms", f"the interval of the {who} check")
         check.equal(have[f"cluster.fault_detection.{who}_check.timeout"], "700ms", f"the time-out of the {who} check")
     check.equal(have["cluster.routing.allocation.disk.threshold_enabled"], "true", "disks count")
-    check.equal(have["search.default_search_timeout"], "-1", "what a node was started with does not hold for the cluster")
+    check.equal(have["search.default_search_timeout"], "1s", "what a node was started with is a default")
     check.equal(have["bootstrap.memory_lock"], "true", "what the node was started with")
     _, body, _ = ask(node, "GET", "/_nodes/thread_pool")
     pools = next(iter(body["nodes"].values()))["thread_pool"]
     for pool, size in (("search", 5), ("write", 3)):
         check.equal((have[f"thread_pool.{pool}.size"], pools[pool]["size"]), (str(size), size), f"threads of the pool {pool} follow the processors")
+
+
+def started_with():
+    """The cluster's settings hold as a node is started with them, until the cluster says another value."""
+    own = {"action.auto_create_index": "false", "action.destructive_requires_name": "true", "script.max_size_in_bytes": "10",
+           "cluster.routing.allocation.exclude._name": "n", "cluster.blocks.read_only": "true", "node.name": "n", "search.max_buckets": "1"}
+    put = lambda kind, **names: check.equal(ask(node, "PUT", "/_cluster/settings", {kind: {k.replace("__", "."): v for k, v in names.items()}})[0], 200, f"{kind} {names}")
+    with Node(**own) as node:
+        refused_by_node = lambda method, path, body, word, what: check(word in json.dumps(ask(node, method, path, body)[1]), what)
+        check.equal(ask(node, "PUT", "/a?wait_for_active_shards=0", {"settings": {"number_of_replicas": 0}})[0], 200, "a block of the node's is none of the cluster's")
+        refused_by_node("GET", "/_cluster/allocation/explain", None, 'filters [_name:\\"n\\"]', "no shard comes to the node")
+        put("transient", **{"cluster__routing__allocation__exclude___name": "m"})
+        check.equal(ask(node, "GET", "/_cluster/health?wait_for_status=green&timeout=30s")[1]["status"], "green", "the cluster's filter takes the place of the node's")
+        put("transient", **{"cluster__routing__allocation__awareness__attributes": ["zone", "rack"]})
+        check.equal(ask(node, "PUT", "/z?wait_for_active_shards=0", {"settings": {"number_of_replicas": 0}})[0], 200, "an index that finds no place")
+        refused_by_node("GET", "/_cluster/allocation/explain", None, "attribute [zone]; required attributes cluster setting [cluster.routing.allocation.awareness.attributes=zone,rack]", "attributes may be a list")
+        put("transient", **{"cluster__routing__allocation__awareness__attributes": None})
+        refused_by_node("POST", "/b/_doc", {}, "no such index [b] and [action.auto_create_index] is [false]", "no index is made")
+        refused_by_node("DELETE", "/a*", None, "Wildcard expressions or all indices are not allowed", "names are required")
+        ask(node, "POST", "/a/_doc?refresh", {"n": [1, 2]})
+        refused_by_node("POST", "/a/_search", {"query": {"script": {"script": "return true;"}}}, "size in bytes [10]", "a script is too long")
+        twice = {"size": 0, "aggs": {"t": {"terms": {"field": "n"}}}}
+        refused_by_node("POST", "/a/_search", twice, "Must be less than or equal to: [1]", "too many buckets")
+        put("persistent", action__auto_create_index="true", script__max_size_in_bytes=100)
+        check.equal(ask(node, "POST", "/b/_doc", {})[0], 201, "the cluster's comes first")
+        check.equal(ask(node, "POST", "/a/_search", {"query": {"script": {"script": "return true;"}}})[0], 200, "as the script's length does")
+        put("persistent", action__auto_create_index=None, script__max_size_in_bytes=None)
+        refused_by_node("POST", "/c/_doc", {}, "[action.auto_create_index] is [false]", "the node's holds again")
+        refused_by_node("POST", "/a/_search", {"query": {"script": {"script": "return true;"}}}, "size in bytes [10]", "as the script's length does")
 
 
 def limits_lowered():
@@ -170,15 +199,20 @@ def main():
     refused("http.compression_level=10", "must be <= 9")
     refused("thread_pool.search.size=0", "must be >= 1")
     refused("rest.action.multi.allow_explicit_index=false", "not offered")
-    own = {"processors": "3", "bootstrap.memory_lock": "true", "search.default_search_timeout": "1s", "xpack.ml.enabled": "false", "xpack.security.enabled": "false"}
+    refused("search.max_keep_alive=1m", "[search.default_keep_alive] should be smaller")
+    refused("cluster.routing.allocation.disk.watermark.low=10gb", "unable to consistently parse")
+    refused("script.context.filter.max_compilations_rate=x", "positive integer and a timevalue")
+    own = {"processors": "3", "bootstrap.memory_lock": "true", "search.default_search_timeout": "1s", "xpack.ml.enabled": "false", "xpack.security.enabled": "false", "cluster.blocks.read_only": "false"}
     with Node(**own) as node:
         log = node.tail(100)
         check("settings without effect: bootstrap.memory_lock" in log, "the log names what has no effect")
-        check("[search.default_search_timeout] has no effect where a node is started" in log, "the log names what is the cluster's")
+        check("[cluster.blocks.read_only] has no effect where a node is started" in log, "the log names what is the cluster's alone")
+        check("search.default_search_timeout" not in log, "the log has no word for what the cluster's settings may change")
         check("[xpack.ml.enabled] has no effect" in log, "the log names extensions")
         answers(node)
         rates(node)
         defaults(node)
+    started_with()
     limits_lowered()
     queries()
     check.end()

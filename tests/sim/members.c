@@ -189,7 +189,8 @@ static const char *name_at(const struct run *run, unsigned at)
 static bool filter_is_right(const struct run *run, const struct cluster_state *s)
 {
     const char *want = name_at(run, run->members.no_copies);
-    return str_is(cluster_setting_named(s, STR(FILTER)), want != NULL ? want : "");
+    const struct setting *have = cluster_setting_named(s, STR(FILTER));
+    return str_is(have != NULL ? have->value : STR_NULL, want != NULL ? want : "");
 }
 
 static bool exclusions_are_right(const struct run *run, const struct cluster_state *s)
