@@ -63,7 +63,7 @@ void shards_follow(struct data_service *s, struct index_service *ix, const struc
         r->opens = c->opens;
         r->mapping = c->mapping ? index_mapping(ix, &r->version) : NULL;
         r->settings = c->settings ? index_settings(ix) : NULL;
-        if (!shard_post(sh, follow, r)) {
+        if (!shard_post_back(sh, follow, r)) { /* whatever waits there: nobody brings it again */
             end(r);
         }
     }

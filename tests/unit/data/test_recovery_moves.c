@@ -1,4 +1,5 @@
 /* Copies of a shard that move: the place of a primary is handed over, or the move is called off. */
+#include "data/shard/shard.h"
 #include "tests/unit/data/data_rig.h"
 
 #include <check.h>
@@ -178,6 +179,62 @@ START_TEST(late_states)
 }
 END_TEST
 
+/* ---- a shard that is busy ---- */
+
+static bool rejected;
+
+static void act_done(struct shard_rq *rq)
+{
+    rejected |= err_code(&rq->error) == ERR_REJECTED;
+    shard_rq_fini(rq);
+    free(rq);
+}
+
+/* As much waits as may. */
+static void fill_strand(const struct shard_api *api)
+{
+    for (rejected = false; !rejected;) {
+        struct shard_act *a = calloc(1, sizeof(*a));
+        shard_rq_init(&a->rq, &shard_op_act, act_done, NULL);
+        a->action = SHARD_CLEAR_CACHE;
+        a->rq.shard = (struct shard_ref){STR("i"), STR(RIG_UUID), 0};
+        api->serve(api->self, &a->rq);
+    }
+}
+
+/* What searches see knows the fields of the newest mapping. */
+START_TEST(a_mapping_reaches_a_busy_shard)
+{
+    struct errmsg em;
+    dr_init(&rig, (uint64_t)_i);
+    dr_create(&rig, 0);
+    fill(5, 0);
+    struct data_service *s = rig.nodes[0].s;
+    struct mapping *old = data_mapping(s, STR(RIG_UUID)), *new = NULL;
+    rig.mapping_version++;
+    dr_publish(&rig);
+    for (unsigned i = 0; new == NULL; i++) {
+        ck_assert_uint_lt(i, 1000);
+        fill_strand(data_api(s));
+        dr_step(&rig);
+        new = data_mapping(s, STR(RIG_UUID));
+        if (new == old) {
+            mapping_unref(new);
+            new = NULL;
+        }
+    }
+    dr_run(&rig, 500);
+    struct shard *sh = shard_find(s, &(struct shard_ref){STR("i"), STR(RIG_UUID), 0}, &em);
+    struct view *v = shard_view(sh);
+    ck_assert_ptr_eq(v->mapping, new);
+    view_unref(v);
+    shard_unref(sh);
+    mapping_unref(old);
+    mapping_unref(new);
+    dr_fini(&rig);
+}
+END_TEST
+
 static void add(Suite *s, const char *name, const TTest *test, int n)
 {
     TCase *c = tcase_create(name);
@@ -193,6 +250,7 @@ int main(void)
     add(s, "a_move_refreshes", a_move_refreshes, 4);
     add(s, "a_move_is_called_off", a_move_is_called_off, 40);
     add(s, "late_states", late_states, 8);
+    add(s, "a_mapping_reaches_a_busy_shard", a_mapping_reaches_a_busy_shard, 4);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
     int failed = srunner_ntests_failed(r);
