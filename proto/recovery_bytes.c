@@ -42,6 +42,7 @@ void recovery_plan_decode(struct recovery_plan *m, struct bytes_in *in)
     m->global_checkpoint = get_zigzag(in);
     m->manifest = get_str(in);
     m->ops = get_varint(in);
+    in->bad |= m->primary_term == 0 || m->primary_term > INT64_MAX;
 }
 
 void recovery_chunk_encode(const struct recovery_chunk *m, struct buf *out)

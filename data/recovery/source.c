@@ -15,7 +15,7 @@ enum source_answer source_ask_ops(struct source *s, uint64_t batch)
     if (s->reading) {
         return SOURCE_BUSY;
     }
-    if (batch + 1 == s->batch) {
+    if (s->batch > 0 && batch == s->batch - 1) {
         return SOURCE_ANSWER_LAST;
     }
     if (batch != s->batch) {

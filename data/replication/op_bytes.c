@@ -33,7 +33,8 @@ static bool is_right(const struct engine_op *op, unsigned outcome)
 {
     bool has_id = op->id.n > 0 && op->id.n <= ID_BYTES_MAX;
     return (op->kind == OP_NOOP || ((op->kind == OP_INDEX || op->kind == OP_DELETE) && has_id))
-           && outcome <= OUTCOME_NOOP && op->seq_no >= 0 && op->primary_term > 0;
+           && outcome <= OUTCOME_NOOP && op->seq_no >= 0 && op->seq_no <= OP_SEQ_NO_MAX
+           && op->primary_term > 0;
 }
 
 void op_decode(struct engine_op *op, struct bytes_in *in)

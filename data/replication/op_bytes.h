@@ -8,7 +8,8 @@
 #include "common/base/bytes.h"
 #include "engine/index/engine.h"
 
-#define OP_BYTES_MIN 8 /* what an operation takes at least: for get_count() */
+#define OP_BYTES_MIN  8               /* what an operation takes at least: for get_count() */
+#define OP_SEQ_NO_MAX (INT64_MAX - 1) /* what comes next, and differences to those below 0, are numbers too */
 
 void op_encode(const struct engine_op *op, struct buf *out);
 /* Sets in->bad on anything that op_encode() does not write. */

@@ -40,7 +40,8 @@ enum err replication_msg_decode(struct replication_msg *m, struct str bytes, str
     m->last = (get_u8(&in) & FLAG_LAST) != 0;
     m->n = get_count(&in, OP_BYTES_MIN);
     if (in.bad || !known || shard > UINT32_MAX || refresh > REFRESH_WAIT || m->global_checkpoint < SEQ_NONE
-        || m->max_seq_no < SEQ_NONE || m->term == 0 || m->term > INT64_MAX) {
+        || m->global_checkpoint > m->max_seq_no || m->max_seq_no > OP_SEQ_NO_MAX || m->term == 0
+        || m->term > INT64_MAX) {
         return err_set(em, ERR_CORRUPT, "operations from the primary cannot be read");
     }
     m->ops = ARENA_ARRAY(a, struct engine_op, m->n);
@@ -72,7 +73,8 @@ enum err replication_answer_decode(struct replication_answer *r, struct str byte
     r->max_seq_no = get_zigzag(&in);
     r->global_checkpoint = get_zigzag(&in);
     if (in.bad || !known || r->local_checkpoint < SEQ_NONE || r->local_checkpoint > r->max_seq_no
-        || r->global_checkpoint < SEQ_NONE) {
+        || r->global_checkpoint < SEQ_NONE || r->global_checkpoint > r->max_seq_no
+        || r->max_seq_no > OP_SEQ_NO_MAX) {
         return err_set(em, ERR_CORRUPT, "a copy's answer cannot be read");
     }
     return ERR_OK;

@@ -1,6 +1,6 @@
 /* Operations as bytes, of every kind and with every part that may be absent. */
 #include "common/base/rand.h"
-#include "data/replication/op_bytes.h"
+#include "data/replication/replication_bytes.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -94,10 +94,70 @@ START_TEST(there_and_back)
 }
 END_TEST
 
+static bool reads_op(int64_t seq_no)
+{
+    struct engine_op op = ENGINE_OP_INIT, got;
+    struct buf b;
+    op.kind = OP_DELETE;
+    op.id = STR("x");
+    op.seq_no = seq_no;
+    op.primary_term = 1;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    op_encode(&op, &b);
+    struct bytes_in in = bytes_in(buf_view(&b));
+    op_decode(&got, &in);
+    buf_fini(&b);
+    return !in.bad;
+}
+
+static bool reads_msg(int64_t global_checkpoint, int64_t max_seq_no)
+{
+    struct replication_msg m = {.uuid = STR("i"),
+                                .allocation_id = STR("a"),
+                                .term = 1,
+                                .global_checkpoint = global_checkpoint,
+                                .max_seq_no = max_seq_no},
+                           got;
+    struct arena a;
+    struct buf b;
+    struct errmsg em;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    replication_msg_begin(&m, 0, &b);
+    bool ok = replication_msg_decode(&got, buf_view(&b), &a, &em) == ERR_OK;
+    buf_fini(&b);
+    arena_fini(&a);
+    return ok;
+}
+
+static bool reads_answer(int64_t max_seq_no, int64_t global_checkpoint)
+{
+    struct replication_answer r = {SEQ_NONE, max_seq_no, global_checkpoint}, got;
+    struct buf b;
+    struct errmsg em;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    replication_answer_encode(&r, &b);
+    bool ok = replication_answer_decode(&got, buf_view(&b), &em) == ERR_OK;
+    buf_fini(&b);
+    return ok;
+}
+
+/* Who gets a number adds one to it, and takes others from it. */
+START_TEST(numbers_have_a_next)
+{
+    ck_assert(reads_op(OP_SEQ_NO_MAX) && !reads_op(OP_SEQ_NO_MAX + 1));
+    ck_assert(reads_msg(SEQ_NONE, SEQ_NONE) && reads_msg(OP_SEQ_NO_MAX, OP_SEQ_NO_MAX));
+    ck_assert(!reads_msg(0, OP_SEQ_NO_MAX + 1) && !reads_msg(6, 5));
+    ck_assert(reads_answer(SEQ_NONE, SEQ_NONE) && reads_answer(OP_SEQ_NO_MAX, OP_SEQ_NO_MAX));
+    ck_assert(!reads_answer(OP_SEQ_NO_MAX + 1, 0) && !reads_answer(5, 6));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("op_bytes");
     TCase *c = tcase_create("all");
+    tcase_add_test(c, numbers_have_a_next);
     tcase_add_loop_test(c, there_and_back, 0, 20);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);

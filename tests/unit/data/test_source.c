@@ -156,6 +156,16 @@ START_TEST(test_choice)
 }
 END_TEST
 
+/* Whatever number comes first: nothing has been read that could be answered again. */
+START_TEST(test_first_batch)
+{
+    struct source s = {0};
+    ck_assert_int_eq(source_ask_ops(&s, UINT64_MAX), SOURCE_NOT_NEXT);
+    ck_assert_int_eq(source_ask_ops(&s, 1), SOURCE_NOT_NEXT);
+    ck_assert_int_eq(source_ask_ops(&s, 0), SOURCE_BEGIN);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("source");
@@ -163,6 +173,7 @@ int main(void)
     tcase_add_loop_test(c, test_operations, 0, 20);
     tcase_add_loop_test(c, test_end, 0, 20);
     tcase_add_test(c, test_choice);
+    tcase_add_test(c, test_first_batch);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

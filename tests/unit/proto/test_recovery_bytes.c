@@ -101,10 +101,30 @@ START_TEST(whatever_comes)
 }
 END_TEST
 
+static bool reads_term(uint64_t term)
+{
+    struct recovery_plan p = {.primary_term = term, .manifest = STR("")}, got;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    recovery_plan_encode(&p, &b);
+    struct bytes_in in = again();
+    recovery_plan_decode(&got, &in);
+    buf_fini(&b);
+    return !in.bad;
+}
+
+/* A copy that took one that none can follow would refuse every primary from then on. */
+START_TEST(terms)
+{
+    ck_assert(reads_term(1) && reads_term(INT64_MAX));
+    ck_assert(!reads_term(0) && !reads_term((uint64_t)INT64_MAX + 1));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("recovery_bytes");
     TCase *c = tcase_create("all");
+    tcase_add_test(c, terms);
     tcase_add_test(c, there_and_back);
     tcase_add_loop_test(c, whatever_comes, 0, 5);
     suite_add_tcase(s, c);
