@@ -67,6 +67,54 @@ static void begin_again(struct target *t)
 
 /* ---- events -------------------------------------------------------------------------------------------- */
 
+static void changed(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->idle = false;
+}
+
+static void ticked(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->waits = t->idle = false;
+    for (unsigned i = 0; t->step == TARGET_COPY && t->end == TARGET_GOES_ON && i < t->n_chunks; i++) {
+        struct target_chunk *c = &t->chunks[(t->first + i) % TARGET_CHUNKS_MAX];
+        c->state = c->state == CHUNK_LOST ? CHUNK_AGAIN : c->state;
+    }
+}
+
+static void source_gone(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->idle = false;
+    again(t);
+}
+
+static void waits(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->waits = true;
+}
+
+static void not_yet(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->idle = true;
+}
+
+static void lost(struct target *t, const struct target_event *e)
+{
+    answer_lost(t, e->error);
+}
+
+static void unreadable(struct target *t, const struct target_event *e)
+{
+    struct errmsg em;
+    (void)e;
+    err_set(&em, ERR_CORRUPT, "the source's answer cannot be read");
+    answer_lost(t, &em);
+}
+
 static void done_or_failed(struct target *t, const struct errmsg *error, enum target_step next)
 {
     if (error != NULL) {
@@ -76,59 +124,96 @@ static void done_or_failed(struct target *t, const struct errmsg *error, enum ta
     }
 }
 
-static void tick(struct target *t)
+static void opened(struct target *t, const struct target_event *e)
 {
-    t->waits = t->idle = false;
-    for (unsigned i = 0; t->step == TARGET_COPY && t->end == TARGET_GOES_ON && i < t->n_chunks; i++) {
-        struct target_chunk *c = &t->chunks[(t->first + i) % TARGET_CHUNKS_MAX];
-        c->state = c->state == CHUNK_LOST ? CHUNK_AGAIN : c->state;
+    t->has_engine = e->has_engine;
+    done_or_failed(t, e->error, TARGET_ASK);
+}
+
+static void started(struct target *t, const struct target_event *e)
+{
+    if (!e->started.by_files && !t->has_engine) {
+        unreadable(t, e);
+        return;
     }
+    t->term = e->started.term;
+    t->batch = 0;
+    t->step = e->started.by_files ? TARGET_LOOK : TARGET_ROLLBACK;
+}
+
+static void looked(struct target *t, const struct target_event *e)
+{
+    t->bytes = e->files.bytes;
+    t->have = e->files.have;
+    t->n_files = e->files.n;
+    drop_chunks(t);
+    done_or_failed(t, e->error, TARGET_COPY);
 }
 
 static void chunk_came(struct target *t, const struct target_event *e)
 {
-    struct target_chunk *c = &t->chunks[e->slot];
-    if (e->kind == TARGET_CHUNK) {
-        c->state = CHUNK_HERE;
-        t->failures = 0;
-    } else {
-        c->state = CHUNK_LOST;
-        answer_lost(t, e->error);
-    }
+    t->chunks[e->slot].state = CHUNK_HERE;
+    t->failures = 0;
+}
+
+static void chunk_lost(struct target *t, const struct target_event *e)
+{
+    t->chunks[e->slot].state = CHUNK_LOST;
+    answer_lost(t, e->error);
 }
 
 /* The last chunk of the ring has not been asked for after all. */
-static void chunk_held(struct target *t)
+static void chunk_held(struct target *t, const struct target_event *e)
 {
     const struct target_chunk *c = &t->chunks[(t->first + --t->n_chunks) % TARGET_CHUNKS_MAX];
+    (void)e;
     t->file = c->file;
     t->offset = c->offset;
     t->idle = true;
 }
 
-static void written(struct target *t, const struct errmsg *error)
+static void written(struct target *t, const struct target_event *e)
 {
     t->first = (t->first + t->n_writing) % TARGET_CHUNKS_MAX;
     t->n_chunks -= t->n_writing;
     t->n_writing = 0;
-    if (error != NULL && err_code(error) == ERR_CORRUPT) {
-        answer_lost(t, error); /* the way or the source: it may come out right next time */
-    } else if (error != NULL) {
-        fail(t, error);
+    if (e->error != NULL && err_code(e->error) == ERR_CORRUPT) {
+        answer_lost(t, e->error); /* the way or the source: it may come out right next time */
+    } else if (e->error != NULL) {
+        fail(t, e->error);
     }
 }
 
-static void unreadable(struct target *t)
+static void installed(struct target *t, const struct target_event *e)
 {
-    struct errmsg em;
-    err_set(&em, ERR_CORRUPT, "the source's answer cannot be read");
-    answer_lost(t, &em);
+    t->has_engine = e->error == NULL;
+    t->no_history = false;
+    t->failures = 0;
+    done_or_failed(t, e->error, TARGET_TAKE);
+}
+
+static void rolled_back(struct target *t, const struct target_event *e)
+{
+    if (e->error == NULL) {
+        t->step = TARGET_TAKE;
+        return;
+    }
+    t->no_history = true; /* files do, whatever has happened to these */
+    again(t);
+}
+
+static void taken(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->has_engine = false;
+    t->taken = true;
+    t->step = TARGET_OPS;
 }
 
 static void got_ops(struct target *t, const struct target_event *e)
 {
     if (e->ops.batch != t->batch) {
-        unreadable(t);
+        unreadable(t, e);
         return;
     }
     t->failures = 0;
@@ -163,6 +248,12 @@ static void applied(struct target *t, const struct target_event *e)
     }
 }
 
+static void synced(struct target *t, const struct target_event *e)
+{
+    (void)e;
+    t->step = TARGET_FINALIZE;
+}
+
 static void finalized(struct target *t, const struct target_event *e)
 {
     t->step = e->finalized.moves ? TARGET_HANDOFF : TARGET_DONE;
@@ -171,126 +262,10 @@ static void finalized(struct target *t, const struct target_event *e)
     }
 }
 
-static void lost(struct target *t, const struct target_event *e)
-{
-    answer_lost(t, e->error);
-}
-
-static void not_readable(struct target *t, const struct target_event *e)
-{
-    (void)e;
-    unreadable(t);
-}
-
-static void started(struct target *t, const struct target_event *e)
-{
-    if (!e->started.by_files && !t->has_engine) {
-        unreadable(t);
-        return;
-    }
-    t->term = e->started.term;
-    t->batch = 0;
-    t->step = e->started.by_files ? TARGET_LOOK : TARGET_ROLLBACK;
-}
-
 static void handed_over(struct target *t, const struct target_event *e)
 {
     (void)e;
     t->step = TARGET_DONE;
-}
-
-static void opened(struct target *t, const struct target_event *e)
-{
-    t->has_engine = e->has_engine;
-    done_or_failed(t, e->error, TARGET_ASK);
-}
-
-static void looked(struct target *t, const struct target_event *e)
-{
-    t->bytes = e->files.bytes;
-    t->have = e->files.have;
-    t->n_files = e->files.n;
-    drop_chunks(t);
-    done_or_failed(t, e->error, TARGET_COPY);
-}
-
-static void held(struct target *t, const struct target_event *e)
-{
-    (void)e;
-    chunk_held(t);
-}
-
-static void chunks_written(struct target *t, const struct target_event *e)
-{
-    written(t, e->error);
-}
-
-static void installed(struct target *t, const struct target_event *e)
-{
-    t->has_engine = e->error == NULL;
-    t->no_history = false;
-    t->failures = 0;
-    done_or_failed(t, e->error, TARGET_TAKE);
-}
-
-static void rolled_back(struct target *t, const struct target_event *e)
-{
-    if (e->error == NULL) {
-        t->step = TARGET_TAKE;
-        return;
-    }
-    t->no_history = true; /* files do, whatever has happened to these */
-    again(t);
-}
-
-static void resumed(struct target *t, const struct target_event *e)
-{
-    (void)t, (void)e;
-}
-
-static void waits(struct target *t, const struct target_event *e)
-{
-    (void)e;
-    t->waits = true;
-}
-
-static void changed(struct target *t, const struct target_event *e)
-{
-    (void)e;
-    t->idle = false;
-}
-
-static void ticked(struct target *t, const struct target_event *e)
-{
-    (void)e;
-    tick(t);
-}
-
-static void source_gone(struct target *t, const struct target_event *e)
-{
-    (void)e;
-    t->idle = false;
-    again(t);
-}
-
-static void taken(struct target *t, const struct target_event *e)
-{
-    (void)e;
-    t->has_engine = false;
-    t->taken = true;
-    t->step = TARGET_OPS;
-}
-
-static void not_yet(struct target *t, const struct target_event *e)
-{
-    (void)e;
-    t->idle = true;
-}
-
-static void synced(struct target *t, const struct target_event *e)
-{
-    (void)e;
-    t->step = TARGET_FINALIZE;
 }
 
 static void closed(struct target *t, const struct target_event *e)
@@ -319,15 +294,15 @@ static const struct event_row {
     [TARGET_OPENED] = {opened, OF_JOB},
     [TARGET_LOOKED] = {looked, OF_JOB},
     [TARGET_CHUNK] = {chunk_came, OF_JOB},
-    [TARGET_CHUNK_LOST] = {chunk_came, OF_JOB},
-    [TARGET_CHUNK_HELD] = {held, OF_JOB},
-    [TARGET_WRITTEN] = {chunks_written, OF_JOB},
+    [TARGET_CHUNK_LOST] = {chunk_lost, OF_JOB},
+    [TARGET_CHUNK_HELD] = {chunk_held, OF_JOB},
+    [TARGET_WRITTEN] = {written, OF_JOB},
     [TARGET_INSTALLED] = {installed, OF_JOB},
     [TARGET_ROLLED_BACK] = {rolled_back, OF_JOB},
-    [TARGET_RESUMED] = {resumed, OF_JOB},
+    [TARGET_RESUMED] = {changed, OF_JOB},
     [TARGET_NO_SOURCE] = {waits, OF_JOB},
     [TARGET_LOST] = {lost, OF_QUESTION},
-    [TARGET_UNREADABLE] = {not_readable, OF_QUESTION},
+    [TARGET_UNREADABLE] = {unreadable, OF_QUESTION},
     [TARGET_STARTED] = {started, OF_QUESTION},
     [TARGET_GOT_OPS] = {got_ops, OF_QUESTION},
     [TARGET_FINALIZED] = {finalized, OF_QUESTION},
@@ -342,9 +317,9 @@ void target_step(struct target *t, const struct target_event *e)
         row->take(t, e);
         return;
     }
-    t->idle &= e->kind == TARGET_UNREADABLE;
     assert(t->out > 0);
     t->out--;
+    t->idle = false;
     if (row->of == OF_JOB || t->end == TARGET_GOES_ON) {
         row->take(t, e);
     }
