@@ -12,7 +12,6 @@ struct shard_handoff {
     struct arena arena;
     struct recovery_copy *v; /* NULL: nothing was handed over */
     size_t n;
-    int64_t global_checkpoint;
 };
 
 /* One target, as its source sees it. Strand, but for what says otherwise. */

@@ -138,7 +138,6 @@ static bool keep_handoff(struct recovery_target *t, struct bytes_in *in)
     recovery_handoff_decode(&head, in);
     h->v = ARENA_ARRAY(&h->arena, struct recovery_copy, head.n);
     h->n = 0;
-    h->global_checkpoint = head.global_checkpoint;
     for (size_t i = 0; h->v != NULL && i < head.n && !in->bad; i++) {
         struct recovery_copy c;
         recovery_copy_decode(&c, in);

@@ -232,8 +232,6 @@ void shard_maintain(struct shard *sh);
 /* Now and then: its files; refresh, sync, flush that are due. */
 void shard_look_at_files(struct shard *sh);
 void shard_look_after(struct shard *sh);
-/* Any thread: calls tick() for each shard on its strand, once at a time. */
-void shards_tick(struct data_service *s, void (*tick)(struct shard *sh));
 
 /* Asserts what always holds of a shard that no task works on. */
 void shard_invariant(struct shard *sh);
