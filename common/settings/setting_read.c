@@ -116,10 +116,16 @@ bool setting_list(const struct settings *s, enum setting_id id, struct arena *ar
     char room[SETTING_ROOM];
     *out = NULL;
     *n = 0;
-    bool ok = true, is_set = setting_find(s, id) != NULL;
-    for (; ok && at != NULL && *out == NULL; at = at->behind) {
+    bool ok = true, is_set = false;
+    for (; ok && at != NULL && *out == NULL && !is_set; at = at->behind) {
+        const struct setting *t = settings_find(at, setting_name(id));
         ok = settings_list(at, d->name, arena, out, n);
+        is_set = t != NULL && !t->is_null; /* an empty list, too */
     }
     struct str otherwise = *out == NULL && !is_set ? setting_default(d, s, room) : STR_NULL;
-    return ok && (otherwise.n == 0 || settings_split(otherwise, arena, out, n));
+    if (!ok || otherwise.n == 0) {
+        return ok;
+    }
+    otherwise = arena_str(arena, otherwise);
+    return otherwise.p != NULL && settings_split(otherwise, arena, out, n);
 }

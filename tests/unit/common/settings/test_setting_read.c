@@ -91,6 +91,29 @@ START_TEST(lists)
     ck_assert(n == 2 && str_is(v[1], "b"));
     ck_assert(settings_put_list(&s, setting_name(SET_NODE_ROLES), &none, 0));
     ck_assert(setting_list(&s, SET_NODE_ROLES, &arena, &v, &n) && n == 0);
+    put(&behind, SET_NODE_ROLES, "data");
+    ck_assert(setting_list(&s, SET_NODE_ROLES, &arena, &v, &n) && n == 0);
+}
+END_TEST
+
+static void __attribute__((noinline)) use_stack(void)
+{
+    volatile char bytes[8 * KIB];
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = 'x';
+    }
+}
+
+/* A default that is computed lies in the arena, and not where it was computed. */
+START_TEST(lists_stay)
+{
+    struct str *v;
+    uint32_t n;
+    put(&s, SET_NODE_INGEST, "false");
+    ck_assert(setting_list(&s, SET_NODE_ROLES, &arena, &v, &n));
+    use_stack();
+    ck_assert_uint_eq(n, 3);
+    ck_assert(str_is(v[0], "data") && str_is(v[1], "remote_cluster_client") && str_is(v[2], "master"));
 }
 END_TEST
 
@@ -123,6 +146,7 @@ int main(void)
     tcase_add_test(t, the_nearest_counts);
     tcase_add_test(t, kinds);
     tcase_add_test(t, lists);
+    tcase_add_test(t, lists_stay);
     tcase_add_test(t, computed);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
