@@ -99,13 +99,6 @@ static const struct json *definition(const struct json *mapping, struct str path
 static void add_field(struct caps *c, struct str path, const struct json *field)
 {
     struct str type = json_text(json_get(field, "type"));
-    if (str_is(type, "alias")) {
-        field = definition(c->mapping, json_text(json_get(field, "path")));
-        if (field == NULL) {
-            return;
-        }
-        type = json_text(json_get(field, "type"));
-    }
     bool is_text = str_is(type, "text"), counts = str_is(type, "token_count");
     bool plain = !is_text && !str_is(type, "binary") && !str_is(type, "completion");
     add(c, (struct cap){.path = path,
@@ -115,6 +108,37 @@ static void add_field(struct caps *c, struct str path, const struct json *field)
                                             ? flag(field, "fielddata", false)
                                             : flag(field, "doc_values", plain) && !str_is(type, "completion"),
                         .meta = json_get(field, "meta")});
+}
+
+/* Keys of a flattened field are fields where they are asked for by name. */
+static bool add_keys(struct caps *c, struct str path, const struct json *field)
+{
+    bool any = false;
+    for (uint32_t i = 0; str_is(json_text(json_get(field, "type")), "flattened") && i < c->n_names; i++) {
+        struct str name = c->names[i];
+        if (name.n > path.n && name.p[path.n] == '.' && str_starts(name, path)
+            && str_find(name, '*', 0) == SIZE_MAX) {
+            add_field(c, name, field);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* true: it, or a key of it, is wanted. */
+static bool walk_leaf(struct caps *c, struct str path, const struct json *field)
+{
+    bool any = wanted(c, path);
+    if (str_is(json_text(json_get(field, "type")), "alias")) {
+        field = definition(c->mapping, json_text(json_get(field, "path")));
+    }
+    if (field == NULL) {
+        return any;
+    }
+    if (any) {
+        add_field(c, path, field);
+    }
+    return add_keys(c, path, field) || any;
 }
 
 /* true: something below `prefix` is wanted, which makes the objects around it part of the answer. */
@@ -131,10 +155,7 @@ static bool walk(struct caps *c, struct str prefix, const struct json *fields)
         const struct json *type = json_get(&m->value, "type");
         bool nested = type != NULL && str_is(json_text(type), "nested");
         bool object = type == NULL || nested || str_is(json_text(type), "object");
-        if (!object && wanted(c, path)) {
-            add_field(c, path, &m->value);
-            any = true;
-        }
+        any = (!object && walk_leaf(c, path, &m->value)) || any;
         bool inside = walk(c, path, inner_fields(&m->value));
         if (object && inside) {
             add(c, (struct cap){.path = path, .type = nested ? STR("nested") : STR("object")});

@@ -492,7 +492,9 @@ static void put_mapping(struct rest *r)
 static enum field_analysis field_analyzer(void *self, struct str field, const struct analyzer **out)
 {
     const struct mapping *m = self;
+    struct str key;
     const struct field *f = m != NULL ? mapping_field(m, field) : NULL;
+    f = f == NULL && m != NULL ? mapping_keyed(m, field, &key) : f;
     *out = NULL;
     if (f == NULL || f->class->is_object) {
         return FIELD_UNMAPPED;

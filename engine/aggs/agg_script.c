@@ -50,7 +50,7 @@ static enum err find_column(struct agg_script *s, struct str name, struct script
         }
     }
     const struct field *f;
-    enum err e = script_field(s->run->cx->query.mapping, name, &f, em);
+    enum err e = script_field(s->run->cx->query.mapping, name, s->run->arena, &f, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -70,7 +70,7 @@ static enum err find_column(struct agg_script *s, struct str name, struct script
 static void open_column(struct agg_script *s, struct script_column *c)
 {
     c->open = true;
-    c->seg = segment_field(s->run->leaf->segment, c->field->path);
+    c->seg = segment_field_of(s->run->leaf->segment, c->field, s->run->arena);
     num_column_open(&c->nums, c->seg != NULL && (c->seg->has & SEG_NUMS) != 0 ? c->seg : NULL);
     ord_column_open(&c->ords, c->seg != NULL && (c->seg->has & SEG_ORDS) != 0 ? c->seg : NULL);
 }
@@ -145,7 +145,7 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
     if (!c->open) {
         open_column(s, c);
     }
-    bool text = c->field->class->is_string || c->field->class->kind == VALUE_ADDRESS;
+    bool text = c->field->class->kind == VALUE_TEXT || c->field->class->kind == VALUE_ADDRESS;
     if (text) {
         return text_values(s, c, out, em);
     }

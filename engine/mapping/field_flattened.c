@@ -28,13 +28,17 @@ static const struct param flattened_params[] = {
      .kind = PARAM_BOOL,
      .flags = PARAM_UPDATEABLE,
      .offset = PARAM_AT(split_on_whitespace)},
-    PARAM_ROW_BOOST,
     PARAM_ROW_META,
     PARAM_ROW_END,
 };
 
 static enum err build_flattened(struct builder *b, struct node *n)
 {
+    const char *too_much = n->n_kids > 0 ? "fields" : n->f.n_copy_to > 0 ? "copy_to" : NULL;
+    if (too_much != NULL) {
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "flattened field [%.*s] does not support [%s]",
+                       STR_ARG(n->f.name), too_much);
+    }
     if (n->f.depth_limit < 0) {
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "[depth_limit] must be positive, got [%d]",
                        (int)n->f.depth_limit);
@@ -98,6 +102,7 @@ static const struct field_class keyed_class = {
     .show = show_nothing,
     .queries = QUERIES_TERMS,
     .text = FIELD_TEXT_KEYWORD,
+    .analysis = FIELD_WHOLE,
     .exists = EXISTS_TERMS,
     .takes_patterns = true,
     .refuse_pattern = refuse_keyed_pattern,
@@ -119,8 +124,6 @@ static enum err link_keyed(struct builder *b, struct node *n)
     keyed->is_hidden = true;
     keyed->keyed = NULL;
     keyed->null_value = NULL;
-    keyed->multi_fields = NULL;
-    keyed->n_multi_fields = keyed->n_copy_to = 0;
     n->f.keyed = keyed;
     return ERR_OK;
 }
@@ -156,9 +159,6 @@ static enum err add_leaf(struct flattening *w, struct str text)
                        "[%.*s].",
                        STR_ARG(key));
     }
-    if (!w->f->index && !w->f->doc_values) {
-        return ERR_OK;
-    }
     buf_char(&w->key, 0);
     struct field of_key = *w->f->keyed;
     of_key.key_prefix = buf_view(&w->key);
@@ -173,6 +173,7 @@ static enum err add_leaf(struct flattening *w, struct str text)
 
 static enum err flatten(struct flattening *w, const struct json *v);
 
+/* A name below another one stands behind a dot, if one of them is empty too. */
 static enum err flatten_members(struct flattening *w, const struct json *v)
 {
     size_t before = w->key.n;
@@ -182,7 +183,7 @@ static enum err flatten_members(struct flattening *w, const struct json *v)
         if (m->key.p == NULL) {
             return doc_broken(w->p);
         }
-        if (before > 0) {
+        if (w->depth > 0) {
             buf_char(&w->key, '.');
         }
         buf_str(&w->key, m->key);
@@ -226,7 +227,7 @@ static enum err flatten(struct flattening *w, const struct json *v)
 
 static enum err flattened_value(struct doc_parser *p, const struct field *f, const struct json *v)
 {
-    if (v->type == JSON_NULL) {
+    if (v->type == JSON_NULL || (!f->index && !f->doc_values)) {
         return ERR_OK;
     }
     if (v->type != JSON_OBJECT) {
@@ -252,5 +253,6 @@ const struct field_class field_class_flattened = {
     .kind = VALUE_TEXT,
     .queries = QUERIES_TERMS,
     .text = FIELD_TEXT_KEYWORD,
+    .analysis = FIELD_WHOLE,
     .takes_patterns = true,
 };

@@ -380,17 +380,24 @@ static const struct field *field_of_key(const struct field *keyed, struct str ke
     return f;
 }
 
-const struct field *mapping_field_in(const struct mapping *m, struct str path, struct arena *arena)
+const struct field *mapping_keyed(const struct mapping *m, struct str path, struct str *key)
 {
-    const struct field *f = mapping_field(m, path);
-    for (size_t dot = str_find(path, '.', 0); f == NULL && dot != SIZE_MAX;
-         dot = str_find(path, '.', dot + 1)) {
+    for (size_t dot = str_find(path, '.', 0); dot != SIZE_MAX; dot = str_find(path, '.', dot + 1)) {
         const struct field *of = mapping_field(m, str_slice(path, 0, dot));
         if (of != NULL && of->keyed != NULL) {
-            return field_of_key(of->keyed, str_slice(path, dot + 1, path.n), arena);
+            *key = str_slice(path, dot + 1, path.n);
+            return of->keyed;
         }
     }
-    return f;
+    return NULL;
+}
+
+const struct field *mapping_field_in(const struct mapping *m, struct str path, struct arena *arena)
+{
+    struct str key;
+    const struct field *f = mapping_field(m, path);
+    const struct field *keyed = f == NULL ? mapping_keyed(m, path, &key) : NULL;
+    return keyed != NULL ? field_of_key(keyed, key, arena) : f;
 }
 
 const struct field *mapping_root(const struct mapping *m)

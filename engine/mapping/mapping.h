@@ -116,6 +116,8 @@ const struct field *mapping_field(const struct mapping *m, struct str path);
 /* The same, and "f.key" where f is of a type whose values have keys: the field of that key, made in the arena (NULL also where that has no
  * room). */
 const struct field *mapping_field_in(const struct mapping *m, struct str path, struct arena *arena);
+/* The hidden field of all keys that such a path names one of, and that key; NULL: it names none. */
+const struct field *mapping_keyed(const struct mapping *m, struct str path, struct str *key);
 const struct field *mapping_field_raw(const struct mapping *m, struct str path);
 const struct field *mapping_root(const struct mapping *m);
 /* Every field, multi-fields and metadata fields included, by number. */

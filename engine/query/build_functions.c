@@ -182,7 +182,7 @@ static enum err build_random(struct builder *b, const struct dsl_function *f, st
     out->has_seed = f->has_seed;
     if (f->has_seed) {
         struct str name = f->field.p != NULL ? f->field : STR("_id");
-        out->field = mapping_field(b->cx->mapping, name);
+        out->field = mapping_field_in(b->cx->mapping, name, b->arena);
         if (out->field == NULL) {
             return err_set(
                 em, ERR_ILLEGAL_ARGUMENT,

@@ -220,7 +220,7 @@ static enum err build_range(struct builder *b, const struct dsl *d, struct query
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
     if (relation == DATES_WITHIN || (q->from == NULL && q->to == NULL)) {
-        return build_exists(b, f->path, out, em);
+        return build_exists(b, q->field, out, em);
     }
     return field_range(b, f, &r, out, em);
 }

@@ -361,11 +361,7 @@ static enum err exists_node(struct builder *b, const struct field *f, struct que
     case EXISTS_CONSTANT:
         return field_constant(b, f, f->class->constant(f, b->cx->index_name).p != NULL, out, em);
     case EXISTS_TERMS:
-        if (f->key_prefix.n > 0) {
-            struct pattern_opts any = {0};
-            return field_pattern(b, f, &q_prefix, STR(""), &any, out, em);
-        }
-        ops = &q_term_range;
+        ops = f->key_prefix.n > 0 ? &q_prefix : &q_term_range;
         break;
     case EXISTS_FORMS:
         break;
@@ -376,6 +372,10 @@ static enum err exists_node(struct builder *b, const struct field *f, struct que
     }
     q->field = f;
     q->field_name = f->path;
+    if (f->key_prefix.n > 0) {
+        q->multi.pattern = f->key_prefix;
+        q->multi.rewrite = REWRITE_CONSTANT;
+    }
     return ERR_OK;
 }
 

@@ -21,7 +21,7 @@ static enum err bind_random(struct bound_function *b, struct errmsg *em)
     if (f->field == NULL) {
         return ERR_OK;
     }
-    const struct seg_field *s = segment_field(b->leaf->segment, f->field->path);
+    const struct seg_field *s = segment_field_of(b->leaf->segment, f->field, b->arena);
     buf_init(&b->term, NULL, MIB);
     if (!arena_defer(b->arena, release_buf, &b->term)) {
         return err_no_memory(em);

@@ -111,33 +111,36 @@ static bool room(struct script_docs *s, struct doc_field *f, uint32_t n)
 
 bool script_has_field(const struct mapping *mapping, struct str name)
 {
+    struct str key;
     const struct field *f = mapping_field(mapping, name);
-    return f != NULL && !f->class->is_object && !f->class->is_internal;
+    return f != NULL ? !f->class->is_object && !f->class->is_internal
+                     : mapping_keyed(mapping, name, &key) != NULL;
 }
 
-enum err script_field(const struct mapping *mapping, struct str name, const struct field **out,
-                      struct errmsg *em)
+enum err script_field(const struct mapping *mapping, struct str name, struct arena *arena,
+                      const struct field **out, struct errmsg *em)
 {
-    const struct field *f = mapping_field(mapping, name);
-    if (!script_has_field(mapping, name)) {
+    const struct field *f = mapping_field_in(mapping, name, arena);
+    if (f == NULL || !script_has_field(mapping, name)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No field found for [%.*s] in mapping", STR_ARG(name));
     }
     if (f->class->needs_fielddata && !f->fielddata) {
-        return field_without_values(name, em);
+        return field_without_values(f->path, em);
     }
     if (f->class->kind == VALUE_NONE) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
-                       STR_ARG(name), f->class->name);
+                       STR_ARG(f->path), f->class->name);
     }
     if (f->class->is_binary && f->doc_values) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "doc values of [%.*s] of type [binary] are not supported in scripts", STR_ARG(name));
+                       "doc values of [%.*s] of type [binary] are not supported in scripts",
+                       STR_ARG(f->path));
     }
     if (!field_has_column(f) && f->path.p[0] != '_') {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
                        "[%s]. Use doc values instead.",
-                       STR_ARG(name), f->class->name);
+                       STR_ARG(f->path), f->class->name);
     }
     *out = f;
     return ERR_OK;
@@ -152,7 +155,7 @@ static enum err find_field(struct script_docs *s, struct str name, struct doc_fi
         }
     }
     const struct field *f;
-    enum err e = script_field(s->o.mapping, name, &f, em);
+    enum err e = script_field(s->o.mapping, name, s->o.arena, &f, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -164,7 +167,7 @@ static enum err find_field(struct script_docs *s, struct str name, struct doc_fi
     s->fields = v;
     *out = &s->fields[s->n++];
     **out = (struct doc_field){.name = copy, .field = f};
-    const struct seg_field *seg = segment_field(s->o.leaf->segment, f->path);
+    const struct seg_field *seg = segment_field_of(s->o.leaf->segment, f, s->o.arena);
     if (seg != NULL && (seg->has & SEG_NUMS)) {
         num_column_open(&(*out)->nums, seg);
     } else if (seg != NULL && (seg->has & SEG_ORDS)) {

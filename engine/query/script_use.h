@@ -16,8 +16,8 @@ enum err script_form_check(const struct json *form, struct errmsg *em);
 
 /* The field that doc['name'] means, and whether there is one: what has no values by document is refused. */
 bool script_has_field(const struct mapping *mapping, struct str name);
-enum err script_field(const struct mapping *mapping, struct str name, const struct field **out,
-                      struct errmsg *em);
+enum err script_field(const struct mapping *mapping, struct str name, struct arena *arena,
+                      const struct field **out, struct errmsg *em);
 
 /* Does a document's name stand for this field's value: _index, _type, _id? */
 static inline bool script_field_is_name(const struct field *f)

@@ -142,15 +142,19 @@ static enum err collapse_field(const struct query_run *r, const struct field **o
     if (name.p == NULL) {
         return ERR_OK;
     }
-    const struct field *f = mapping_field(r->shard->view->mapping, name);
+    const struct field *f = mapping_field_in(r->shard->view->mapping, name, r->cx.arena);
     if (f == NULL) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "no mapping found for `%.*s` in order to collapse on",
                        STR_ARG(name));
     }
-    if (!f->class->collapses || !f->doc_values) {
+    if (!f->class->collapses) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
-                       "collapse is not supported for the field [%.*s] of the type [%s]", STR_ARG(name),
+                       "collapse is not supported for the field [%.*s] of the type [%s]", STR_ARG(f->path),
                        f->class->name);
+    }
+    if (!f->doc_values) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "cannot collapse on field `%.*s` without `doc_values`",
+                       STR_ARG(name));
     }
     if (!f->index && r->source->collapse.n_inner > 0) {
         return err_set(

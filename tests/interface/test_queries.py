@@ -80,6 +80,39 @@ def rule_flattened(index):
     assert list(index.ok("GET", "_mapping")[index.name]["mappings"]["properties"]) == ["labels", "other"]
 
 
+def rule_flattened_edges(index):
+    """Of a flattened field: empty names, keys in scripts, what is not searchable, what it does not take."""
+    index.create({"properties": {"f": {"type": "flattened", "boost": 2}, "a": {"type": "alias", "path": "f"}, "dark": {"type": "flattened", "index": False},
+                                 "nothing": {"type": "flattened", "index": False, "doc_values": False}, "bare": {"type": "flattened", "doc_values": False}}})
+    index.put([{"f": {"": {"p": "below"}, "q": {"": {"": "deep"}}}}, {"f": {"p": ["v", "u"], "": "empty"}, "dark": {"p": "x"}, "bare": {"p": "x"}},
+               {"f": {"p": "w"}, "nothing": "a text"}, {"f": {}}])
+    assert "boost" not in index.ok("GET", "_mapping")[index.name]["mappings"]["properties"]["f"], "a parameter without effect"
+    for key, with_key in {"p": {1, 2}, ".p": {0}, "q..": {0}, "q.": set(), "": {1}}.items():
+        assert index.found({"exists": {"field": f"f.{key}"}}) == with_key, key
+        assert index.found({"range": {f"f.{key}": {}}}) == with_key, "a range without bounds is existence"
+    assert index.found({"exists": {"field": "dark.p"}}) == set(), "no error, though nothing is indexed"
+    assert index.found({"script": {"script": "doc.containsKey('f.p') && doc['f.p'].size() > 0 && doc['f.p'].value == 'w'"}}) == {2}
+    assert index.found({"script": {"script": "doc['a.p'].contains('v')"}}) == {1}
+    assert index.refused("GET", "_search", {"query": {"script": {"script": "doc['bare.p'].size() > 0"}}}) == "script_exception"
+    aggs = index.search(size=0, aggs={"p": {"terms": {"script": "doc['f.p'].size() > 1 ? doc['f.p'][1] : 'none'"}}})["aggregations"]
+    assert [(b["key"], b["doc_count"]) for b in aggs["p"]["buckets"]] == [("none", 3), ("v", 1)]
+    random = scores(index, {"function_score": {"query": {"exists": {"field": "f.p"}}, "random_score": {"seed": 1, "field": "f.p"}, "boost_mode": "replace"}})
+    assert len(set(random.values())) == 2
+    for field in ("f", "f.p", "a.p"):
+        assert [t["token"] for t in index.ok("POST", "_analyze", {"field": field, "text": "A B"})["tokens"]] == ["A B"]
+    caps = index.ok("GET", "_field_caps?fields=f,f.p,a.p,dark.p,f.*")["fields"]
+    assert list(caps) == ["a.p", "dark.p", "f", "f.p"] and not caps["dark.p"]["flattened"]["searchable"] and caps["f.p"]["flattened"]["aggregatable"]
+    for parameter in ({"fields": {"x": {"type": "keyword"}}}, {"copy_to": "x"}):
+        status, answer = index.call("PUT", "_mapping", {"properties": {"g": {"type": "flattened", **parameter}}})
+        assert status == 400 and answer["error"]["reason"].endswith(f"flattened field [g] does not support [{list(parameter)[0]}]"), answer
+    for path, words in (("f.p", "collapse is not supported for the field [f._keyed] of the type [flattened]"), ("a", "collapse is not supported for the field [f] of the type [flattened]")):
+        status, answer = index.call("GET", "_search", {"collapse": {"field": path}})
+        assert status == 400 and answer["error"]["root_cause"][0]["reason"] == words, answer
+    for asks in ({"sort": ["bare.p"]}, {"docvalue_fields": ["bare.p"]}):
+        status, answer = index.call("GET", "_search", asks)
+        assert status == 400 and answer["error"]["root_cause"][0]["reason"].startswith("Can't load fielddata on [bare._keyed]"), answer
+
+
 def rule_multi_match(index):
     """multi_match: a match in any of the fields qualifies."""
     index.create({"properties": {"a": {"type": "text"}, "b": {"type": "text"}}}).put([{"a": "x"}, {"b": "x"}, {"a": "y", "b": "z"}])

@@ -252,13 +252,13 @@ START_TEST(script_fields)
     const struct field *f;
     struct errmsg em;
     err_clear(&em);
-    ck_assert_int_eq(script_field(mapping, STR("_id"), &f, &em), ERR_OK);
+    ck_assert_int_eq(script_field(mapping, STR("_id"), &arena, &f, &em), ERR_OK);
     ck_assert(script_field_is_name(f));
-    ck_assert_int_eq(script_field(mapping, STR("k"), &f, &em), ERR_OK);
+    ck_assert_int_eq(script_field(mapping, STR("k"), &arena, &f, &em), ERR_OK);
     ck_assert(!script_field_is_name(f));
-    ck_assert_int_eq(script_field(mapping, STR("bin"), &f, &em), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(script_field(mapping, STR("bin"), &arena, &f, &em), ERR_ILLEGAL_ARGUMENT);
     err_clear(&em);
-    ck_assert_int_eq(script_field(mapping, STR("_version"), &f, &em), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(script_field(mapping, STR("_version"), &arena, &f, &em), ERR_ILLEGAL_ARGUMENT);
 }
 END_TEST
 
