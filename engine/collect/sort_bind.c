@@ -105,11 +105,11 @@ static enum err refuse_field(const struct search_context *cx, const struct sort_
                              const struct field *f, struct errmsg *em)
 {
     if (f->class->needs_fielddata && !f->fielddata) {
-        return field_without_values(s->field, em);
+        return field_without_values(f->path, em);
     }
     if (f->class->kind == VALUE_NONE && !f->class->is_metadata) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
-                       STR_ARG(s->field), f->class->name);
+                       STR_ARG(f->path), f->class->name);
     }
     if (field_is_point(f) && f->doc_values) {
         return err_set(
@@ -124,7 +124,7 @@ static enum err refuse_field(const struct search_context *cx, const struct sort_
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
                    "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. "
                    "Use doc values instead.",
-                   STR_ARG(s->field), f->class->name);
+                   STR_ARG(f->path), f->class->name);
 }
 
 /* Modes and types that only numbers have. */

@@ -12,21 +12,21 @@ struct shown_column {
     struct value_format format;
 };
 
-static enum err check_doc_value(const struct field *f, struct str name, struct errmsg *em)
+static enum err check_doc_value(const struct field *f, struct errmsg *em)
 {
     if (f->class->needs_fielddata && !f->fielddata) {
-        return field_without_values(name, em);
+        return field_without_values(f->path, em);
     }
     if (f->class->kind == VALUE_NONE) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
-                       STR_ARG(name), f->class->name);
+                       STR_ARG(f->path), f->class->name);
     }
     return field_has_column(f) || f->class->constant != NULL
                ? ERR_OK
                : err_set(em, ERR_ILLEGAL_ARGUMENT,
                          "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
                          "[%s]. Use doc values instead.",
-                         STR_ARG(name), f->class->name);
+                         STR_ARG(f->path), f->class->name);
 }
 
 static enum err add_column(struct fetch *f, size_t *cap, const struct field *shown, struct str name,
@@ -34,7 +34,7 @@ static enum err add_column(struct fetch *f, size_t *cap, const struct field *sho
 {
     const struct field *field = shown->class->is_alias ? shown->alias_of : shown;
     struct shown_column c = {.name = name};
-    enum err e = check_doc_value(field, name, f->em);
+    enum err e = check_doc_value(field, f->em);
     e = e == ERR_OK ? value_format_new(&c.format, field, format, f->arena, f->em) : e;
     if (e != ERR_OK) {
         return e;
