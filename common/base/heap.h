@@ -2,6 +2,7 @@
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -16,6 +17,7 @@ static inline void heap_down(void *items, size_t n, size_t at, size_t size, heap
 {
     char *v = items;
     _Alignas(max_align_t) char x[HEAP_ITEM_MAX];
+    assert(size <= sizeof(x));
     memcpy(x, v + at * size, size);
     for (size_t child = 2 * at + 1; child < n; child = 2 * at + 1) {
         child += child + 1 < n && above(cx, v + (child + 1) * size, v + child * size);
@@ -33,6 +35,7 @@ static inline void heap_up(void *items, size_t at, size_t size, heap_above *abov
 {
     char *v = items;
     _Alignas(max_align_t) char x[HEAP_ITEM_MAX];
+    assert(size <= sizeof(x));
     memcpy(x, v + at * size, size);
     for (; at > 0 && above(cx, x, v + (at - 1) / 2 * size); at = (at - 1) / 2) {
         memcpy(v + at * size, v + (at - 1) / 2 * size, size);
