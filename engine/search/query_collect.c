@@ -4,6 +4,7 @@
 #include "common/base/bits.h"
 #include "common/base/stop.h"
 #include "engine/query/query_ops.h"
+#include "engine/query/scorers.h"
 
 #include <math.h>
 
@@ -31,42 +32,33 @@ static inline bool should_stop(struct query_run *r)
     return ++r->polls % POLL_EVERY == 0 && look_whether_to_stop(r);
 }
 
-static enum err post_filter_bits(struct query_run *r)
+/* Documents are asked about in their order. */
+static bool post_filter_accepts(struct query_run *r, doc_id doc)
 {
-    r->post_bits = NULL;
-    if (r->post_filter == NULL) {
-        return ERR_OK;
+    struct scorer *s = r->post;
+    if (s == NULL) {
+        return r->post_filter == NULL;
     }
-    r->post_bits = ARENA_ARRAY(r->arena, uint64_t, bits_words((size_t)r->leaf->doc_count + 64));
-    struct scorer *s = NULL;
-    if (r->post_bits == NULL) {
-        return err_no_memory(r->em);
+    if (scorer_is_before(s, doc)) {
+        scorer_seek(s, doc);
     }
-    enum err e = weight_scorer(r->post_filter, r->leaf, r->arena, &s, r->em);
-    if (e != ERR_OK || s == NULL) {
-        return e;
-    }
-    for (doc_id d = s->ops->next(s); d != DOC_END && !stop_often(); d = s->ops->next(s)) {
-        if (scorer_accepts(s)) {
-            bits_set(r->post_bits, d);
-        }
-    }
-    return ERR_OK;
+    return s->doc == doc && scorer_accepts(s);
 }
 
 /* One live, matching document. */
 static void take(struct query_run *r, doc_id doc)
 {
-    float score = 0;
-    bool taken = r->post_bits == NULL || bits_test(r->post_bits, doc);
+    bool least = r->source->has_min_score; /* it comes before post_filter */
+    float score = least ? scorer_score(r->scorer) : 0;
+    if (least && !(score >= r->source->min_score)) {
+        return;
+    }
+    bool taken = post_filter_accepts(r, doc);
     if (!taken && r->aggs == NULL) {
         return; /* nobody asks for its score */
     }
-    if (r->need != NEED_NO_SCORES) {
-        score = r->scorer->ops->score(r->scorer);
-        if (r->source->has_min_score && !(score >= r->source->min_score)) {
-            return;
-        }
+    if (!least && r->need != NEED_NO_SCORES) {
+        score = scorer_score(r->scorer);
     }
     if (taken) {
         bool enough =
@@ -127,9 +119,6 @@ static void collect_windows(struct query_run *r)
         for (uint32_t w = 0; r->leaf->live != NULL && w < bits_words(n); w++) {
             bits[w] &= r->leaf->live[from / 64 + w];
         }
-        for (uint32_t w = 0; r->post_bits != NULL && r->aggs == NULL && w < bits_words(n); w++) {
-            bits[w] &= r->post_bits[from / 64 + w];
-        }
         r->hits += (int64_t)bits_count(bits, n);
         if (r->aggs != NULL) {
             if (r->aggs->collect_bits != NULL) {
@@ -158,9 +147,9 @@ static bool by_doc_order(const struct query_run *r)
 
 static enum err search_leaf(struct query_run *r)
 {
-    enum err e = post_filter_bits(r);
-    if (e == ERR_OK) {
-        e = weight_scorer(r->weight, r->leaf, r->arena, &r->scorer, r->em);
+    enum err e = weight_scorer(r->weight, r->leaf, r->arena, &r->scorer, r->em);
+    if (e == ERR_OK && r->post_filter != NULL) {
+        e = weight_scorer(r->post_filter, r->leaf, r->arena, &r->post, r->em);
     }
     if (e == ERR_OK && r->aggs != NULL) {
         e = r->aggs->leaf(r->aggs->self, r->leaf, r->scorer, r->em);
@@ -178,13 +167,14 @@ static enum err search_leaf(struct query_run *r)
         r->scorer->ops->min_score(r->scorer, top_docs_min(r->top));
     }
     bool windows = r->top == NULL && r->need == NEED_NO_SCORES && r->source->terminate_after == 0
-                   && r->scorer->ops->fill != NULL && (r->post_bits == NULL || r->aggs == NULL);
+                   && r->scorer->ops->fill != NULL && r->post_filter == NULL;
     if (windows) {
         collect_windows(r);
     } else {
         collect_one_by_one(r);
     }
-    return weight_error(r->weight, r->em);
+    e = weight_error(r->weight, r->em);
+    return e == ERR_OK && r->post_filter != NULL ? weight_error(r->post_filter, r->em) : e;
 }
 
 /* Nothing to find out by visiting: no documents wanted, total known, no aggregations. */

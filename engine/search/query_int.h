@@ -32,7 +32,7 @@ struct query_run {
     const struct leaf *leaf;
     uint32_t page_start; /* first document of a scroll's page in index order; 0: no such page */
     int64_t page_left;   /* documents that it still wants; INT64_MAX: no limit */
-    uint64_t *post_bits; /* post_filter's matches in the segment; NULL: no post_filter */
+    struct scorer *post; /* post_filter's in the segment; NULL: it matches nothing there, or there is none */
 };
 
 /* Refuses what the index or the request's own parts forbid, and makes query, weights and sort keys (query_prepare.c). */
