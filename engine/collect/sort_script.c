@@ -36,7 +36,7 @@ static enum err run(struct sort_plan *p, struct sort_key *k, doc_id doc, double 
                     struct errmsg *em)
 {
     return k->is_text ? script_docs_text(k->script_docs, doc, p->score, text, em)
-                      : script_docs_number(k->script_docs, doc, p->score, d, em);
+                      : script_docs_number(k->script_docs, doc, p->score, d, NULL, em);
 }
 
 static void set_text(struct sort_cell *out, struct str text)

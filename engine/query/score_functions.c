@@ -268,7 +268,7 @@ enum err function_raw(struct bound_function *b, doc_id doc, float score, double 
         *out = decay_at(b->f, d);
         return ERR_OK;
     case FUNC_SCRIPT: {
-        enum err e = script_docs_number(b->script, doc, score, out, em);
+        enum err e = script_docs_number(b->script, doc, score, out, NULL, em);
         if (e == ERR_OK && *out < 0) {
             struct buf t;
             buf_init(&t, NULL, 64);

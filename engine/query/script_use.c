@@ -371,10 +371,11 @@ static void at_doc(struct script_docs *s, doc_id doc, float score)
     s->score = score;
 }
 
-enum err script_docs_number(struct script_docs *s, doc_id doc, float score, double *out, struct errmsg *em)
+enum err script_docs_number(struct script_docs *s, doc_id doc, float score, double *out, bool *is_null,
+                            struct errmsg *em)
 {
     at_doc(s, doc, score);
-    return script_number(s->run, &s->env, out, NULL, em);
+    return script_number(s->run, &s->env, out, is_null, em);
 }
 
 enum err script_docs_bool(struct script_docs *s, doc_id doc, bool *out, struct errmsg *em)

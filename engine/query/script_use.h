@@ -45,8 +45,9 @@ struct script_docs_opts {
 int32_t random_salt(const struct query_context *cx);
 double random_number(uint32_t hash);
 enum err script_docs_new(struct script_docs **out, const struct script_docs_opts *o, struct errmsg *em);
-/* The script's number for a document whose score so far is `score`. */
-enum err script_docs_number(struct script_docs *s, doc_id doc, float score, double *out, struct errmsg *em);
+/* The script's number for a document whose score so far is `score`; *is_null as script_number() has it. */
+enum err script_docs_number(struct script_docs *s, doc_id doc, float score, double *out, bool *is_null,
+                            struct errmsg *em);
 enum err script_docs_bool(struct script_docs *s, doc_id doc, bool *out, struct errmsg *em);
 /* Its text, borrowed until the next document; its value, whatever it is, in `arena`. */
 enum err script_docs_text(struct script_docs *s, doc_id doc, float score, struct str *out, struct errmsg *em);

@@ -60,7 +60,7 @@ static float script_compute(struct script_scorer *s)
         return 0;
     }
     err_clear(&em);
-    enum err e = script_docs_number(s->docs, s->base.doc, score, &v, &em);
+    enum err e = script_docs_number(s->docs, s->base.doc, score, &v, NULL, &em);
     float result = (float)v;
     if (e == ERR_OK && (result < 0 || isnan(result))) {
         struct buf t;

@@ -30,6 +30,18 @@ static enum err covering_each_child(const struct query *q, child_fn fn, void *ar
     return e;
 }
 
+/* Lucene has no order of them: another order of the same is taken for another query. */
+static bool covering_same(const struct query *a, const struct query *b)
+{
+    const struct covering *x = own_of(a), *y = own_of(b);
+    bool same =
+        x->n == y->n && x->minimum == y->minimum && (x->minimum != NULL || json_equal(x->form, y->form));
+    for (uint32_t i = 0; i < x->n && same; i++) {
+        same = query_equal(x->v[i], y->v[i]);
+    }
+    return same;
+}
+
 static void covering_print(const struct query *q, struct buf *out)
 {
     const struct covering *c = own_of(q);
@@ -97,7 +109,7 @@ static enum err minimum_open(struct minimum *m, const struct weight *w, const st
     return script_docs_new(&m->docs, &o, em);
 }
 
-/* false: the document has none, or the script failed. */
+/* false: the document has none, the script gives null for it, or it failed. */
 static bool minimum_of(struct minimum *m, doc_id doc, int64_t *out)
 {
     struct errmsg em;
@@ -106,14 +118,15 @@ static bool minimum_of(struct minimum *m, doc_id doc, int64_t *out)
         return false;
     }
     if (m->own->minimum == NULL) {
+        bool none = false;
         err_clear(&em);
-        if (script_docs_number(m->docs, doc, 0, &v, &em) != ERR_OK) {
+        if (script_docs_number(m->docs, doc, 0, &v, &none, &em) != ERR_OK) {
             m->failed = true;
             weight_fail(m->shared, &em);
             return false;
         }
         *out = num_double_to_i64(v);
-        return true;
+        return !none;
     }
     const struct field *f = m->own->minimum;
     uint64_t first;
@@ -294,6 +307,7 @@ static enum err covering_weight(struct weight_shared *sh, const struct query *q,
 
 const struct query_ops q_terms_set = {.name = "terms_set",
                                       .each_child = covering_each_child,
+                                      .same = covering_same,
                                       .print = covering_print,
                                       .rewrite = covering_rewrite,
                                       .weight = covering_weight};

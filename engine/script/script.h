@@ -25,7 +25,7 @@ enum script_context {
     SCRIPT_BUCKET,          /* number or null: bucket_script */
     SCRIPT_BUCKET_SELECTOR, /* boolean */
     SCRIPT_MOVING_FN,       /* number; values, MovingFunctions */
-    SCRIPT_TERMS_SET        /* number; doc: minimum_should_match_script */
+    SCRIPT_TERMS_SET        /* number or null; doc: minimum_should_match_script */
 };
 
 /* ---- what a script sees of the current document ---- */
@@ -124,7 +124,8 @@ void script_run_vars(struct script_run *run, const struct script_var *vars, uint
 
 /* Each executes the script once. Errors are ERR_SCRIPT "runtime error" around the cause. */
 
-/* Contexts that return a number; *is_null (may be NULL) where null is allowed (SCRIPT_BUCKET). */
+/* Contexts that return a number; *is_null (may be NULL) where null is allowed (SCRIPT_BUCKET,
+ * SCRIPT_TERMS_SET). */
 enum err script_number(struct script_run *run, const struct script_env *env, double *out, bool *is_null,
                        struct errmsg *em) NODISCARD;
 enum err script_bool(struct script_run *run, const struct script_env *env, bool *out,
