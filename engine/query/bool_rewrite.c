@@ -187,9 +187,6 @@ static enum err constant_over_filters(struct weight_shared *sh, struct clauses *
     const struct query *filters = inner.v[0].query, *constant;
     enum err e =
         inner.n == 1 ? query_rewrite(sh, filters, &filters, em) : make_bool(sh, &inner, 1, &filters, em);
-    if (e == ERR_OK && filters->ops == &q_constant) {
-        filters = filters->one.child;
-    }
     if (e == ERR_OK) {
         e = rewrite_to_constant(sh, filters, all->boost, &constant, em);
     }

@@ -164,22 +164,17 @@ static enum err boosting_explain(const struct weight *w, const struct explain_re
     }
     struct arena *a = rq->arena;
     bool negative = is_negative(boosting(s), rq->doc);
-    float factor = negative ? own_of(w->query)->negative_boost : 1;
-    struct str negative_text = query_text(own_of(w->query)->negative, a);
-    struct buf number;
-    buf_init(&number, NULL, 64);
-    num_put_float(&number, own_of(w->query)->negative_boost);
+    float factor = own_of(w->query)->negative_boost;
     struct explanation *x = explain_new(a, true, s->ops->score(s),
                                         "weight(%.*s), result of:", STR_ARG(query_text_plain(w->query, a)));
-    struct explanation *product =
-        explain_new(a, true, (float)((double)query->value * (double)factor), "product of:");
-    struct explanation *f =
-        negative
-            ? explain_new(a, true, factor, "Matched boosting query score(%.*s)", STR_ARG(negative_text))
-            : explain_new(a, true, 1, "Did not match boosting query score(%.*s)", STR_ARG(negative_text));
-    product = explain_add(a, explain_add(a, product, query), f);
-    buf_fini(&number);
-    *out = explain_add(a, x, product);
+    if (negative) {
+        struct explanation *f = explain_new(a, true, factor, "Matched boosting query score(%.*s)",
+                                            STR_ARG(query_text(own_of(w->query)->negative, a)));
+        struct explanation *product =
+            explain_new(a, true, (float)((double)query->value * (double)factor), "product of:");
+        query = explain_add(a, explain_add(a, product, query), f);
+    }
+    *out = explain_add(a, x, query);
     return ERR_OK;
 }
 

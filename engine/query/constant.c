@@ -42,20 +42,9 @@ static enum err constant_rewrite(struct weight_shared *sh, const struct query *q
     if (e != ERR_OK) {
         return e;
     }
-    if (child->ops == &q_constant) {
-        child = child->one.child;
-    }
     if (child->ops == &q_match_none) {
         *out = child;
         return ERR_OK;
-    }
-    if (child->boost != 1) {
-        struct query *plain = rewrite_copy(sh, child);
-        if (plain == NULL) {
-            return err_no_memory(em);
-        }
-        plain->boost = 1;
-        child = plain;
     }
     return rewrite_to_constant(sh, child, q->boost, out, em);
 }

@@ -61,13 +61,17 @@ enum err rewrite_to_bool(struct weight_shared *sh, const struct bool_clause *v, 
 enum err rewrite_to_constant(struct weight_shared *sh, const struct query *child, float boost,
                              const struct query **out, struct errmsg *em)
 {
-    struct query *q = ARENA_NEW(sh->cx.arena, struct query);
+    struct query *q = ARENA_NEW(sh->cx.arena, struct query), *plain = NULL;
+    child = child->ops == &q_constant ? child->one.child : child;
+    if (child->boost != 1 && (plain = rewrite_copy(sh, child)) != NULL) {
+        plain->boost = 1;
+    }
     *out = q;
-    if (q == NULL) {
+    if (q == NULL || (child->boost != 1 && plain == NULL)) {
         return err_no_memory(em);
     }
     *q = (struct query){.ops = &q_constant, .boost = boost};
-    q->one.child = child;
+    q->one.child = plain != NULL ? plain : child;
     return ERR_OK;
 }
 

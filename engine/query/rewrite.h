@@ -22,6 +22,7 @@ enum err rewrite_to_none(struct weight_shared *sh, const char *reason, const str
                          struct errmsg *em);
 enum err rewrite_to_bool(struct weight_shared *sh, const struct bool_clause *v, uint32_t n,
                          int32_t min_should, float boost, const struct query **out, struct errmsg *em);
+/* The child's own boost does not count, and of a constant it is the child that does. */
 enum err rewrite_to_constant(struct weight_shared *sh, const struct query *child, float boost,
                              const struct query **out, struct errmsg *em);
 /* A term of the field of `like`. NULL: no memory. */

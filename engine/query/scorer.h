@@ -104,9 +104,9 @@ int64_t weight_count(const struct weight *w, const struct leaf *leaf);
  * ({"value":…,"description":…,"details":[…]}). */
 enum err weight_explain(const struct weight *w, const struct leaf *leaf, doc_id doc, struct arena *arena,
                         struct jsonw *out, bool *matched, struct errmsg *em);
-/* Names of the _name'd queries that match a document, in the order of the request. */
 /* Whether a query in it has that name. */
 bool weight_has_name(const struct weight *w, struct str name);
+/* Names of the _name'd queries that match a document, in the order of Elasticsearch's map. */
 enum err weight_matched_names(const struct weight *w, const struct leaf *leaf, doc_id doc,
                               struct arena *arena, struct str **out, uint32_t *n, struct errmsg *em);
 /* The terms (field, term) that the query would score by: what the dfs phase gathers. */

@@ -131,7 +131,7 @@ def is_set(want, got):
 def sorted_details(node):
     """An explanation without the order of its parts, and with few digits."""
     text = " ".join(sorted(filter(None, re.split(r"[ |()]+", str(node.get("description"))))))
-    return [float(f"{node.get('value', 0):.4g}"), text, sorted((sorted_details(d) for d in node.get("details", [])), key=json.dumps)]
+    return [float(f"{float(node.get('value', 0)):.4g}"), text, sorted((sorted_details(d) for d in node.get("details", [])), key=json.dumps)]
 
 
 def is_reordered_explanation(place, want, got):
