@@ -261,7 +261,8 @@ enum err matcher_expand(const struct matcher *m, struct str text, struct str rep
         } else if (is_digit(replacement, at)) {
             e = expand_number(m, text, replacement, &at, out, em);
         } else {
-            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Illegal group reference");
+            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Illegal group reference%s",
+                        at == replacement.n ? ": group index is missing" : "");
         }
         if (e != ERR_OK) {
             return e;

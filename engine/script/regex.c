@@ -107,33 +107,15 @@ enum err regex_find(struct script_run *m, struct sv_matcher *x, bool whole, bool
     return e;
 }
 
-/* "$1" in a replacement; a backslash takes the next character as it is. */
-static void expand(struct buf *b, struct str with, const struct sv_list *groups)
-{
-    for (size_t i = 0; i < with.n; i++) {
-        char c = with.p[i];
-        if (c == '\\' && i + 1 < with.n) {
-            buf_char(b, with.p[++i]);
-        } else if (c == '$' && i + 1 < with.n && with.p[i + 1] >= '0' && with.p[i + 1] <= '9') {
-            uint32_t g = (uint32_t)(with.p[++i] - '0');
-            if (g < groups->n && groups->v[g].kind == SV_STR) {
-                buf_str(b, groups->v[g].s);
-            }
-        } else {
-            buf_char(b, c);
-        }
-    }
-}
-
 /* What a match becomes. */
-static enum err replacement(struct script_run *m, struct sv_matcher *x, struct sv with, struct buf *b)
+static enum err replacement(struct script_run *m, const struct use *u, struct sv_matcher *x, struct sv with,
+                            struct buf *b)
 {
     struct sv made, arg = {.kind = SV_MATCHER, .matcher = x};
     struct str text = STR_NULL;
     if (with.kind != SV_FUNC) {
         enum err e = vm_arg_str(m, with, &text);
-        expand(b, text, x->groups);
-        return e;
+        return e == ERR_OK ? matcher_expand(u->matcher, x->text, text, b, m->em) : e;
     }
     enum err e = vm_call(m, with, &arg, 1, &made);
     e = e == ERR_OK ? vm_arg_str(m, made, &text) : e;
@@ -172,7 +154,7 @@ enum err regex_replace(struct script_run *m, struct sv pattern, struct str text,
         }
         size_t behind = x->end;
         buf_str(&b, str_slice(text, done, x->start));
-        e = replacement(m, x, with, &b);
+        e = replacement(m, &u, x, with, &b);
         done = behind;
     }
     buf_str(&b, str_slice(text, done, text.n));
@@ -187,7 +169,7 @@ enum err regex_split(struct script_run *m, struct sv pattern, struct str text, s
     struct sv_matcher x = {.pattern = pattern.s, .flags = pattern.aux, .text = text};
     struct use u;
     size_t done = 0;
-    bool found = true;
+    bool found = true, any = false;
     enum err e = begin(m, pattern.s, pattern.aux, text, &u);
     e = e == ERR_OK ? vm_list(m, LIST_ARRAY, out) : e;
     while (e == ERR_OK) {
@@ -196,13 +178,14 @@ enum err regex_split(struct script_run *m, struct sv pattern, struct str text, s
             break;
         }
         if (x.end > 0) {
+            any = true;
             e = vm_push(m, out->list, sv_str(str_slice(text, done, x.start)));
             done = x.end;
         }
     }
     matcher_close(u.matcher);
     e = e == ERR_OK ? vm_push(m, out->list, sv_str(str_slice(text, done, text.n))) : e;
-    while (e == ERR_OK && out->list->n > 1 && out->list->v[out->list->n - 1].s.n == 0) {
+    while (e == ERR_OK && any && out->list->n > 0 && out->list->v[out->list->n - 1].s.n == 0) {
         out->list->n--; /* empty parts at the end go */
     }
     return e;
