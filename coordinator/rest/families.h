@@ -6,6 +6,7 @@
 
 #define REST_FAMILIES(X) \
     X(root)              \
+    X(license)           \
     X(index)             \
     X(document)          \
     X(update)            \

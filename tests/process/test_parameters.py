@@ -61,7 +61,7 @@ ALSO = [[], ["requests_per_second"], ["fields"], ["node_names"], ["q"], ["includ
 PARTS = {"index": INDEX, "id": "1", "type": "_doc", "fields": "a", "metric": "docs", "index_metric": "docs", "node": "_local", "nodes": "_all", "thread_pool_patterns": "write", "block": "write",
          "task_id": "x:1", "scroll_id": "x"}
 # Ours alone, or not of the oracle that was asked.
-LEFT_OUT = ("/_console", "/_prometheus", "/favicon.ico", "/_pit", "/{index}/_pit", "_clone", "_shrink", "_split", "/{type}/{id}")
+LEFT_OUT = ("/_console", "/_license", "/_xpack", "/_prometheus", "/favicon.ico", "/_pit", "/{index}/_pit", "_clone", "_shrink", "_split", "/{type}/{id}")
 # Behind these, Elasticsearch ends in an error of its own (or in no answer at all): a null, or a value that it never checks.
 DECIDED = {"allow_partial_search_results=", "suggest_field=", "suggest_field=-1", "suggest_field=abc"}
 # Their values are checked before a name too many is, there after it: either way the request is refused.
