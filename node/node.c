@@ -170,6 +170,7 @@ static enum err open_http(struct node *n, unsigned cores, struct errmsg *em)
     struct http_server_opts h = {.unpacking = pool_executor(n->write_pool),
                                  .log = n->o.log,
                                  .clock = n->clock,
+                                 .product = "Elasticsearch", /* what clients from 7.14 on look for */
                                  .exempt = rest_service_exempt,
                                  .handle = rest_service_handle};
     enum err e = http_server_opts_from(&h, n->o.settings, &n->arena, em);

@@ -108,6 +108,9 @@ static void begin_answer(struct request *r, int status, const char *content_type
     if (r->shared) {
         add_cors(r, h);
     }
+    if (r->conn->worker->server->opts.product != NULL) {
+        add_header(h, STR("X-elastic-product"), str_of(r->conn->worker->server->opts.product));
+    }
     if (content_type != NULL) {
         add_header(h, STR("content-type"), str_of(content_type));
     }

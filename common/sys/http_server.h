@@ -77,6 +77,7 @@ struct http_server_opts {
     const struct http_site *site; /* borrowed; NULL: it is not looked at from which page a request comes */
     const struct log *log;        /* borrowed; may be NULL */
     const struct clock *clock;    /* borrowed; NULL: the real one */
+    const char *product;          /* every answer says it, as X-elastic-product; NULL: none does */
     /* Is a request of those that no limit of memory refuses: those that say what is wrong, and take limits back? NULL: none is. `path`
      * as in http_request; on the loop. With it handle() gets arenas that no limit refuses, and has those of all other requests come
      * under the limits once it knows that they will be served. */

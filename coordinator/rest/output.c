@@ -288,6 +288,7 @@ static bool media_format(struct str media, enum format *out)
     bool yaml = str_eq_nocase(type, STR("application/yaml"));
     *out = yaml ? FORMAT_YAML : FORMAT_JSON;
     return yaml || str_eq_nocase(type, STR("application/json"))
+           || str_eq_nocase(type, STR("application/vnd.elasticsearch+json"))
            || str_eq_nocase(type, STR("application/x-ndjson"));
 }
 
@@ -357,13 +358,30 @@ bool rest_shape_is_quick(struct rest *r, const struct buf *b)
     return is_plain(&s) || b->n <= SHAPE_QUICK / (s.spec.n + SHAPE_BYTES);
 }
 
+/* A client that names the version whose answers it understands gets its own words back. */
+static const char *json_type(struct rest *r)
+{
+    const struct str *accept = http_header_find(r->http->headers, r->http->headers_n, "accept");
+    struct str parameter, media = accept != NULL ? str_trim(str_cut(*accept, ';', &parameter)) : STR("");
+    if (str_eq_nocase(media, STR("application/vnd.elasticsearch+json"))) {
+        parameter = str_trim(parameter);
+        if (str_eq_nocase(parameter, STR("compatible-with=7"))) {
+            return "application/vnd.elasticsearch+json;compatible-with=7";
+        }
+        if (str_eq_nocase(parameter, STR("compatible-with=8"))) {
+            return "application/vnd.elasticsearch+json;compatible-with=8";
+        }
+    }
+    return "application/json; charset=UTF-8";
+}
+
 enum err rest_shape(struct rest *r, struct buf *b, const char **content_type)
 {
     const struct shape want = wanted_shape(r);
     struct str spec = want.spec;
     enum format format = want.format;
     bool pretty = want.pretty;
-    *content_type = format == FORMAT_YAML ? "application/yaml" : "application/json; charset=UTF-8";
+    *content_type = format == FORMAT_YAML ? "application/yaml" : json_type(r);
     if (is_plain(&want)) {
         return ERR_OK;
     }
