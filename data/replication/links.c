@@ -168,7 +168,7 @@ void link_send(struct outgoing *o, struct replication_msg *m, size_t n, const st
     m->term = g->tracker.term;
     m->global_checkpoint = o->m.global;
     m->max_seq_no = engine_max_seq_no(sh->engine);
-    m->retain_from = sh->replication->replica.retain_from;
+    m->retain_from = sh->replication->retain_from;
     m->last = o->m.last;
     buf_init(&o->rq.payload, NULL, TRANSPORT_DATA_BYTES_MAX);
     replication_msg_begin(m, n, &o->rq.payload);

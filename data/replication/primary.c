@@ -38,10 +38,9 @@ static enum err begin_leading(struct shard *sh, const struct index_meta *m, cons
                               const struct cluster_state *state, struct errmsg *em)
 {
     struct group *g = &sh->replication->group;
-    struct replica_side *rs = &sh->replication->replica;
     uint64_t term = m->primary_terms[sh->number], filled;
     /* A copy that takes over from one that let go of its own accord has all that this one had, and so have the others. */
-    bool promoted = rs->term < term;
+    bool promoted = sh->replication->follower.term < term;
     enum err e = engine_fill_gaps(sh->engine, (int64_t)term, &filled, em);
     e = e == ERR_OK
             ? tracker_init(&g->tracker, sh->role.allocation_id, engine_persisted_checkpoint(sh->engine),
@@ -50,7 +49,7 @@ static enum err begin_leading(struct shard *sh, const struct index_meta *m, cons
     if (e != ERR_OK) {
         return e;
     }
-    rs->term = term;
+    replication_took_history(sh, term);
     group_begin(g);
     e = update_links(sh, state, em);
     if (e != ERR_OK) {
@@ -91,22 +90,6 @@ static enum err keep_leading(struct shard *sh, const struct index_meta *m, const
     return ERR_OK;
 }
 
-/* The first that is heard of a copy in this place: what it has, its primary has, or gives it before it is in sync. */
-static void begin_copy(struct shard *sh, uint64_t term)
-{
-    struct replica_side *rs = &sh->replication->replica;
-    if (str_is(sh->role.allocation_id, rs->allocation_id)) {
-        return;
-    }
-    size_t n = MIN_OF(sh->role.allocation_id.n, sizeof(rs->allocation_id) - 1);
-    memcpy(rs->allocation_id, sh->role.allocation_id.p != NULL ? sh->role.allocation_id.p : "", n);
-    rs->allocation_id[n] = 0;
-    rs->term = term;
-    rs->resync_term = 0;
-    rs->diverged = false;
-    rs->retain_from = 0;
-}
-
 void replication_follow(struct shard *sh, const struct cluster_state *state)
 {
     const struct index_meta *m = cluster_index_by_uuid(state, sh->index->uuid);
@@ -116,8 +99,11 @@ void replication_follow(struct shard *sh, const struct cluster_state *state)
                  && sh->engine != NULL && !sh->life.failing;
     struct errmsg em;
     enum err e = ERR_OK;
-    if (m != NULL) {
-        begin_copy(sh, m->primary_terms[sh->number]);
+    if (m != NULL && !str_is(sh->role.allocation_id, sh->replication->follower.id)) {
+        sh->replication->retain_from = 0; /* that was another copy's */
+        replica_step(sh, &(struct follower_event){.kind = FOLLOWER_COPY,
+                                                  .id = sh->role.allocation_id,
+                                                  .term = m->primary_terms[sh->number]});
     }
     if (!leads || sh->replication->group.tracker.term != m->primary_terms[sh->number]
         || !str_eq(sh->replication->group.tracker.own, sh->role.allocation_id)) {
@@ -141,7 +127,7 @@ void replication_follow(struct shard *sh, const struct cluster_state *state)
 void replication_stop(struct shard *sh)
 {
     stop_leading(sh);
-    replica_give_up(sh);
+    replica_step(sh, &(struct follower_event){.kind = FOLLOWER_STOP});
 }
 
 void replication_persisted(struct shard *sh)
@@ -167,12 +153,6 @@ void replication_advance(struct shard *sh, struct str allocation_id, int64_t loc
     }
 }
 
-void replication_took_history(struct shard *sh, uint64_t term)
-{
-    struct replica_side *rs = &sh->replication->replica;
-    rs->term = MAX_OF(rs->term, term);
-}
-
 bool replication_catch_up(struct shard *sh, struct str allocation_id, int64_t local_checkpoint, bool *now)
 {
     struct group *g = &sh->replication->group;
@@ -196,9 +176,9 @@ void replication_retain(struct shard *sh)
     int64_t from = engine_global_checkpoint(sh->engine) + 1;
     p->lease_renewed_ms = clock_mono_ms(sh->service->o.clock);
     if (p->group.leads) {
-        from = p->replica.retain_from = group_retain_from(&p->group, from, p->lease_renewed_ms);
+        from = p->retain_from = group_retain_from(&p->group, from, p->lease_renewed_ms);
     } else if (!sh->role.primary) {
-        from = MIN_OF(from, p->replica.retain_from);
+        from = MIN_OF(from, p->retain_from);
     }
     engine_set_retention(sh->engine, from);
 }
@@ -226,7 +206,7 @@ void replication_tick(struct shard *sh, int64_t now_ms)
     group_expire(g, now_ms);
     group_perform(sh);
     expire_parked(sh, now_ms);
-    replica_tick(sh, now_ms);
+    replica_step(sh, &(struct follower_event){.kind = FOLLOWER_TICK, .now_ms = now_ms});
     if (!shard_is_open(sh)) {
         return;
     }
@@ -256,7 +236,7 @@ void replication_free(struct shard *sh)
     group_stop(&p->group);
     group_perform(sh);
     tracker_fini(&p->group.tracker);
-    free(p->replica.own_terms);
+    free(p->own_terms);
     free(p);
     sh->replication = NULL;
 }

@@ -1,26 +1,24 @@
-/* The replica's side of replication: what its primary sends is parsed on the pool, applied on the strand, answered when it
- * is on disk; and what a new primary re-sends. */
+/* The replica's side of replication: what its primary sends is parsed on the pool, and given to the core (follower.h) on the strand;
+ * what the core wants done is done here. */
 #include "data/replication/replication_int.h"
+
+#include "common/base/memory_account.h"
 
 #include <stdlib.h>
 
-#define MAPPING_WAIT_MS 30000         /* the state with a mapping that a document needs */
-#define HISTORY_OPS_MAX (1024 * 1024) /* above the global checkpoint: a copy with more recovers */
+#define MAPPING_WAIT_MS 30000 /* the state with a mapping that a document needs */
 
 struct replica_run {
     struct shard_waiter waiter; /* first */
+    struct follower_message m;
     struct data_service *s;
     struct transport_call *call;
     struct shard *sh; /* a reference; NULL: not found yet */
     struct arena arena;
     struct replication_msg msg;
-    struct parsed_doc *docs; /* of each operation; NULL: not parsed yet */
-    struct mapping *mapping; /* that parsed them */
-    size_t at;
-    bool resync;
-    bool for_mapping; /* what it waits for */
-    int64_t deadline_ms;
-    struct replica_run *next;
+    struct parsed_doc *docs;    /* of each operation; NULL: not parsed yet */
+    struct mapping *mapping;    /* that parsed them */
+    const struct errmsg *error; /* what has failed here; in the arena */
 };
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
@@ -62,285 +60,121 @@ static void reply(struct replica_run *r)
     end(r);
 }
 
-static bool here(struct replica_run *r, struct errmsg *em)
+static void explain(const struct replica_run *r, struct errmsg *em)
 {
-    struct shard *sh = r->sh;
-    if (shard_readable(sh, em) && sh->life.of_role && str_eq(sh->role.allocation_id, r->msg.allocation_id)) {
-        return true;
-    }
-    err_set(em, ERR_NO_SHARD, "copy [%.*s] of shard [%.*s][%u] is not here", STR_ARG(r->msg.allocation_id),
-            STR_ARG(sh->index->name), sh->number);
-    return false;
-}
-
-/* ---- the end: on disk, in searches ---------------------------------------------------------------------------------- */
-
-static void searchable(struct shard_waiter *w, const struct errmsg *error)
-{
-    struct replica_run *r = (struct replica_run *)w;
-    struct errmsg em;
-    if (error == NULL && here(r, &em)) {
-        reply(r);
-    } else {
-        refuse(r, error != NULL ? error : &em);
-    }
-}
-
-static void on_disk(struct shard_waiter *w, const struct errmsg *error)
-{
-    struct replica_run *r = (struct replica_run *)w;
-    struct shard *sh = r->sh;
-    struct errmsg em;
-    if (error != NULL || !here(r, &em)) {
-        refuse(r, error != NULL ? error : &em);
-        return;
-    }
-    shard_wrote(sh);
-    if (r->msg.refresh == REFRESH_NOW) {
-        if (shard_refresh(sh, NULL, &em) != ERR_OK) {
-            refuse(r, &em);
-            return;
-        }
-        shard_ref(sh);
-        reply(r);
-        shard_maintain(sh);
-        shard_unref(sh);
-    } else if (r->msg.refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < w->location
-               && !sh->life.leaving) {
-        w->wake = searchable;
-        shard_wait_refreshed(sh, w);
-    } else {
-        reply(r);
-    }
-}
-
-static void applied(struct replica_run *r)
-{
-    struct shard *sh = r->sh;
-    r->waiter.location = engine_location(sh->engine);
-    shard_buffer_changed(sh);
-    if (sh->index->async || engine_durable(sh->engine) >= r->waiter.location) {
-        if (r->msg.n == 0) {
-            shard_start_sync(sh); /* the global checkpoint, some time */
-        }
-        on_disk(&r->waiter, NULL);
-        return;
-    }
-    r->waiter.wake = on_disk;
-    shard_wait_durable(sh, &r->waiter);
-}
-
-/* ---- waiting for a mapping, or for room -------------------------------------------------------------------------------- */
-
-static void parse_task(void *arg);
-static void apply_task(void *arg);
-
-static void wait_for(struct replica_run *r, bool mapping)
-{
-    if (r->sh->life.leaving) {
-        struct errmsg em;
-        err_set(&em, ERR_NO_SHARD, "the shard is closing");
-        refuse(r, &em);
-        return;
-    }
-    r->for_mapping = mapping;
-    r->next = r->sh->replication->replica.waiting;
-    r->sh->replication->replica.waiting = r;
-}
-
-static void resume(struct shard *sh, bool mapping)
-{
-    for (struct replica_run **at = &sh->replication->replica.waiting; *at != NULL;) {
-        struct replica_run *r = *at;
-        if (r->for_mapping != mapping || (mapping && sh->index->mapping_version < r->msg.mapping_version)) {
-            at = &r->next;
-            continue;
-        }
-        *at = r->next;
-        if (mapping) {
-            executor_submit_force(r->s->o.write_pool, parse_task, r);
-        } else {
-            shard_post_back(sh, apply_task, r);
-        }
-    }
-}
-
-void replication_mapping_changed(struct shard *sh)
-{
-    resume(sh, true);
-}
-
-void replication_room(struct shard *sh)
-{
-    resume(sh, false);
-}
-
-void replica_give_up(struct shard *sh)
-{
-    struct replica_run *list = sh->replication->replica.waiting;
-    sh->replication->replica.waiting = NULL;
-    while (list != NULL) {
-        struct replica_run *r = list;
-        struct errmsg em;
-        list = r->next;
-        err_set(&em, ERR_NO_SHARD, "shard [%.*s][%u] is not here any more", STR_ARG(sh->index->name),
+    const struct shard *sh = r->sh;
+    const struct follower_message *m = &r->m;
+    long long seq_no = m->seq_no, mine = m->here, theirs = m->there;
+    unsigned long long term = r->msg.term;
+    switch (m->why) {
+    case FOLLOWER_FAILED:
+        *em = *r->error;
+        break;
+    case FOLLOWER_NOT_HERE:
+        err_set(em, ERR_NO_SHARD, "copy [%.*s] of shard [%.*s][%u] is not here",
+                STR_ARG(r->msg.allocation_id), STR_ARG(sh->index->name), sh->number);
+        break;
+    case FOLLOWER_CLOSING:
+        err_set(em, ERR_NO_SHARD, "the shard is closing");
+        break;
+    case FOLLOWER_STOPPED:
+        err_set(em, ERR_NO_SHARD, "shard [%.*s][%u] is not here any more", STR_ARG(sh->index->name),
                 sh->number);
-        refuse(r, &em);
+        break;
+    case FOLLOWER_NO_MAPPING:
+        err_set(em, ERR_TIMEOUT, "the mapping of an operation has not come in time");
+        break;
+    case FOLLOWER_STALE_TERM:
+        err_set(em, ERR_STALE_TERM, "operation primary term [%llu] is too old (current [%lld])", term,
+                theirs);
+        break;
+    case FOLLOWER_NO_HISTORY:
+        err_set(em, ERR_ILLEGAL_STATE, "the history of term [%llu] is not here yet", term);
+        break;
+    case FOLLOWER_DIVERGED:
+        err_set(em, ERR_ILLEGAL_STATE, "the copy has diverged");
+        break;
+    case FOLLOWER_OTHER_TERM:
+        err_set(em, ERR_ILLEGAL_STATE, "operation [%lld] is of term [%lld] here, of term [%lld] there",
+                seq_no, mine, theirs);
+        break;
+    case FOLLOWER_HAS_MORE:
+        err_set(em, ERR_ILLEGAL_STATE, "operations up to [%lld] here, up to [%lld] there", mine, theirs);
+        break;
+    case FOLLOWER_HAS_TOO_MANY:
+        err_set(em, ERR_ILLEGAL_STATE, "[%lld] operations above the global checkpoint", mine);
+        break;
     }
 }
 
-void replica_tick(struct shard *sh, int64_t now_ms)
+static void refuse_with_reason(struct replica_run *r)
 {
-    resume(sh, true);
-    resume(sh, false);
-    for (struct replica_run **at = &sh->replication->replica.waiting; *at != NULL;) {
-        struct replica_run *r = *at;
-        if (r->deadline_ms > now_ms) {
-            at = &r->next;
-            continue;
-        }
-        struct errmsg em;
-        err_set(&em, ERR_TIMEOUT, "%s has not come in time",
-                r->for_mapping ? "the mapping of an operation" : "room for an operation");
-        *at = r->next;
-        refuse(r, &em);
+    struct shard *sh = r->sh;
+    struct errmsg em;
+    explain(r, &em);
+    if (r->m.diverges) {
+        log_info(sh->service->o.log, "data",
+                 "shard [%.*s][%u] has diverged from its primary of term %llu: %s", STR_ARG(sh->index->name),
+                 sh->number, (unsigned long long)r->msg.term, em.frame[0].reason);
     }
+    refuse(r, &em);
 }
 
-/* ---- a new primary's history --------------------------------------------------------------------------------------------- */
+/* ---- what the core wants ------------------------------------------------------------------------------------------- */
 
-/* Which operations are here from that one on, and of which terms. */
-static enum err read_own(struct shard *sh, int64_t from, struct errmsg *em)
+/* What was done with a message has come to that. */
+static void came(struct replica_run *r, enum follower_event_kind what, const struct errmsg *error)
 {
-    struct replica_side *rs = &sh->replication->replica;
-    int64_t max = engine_max_seq_no(sh->engine);
+    r->error = error != NULL ? memory_keep_error(&r->arena, error) : NULL;
+    replica_step(r->sh, &(struct follower_event){.kind = what,
+                                                 .message = &r->m,
+                                                 .error = error != NULL ? err_code(error) : ERR_OK});
+}
+
+/* Of which terms the operations here are; 0: there is none of that number. */
+static enum err read_terms(struct shard *sh, int64_t from, int64_t to, int64_t *terms, struct errmsg *em)
+{
     struct engine_history *h = NULL;
-    free(rs->own_terms);
-    rs->own_terms = NULL;
-    rs->own_from = from;
-    rs->n_own = 0;
-    if (max < from) {
-        return ERR_OK;
-    }
-    if (max - from >= HISTORY_OPS_MAX) {
-        return err_set(em, ERR_ILLEGAL_STATE, "[%lld] operations above the global checkpoint",
-                       (long long)(max - from + 1));
-    }
-    rs->n_own = (size_t)(max - from) + 1;
-    rs->own_terms = calloc(rs->n_own, sizeof(*rs->own_terms));
-    enum err e =
-        rs->own_terms != NULL ? engine_history_open(&h, sh->engine, from, max, em) : err_no_memory(em);
+    enum err e = terms != NULL ? engine_history_open(&h, sh->engine, from, to, em) : err_no_memory(em);
     bool more = e == ERR_OK;
     while (e == ERR_OK && more) {
         struct engine_op op;
         e = engine_history_next(h, &op, &more, em);
         if (e == ERR_OK && more) {
-            rs->own_terms[op.seq_no - from] = op.primary_term;
+            terms[op.seq_no - from] = op.primary_term;
         }
     }
     engine_history_close(h);
-    for (size_t i = 0; e == ERR_OK && i < rs->n_own; i++) {
-        if (rs->own_terms[i] == 0 && engine_has_processed(sh->engine, from + (int64_t)i)) {
+    for (int64_t at = from; e == ERR_OK && at <= to; at++) {
+        if (terms[at - from] == 0 && engine_has_processed(sh->engine, at)) {
             e = err_set(em, ERR_ILLEGAL_STATE, "operation [%lld] is not in the history any more",
-                        (long long)from + (int64_t)i);
+                        (long long)at);
         }
     }
     return e;
 }
 
-/* Does what is here go with what the new primary has? Nothing is forgotten here: a copy with other operations than its
- * primary has to leave the in-sync set first. */
-static enum err compare(const struct shard *sh, const struct replication_msg *m, struct errmsg *em)
+static void read_own(struct replica_run *r, int64_t from, int64_t to)
 {
-    const struct replica_side *rs = &sh->replication->replica;
-    for (size_t i = 0; i < m->n; i++) {
-        int64_t at = m->ops[i].seq_no - rs->own_from;
-        if (at >= 0 && (uint64_t)at < rs->n_own && rs->own_terms[at] != 0
-            && rs->own_terms[at] != m->ops[i].primary_term) {
-            return err_set(
-                em, ERR_ILLEGAL_STATE, "operation [%lld] is of term [%lld] here, of term [%lld] there",
-                (long long)m->ops[i].seq_no, (long long)rs->own_terms[at], (long long)m->ops[i].primary_term);
-        }
-    }
-    if (rs->own_from + (int64_t)rs->n_own - 1 > m->max_seq_no) {
-        return err_set(em, ERR_ILLEGAL_STATE, "operations up to [%lld] here, up to [%lld] there",
-                       (long long)(rs->own_from + (int64_t)rs->n_own - 1), (long long)m->max_seq_no);
-    }
-    return ERR_OK;
-}
-
-static enum err enter_resync(struct shard *sh, const struct replication_msg *m, struct errmsg *em)
-{
-    struct replica_side *rs = &sh->replication->replica;
-    enum err e = ERR_OK;
-    if (rs->resync_term != m->term) {
-        /* What an earlier primary sent and this strand has not seen is refused from now on. */
-        rs->resync_term = m->term;
-        rs->diverged = false;
-        /* What either knows to be everywhere is the same in both. */
-        e = read_own(sh, MAX_OF(m->global_checkpoint, engine_global_checkpoint(sh->engine)) + 1, em);
-    } else if (rs->diverged) {
-        return err_set(em, ERR_ILLEGAL_STATE, "the copy has diverged");
-    }
-    e = e == ERR_OK ? compare(sh, m, em) : e;
-    if (e != ERR_OK) {
-        log_info(sh->service->o.log, "data",
-                 "shard [%.*s][%u] has diverged from its primary of term %llu: %s", STR_ARG(sh->index->name),
-                 sh->number, (unsigned long long)m->term, em->frame[0].reason);
-        free(rs->own_terms);
-        rs->own_terms = NULL;
-        rs->n_own = 0;
-        rs->diverged = true;
-    }
-    return e;
-}
-
-static void leave_resync(struct shard *sh, const struct replication_msg *m)
-{
-    struct replica_side *rs = &sh->replication->replica;
-    if (m->last) {
-        rs->term = m->term;
-        free(rs->own_terms);
-        rs->own_terms = NULL;
-        rs->n_own = 0;
+    struct replication *p = r->sh->replication;
+    size_t n = (size_t)(to - from) + 1;
+    struct errmsg em;
+    free(p->own_terms);
+    p->own_terms = calloc(n, sizeof(*p->own_terms));
+    if (read_terms(r->sh, from, to, p->own_terms, &em) != ERR_OK) {
+        came(r, FOLLOWER_OWN, &em);
+    } else {
+        replica_step(r->sh, &(struct follower_event){
+                                .kind = FOLLOWER_OWN, .message = &r->m, .own = p->own_terms, .n = n});
     }
 }
 
-/* ---- applying -------------------------------------------------------------------------------------------------------- */
-
-/* Is the sender this copy's primary? */
-static enum err check_sender(struct replica_run *r, struct errmsg *em)
+static enum err apply_one(struct replica_run *r, size_t at, struct errmsg *em)
 {
-    struct shard *sh = r->sh;
-    struct replica_side *rs = &sh->replication->replica;
-    const struct replication_msg *m = &r->msg;
-    uint64_t newest = MAX_OF(MAX_OF(rs->term, rs->resync_term), (uint64_t)sh->role.term);
-    if (!here(r, em)) {
-        return err_code(em);
-    }
-    if (m->term < newest || (sh->role.primary && m->term == newest)) {
-        return err_set(em, ERR_STALE_TERM, "operation primary term [%llu] is too old (current [%llu])",
-                       (unsigned long long)m->term, (unsigned long long)newest);
-    }
-    if (r->resync) {
-        return enter_resync(sh, m, em);
-    }
-    if (m->term > rs->term && sh->role.initializing) {
-        rs->term = m->term; /* its recovery gives it that primary's history */
-    }
-    if (m->term > rs->term) {
-        return err_set(em, ERR_ILLEGAL_STATE, "the history of term [%llu] is not here yet",
-                       (unsigned long long)m->term);
-    }
-    return ERR_OK;
-}
-
-static enum err apply_one(struct replica_run *r, struct errmsg *em)
-{
-    struct engine_op *op = &r->msg.ops[r->at];
+    struct engine_op *op = &r->msg.ops[at];
     struct engine_result res;
-    op->origin = r->resync ? ORIGIN_RECOVERY : ORIGIN_REPLICA;
-    op->doc = op->kind == OP_INDEX ? &r->docs[r->at] : NULL;
+    op->origin = r->m.resync ? ORIGIN_RECOVERY : ORIGIN_REPLICA;
+    op->doc = op->kind == OP_INDEX ? &r->docs[at] : NULL;
     struct engine *en = r->sh->engine;
     enum err e = engine_apply(en, op, &res, em);
     if (e == ERR_REJECTED && engine_spill(en, em) == ERR_OK) {
@@ -349,48 +183,180 @@ static enum err apply_one(struct replica_run *r, struct errmsg *em)
     return e;
 }
 
-static void apply_task(void *arg)
+static void apply(struct replica_run *r)
 {
-    struct replica_run *r = arg;
+    struct errmsg em;
+    enum err e = ERR_OK;
+    size_t n = 0;
+    while (e == ERR_OK && r->m.at + n < r->msg.n) {
+        e = apply_one(r, r->m.at + n, &em);
+        n += e == ERR_OK;
+    }
+    r->error = e != ERR_OK && e != ERR_REJECTED ? memory_keep_error(&r->arena, &em) : NULL;
+    replica_step(r->sh,
+                 &(struct follower_event){.kind = FOLLOWER_APPLIED, .message = &r->m, .n = n, .error = e});
+}
+
+static void kept(struct shard_waiter *w, const struct errmsg *error)
+{
+    came((struct replica_run *)w, FOLLOWER_KEPT, error);
+}
+
+static void keep(struct replica_run *r)
+{
+    struct shard *sh = r->sh;
+    engine_set_global_checkpoint(sh->engine, r->msg.global_checkpoint);
+    sh->replication->retain_from = r->msg.retain_from;
+    r->waiter.location = engine_location(sh->engine);
+    shard_buffer_changed(sh);
+    if (sh->index->async || engine_durable(sh->engine) >= r->waiter.location) {
+        if (r->msg.n == 0) {
+            shard_start_sync(sh); /* the global checkpoint, some time */
+        }
+        kept(&r->waiter, NULL);
+        return;
+    }
+    r->waiter.wake = kept;
+    shard_wait_durable(sh, &r->waiter);
+}
+
+static void shown(struct shard_waiter *w, const struct errmsg *error)
+{
+    came((struct replica_run *)w, FOLLOWER_SHOWN, error);
+}
+
+static void show(struct replica_run *r)
+{
     struct shard *sh = r->sh;
     struct errmsg em;
-    enum err e = check_sender(r, &em);
-    for (; e == ERR_OK && r->at < r->msg.n; r->at += e == ERR_OK) {
-        e = apply_one(r, &em);
-    }
-    if (e == ERR_REJECTED) { /* too much waits for the disk; the end of a sync looks again */
-        wait_for(r, false);
-        shard_start_sync(sh);
+    shard_wrote(sh);
+    if (r->msg.refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < r->waiter.location
+        && !sh->life.leaving) {
+        r->waiter.wake = shown;
+        shard_wait_refreshed(sh, &r->waiter);
         return;
     }
-    if (e != ERR_OK) {
-        shard_ref(sh);
-        refuse(r, &em);
-        shard_check(sh);
-        shard_unref(sh);
+    bool failed = r->msg.refresh == REFRESH_NOW && shard_refresh(sh, NULL, &em) != ERR_OK;
+    sh->replication->maintains |= r->msg.refresh == REFRESH_NOW && !failed;
+    shown(&r->waiter, failed ? &em : NULL);
+}
+
+static void parse_task(void *arg);
+static void parsed_task(void *arg);
+
+static void perform(struct shard *sh, const struct follower_effect *e)
+{
+    struct replica_run *r = e->message != NULL ? CONTAINER_OF(e->message, struct replica_run, m) : NULL;
+    bool of_engine = e->kind >= FOLLOWER_READ && e->kind <= FOLLOWER_REPLY;
+    if (of_engine && sh->engine == NULL) {
+        came(r, FOLLOWER_LOST, NULL);
         return;
     }
-    if (r->resync) {
-        leave_resync(sh, &r->msg);
+    switch (e->kind) {
+    case FOLLOWER_NOTHING:
+        break;
+    case FOLLOWER_PARSE:
+        executor_submit_force(r->s->o.write_pool, parse_task, r);
+        break;
+    case FOLLOWER_RETURN:
+        shard_post_back(sh, parsed_task, r);
+        break;
+    case FOLLOWER_READ:
+        read_own(r, e->from, e->to);
+        break;
+    case FOLLOWER_APPLY:
+        apply(r);
+        break;
+    case FOLLOWER_KEEP:
+        keep(r);
+        break;
+    case FOLLOWER_SHOW:
+        show(r);
+        break;
+    case FOLLOWER_REPLY:
+        reply(r);
+        break;
+    case FOLLOWER_REFUSE:
+        refuse_with_reason(r);
+        break;
+    case FOLLOWER_SYNC:
+        if (sh->engine != NULL) {
+            shard_start_sync(sh);
+        }
+        break;
     }
-    engine_set_global_checkpoint(sh->engine, r->msg.global_checkpoint);
-    sh->replication->replica.retain_from = r->msg.retain_from;
+}
+
+static struct follower_view view_of(const struct shard *sh)
+{
+    bool open = shard_is_open(sh);
+    return (struct follower_view){.copy = open && sh->life.of_role ? sh->role.allocation_id : STR_NULL,
+                                  .term = (uint64_t)sh->role.term,
+                                  .primary = sh->role.primary,
+                                  .initializing = sh->role.initializing,
+                                  .leads = sh->replication->group.leads,
+                                  .leaving = sh->life.leaving,
+                                  .mapping_version = sh->index->mapping_version,
+                                  .max_seq_no = open ? engine_max_seq_no(sh->engine) : SEQ_NONE,
+                                  .global_checkpoint =
+                                      open ? engine_global_checkpoint(sh->engine) : SEQ_NONE};
+}
+
+void replica_step(struct shard *sh, const struct follower_event *e)
+{
+    struct replication *p = sh->replication;
+    struct follower_view v = view_of(sh);
+    struct follower_effect effect;
+    follower_step(&p->follower, e, &v);
+    if (p->follows) {
+        return; /* who is at it goes on */
+    }
     shard_ref(sh);
-    applied(r);
-    shard_check(sh);
+    p->follows = true;
+    while (follower_effect(&p->follower, &effect)) {
+        perform(sh, &effect);
+    }
+    p->follows = false;
+    if (!follower_has_own(&p->follower)) {
+        free(p->own_terms);
+        p->own_terms = NULL;
+    }
+    if (p->maintains) {
+        p->maintains = false;
+        shard_maintain(sh);
+    }
     shard_unref(sh);
+}
+
+void replication_mapping_changed(struct shard *sh)
+{
+    replica_step(sh, &(struct follower_event){.kind = FOLLOWER_MAPPING});
+}
+
+void replication_room(struct shard *sh)
+{
+    replica_step(sh, &(struct follower_event){.kind = FOLLOWER_ROOM});
+}
+
+void replication_took_history(struct shard *sh, uint64_t term)
+{
+    replica_step(sh, &(struct follower_event){.kind = FOLLOWER_HISTORY, .term = term});
 }
 
 /* ---- parsing --------------------------------------------------------------------------------------------------------- */
 
-static void mapping_missing(void *arg)
+static void parsed_task(void *arg)
 {
     struct replica_run *r = arg;
-    if (r->sh->index->mapping_version >= r->msg.mapping_version) {
-        executor_submit_force(r->s->o.write_pool, parse_task, r);
-        return;
-    }
-    wait_for(r, true);
+    struct shard *sh = shard_ref(r->sh);
+    came(r, FOLLOWER_PARSED, NULL);
+    shard_check(sh);
+    shard_unref(sh);
+}
+
+static void unparsed_task(void *arg)
+{
+    came(arg, FOLLOWER_UNPARSED, NULL);
 }
 
 static enum err parse(struct replica_run *r, struct errmsg *em)
@@ -423,11 +389,11 @@ static void parse_task(void *arg)
     struct replica_run *r = arg;
     struct errmsg em;
     if (r->sh->index->mapping_version < r->msg.mapping_version) {
-        shard_post_back(r->sh, mapping_missing, r);
+        shard_post_back(r->sh, unparsed_task, r);
     } else if (parse(r, &em) != ERR_OK) {
         refuse(r, &em);
     } else {
-        shard_post_back(r->sh, apply_task, r);
+        shard_post_back(r->sh, parsed_task, r);
     }
 }
 
@@ -444,8 +410,9 @@ static void handle(void *arg, struct transport_call *call)
     }
     r->s = s;
     r->call = call;
-    r->resync = call->kind == MESSAGE_RESYNC;
-    r->deadline_ms = clock_mono_ms(s->o.clock) + MAPPING_WAIT_MS;
+    r->m.msg = &r->msg;
+    r->m.resync = call->kind == MESSAGE_RESYNC;
+    r->m.deadline_ms = clock_mono_ms(s->o.clock) + MAPPING_WAIT_MS;
     arena_init(&r->arena, NULL, ARENA_UNLIMITED);
     if (replication_msg_decode(&r->msg, call->payload, &r->arena, &em) != ERR_OK) {
         refuse(r, &em);

@@ -1,25 +1,12 @@
-/* replication_int.h - what the files of replication share: a shard's part, what its core (group.h) is given, and what is done
- * for it (links.c), leading (primary.c), requests (fanout.c), following (replica.c). All on the shard's strand. */
+/* replication_int.h - what the files of replication share: a shard's part, what its cores (group.h, follower.h) are given, and
+ * what is done for them: links (links.c), leading (primary.c), requests (fanout.c), following (replica.c). All on the shard's strand. */
 #ifndef DATA_REPLICATION_REPLICATION_INT_H
 #define DATA_REPLICATION_REPLICATION_INT_H
 
+#include "data/replication/follower.h"
 #include "data/replication/group.h"
 #include "data/replication/replication.h"
 #include "data/replication/replication_bytes.h"
-
-/* What a copy knows of its primary (replica.c). */
-struct replica_run;
-struct replica_side {
-    struct replica_run *waiting; /* messages that wait for a mapping or for room */
-    uint64_t term;        /* of the newest primary that was heard of, once its history is this copy's */
-    uint64_t resync_term; /* of the one that is re-sending its history */
-    int64_t *own_terms;   /* of the operations from own_from on, when that began; 0: none */
-    int64_t own_from;
-    size_t n_own;
-    int64_t retain_from;
-    bool diverged;                           /* from that one's history */
-    char allocation_id[ALLOCATION_ID_BYTES]; /* of the copy that this is about */
-};
 
 /* A shard's part. */
 struct replication {
@@ -28,7 +15,11 @@ struct replication {
     struct shard_waiter *parked; /* requests that may not begin yet */
     void (*drained)(void *arg);  /* NULL: no handover waits */
     void *drained_arg;
-    struct replica_side replica;
+    struct follower follower; /* the copy here, when it does not lead */
+    bool follows;             /* what follows from a step of it is being done */
+    bool maintains;           /* it has refreshed: there may be work afterwards */
+    int64_t *own_terms;       /* what its core compares; NULL: nothing */
+    int64_t retain_from;      /* what other copies may still ask for */
     int64_t lease_renewed_ms;
 };
 
@@ -83,7 +74,7 @@ void requests_quiet(struct shard *sh);
 
 /* ---- replica.c ---- */
 
-void replica_tick(struct shard *sh, int64_t now_ms);
-void replica_give_up(struct shard *sh); /* those that wait */
+/* Tells the core, and does what follows. */
+void replica_step(struct shard *sh, const struct follower_event *e);
 
 #endif

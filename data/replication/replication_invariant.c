@@ -21,17 +21,14 @@ static void check_leading(const struct shard *sh)
     }
 }
 
-static void check_following(const struct replica_side *rs, bool leaving)
-{
-    assert(rs->n_own == 0 || rs->own_terms != NULL);
-    assert(rs->waiting == NULL || !leaving);
-}
-
 void replication_invariant(const struct shard *sh)
 {
     group_invariant(&sh->replication->group);
-    assert(!sh->replication->performing);
+    follower_invariant(&sh->replication->follower);
+    assert(!sh->replication->performing && !sh->replication->follows);
+    assert(sh->replication->follower.due == NULL);
+    assert(sh->replication->follower.waiting == NULL || !sh->life.leaving);
+    assert(sh->replication->follower.own == NULL || sh->replication->own_terms != NULL);
     check_requests(sh);
     check_leading(sh);
-    check_following(&sh->replication->replica, sh->life.leaving);
 }

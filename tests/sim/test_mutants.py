@@ -28,7 +28,7 @@ MUTANTS = [
     ("answer_before_copies", "data/service/write.c", "    } else if (fanout_settled(r->fanout, &em)) {", "    } else if (true) {"),
     ("failed_copy_forgotten", "data/replication/group.c", "    } else if (c->gone || m->kind == GROUP_REFRESH) {", "    } else if (true) {"),
     ("files_installed_early", "data/recovery/target.c", "    if (t->n_chunks > 0 || t->file < t->n_files) {", "    if (t->n_chunks > 0 && t->file < t->n_files) {"),
-    ("old_terms_taken", "data/replication/replica.c", "    if (m->term < newest || (sh->role.primary && m->term == newest)) {", "    if (false) {"),
+    ("old_terms_taken", "data/replication/follower.c", "    } else if (term < newest || (v->primary && term == newest)) {", "    } else if (false) {"),
     ("retries_applied_again", "engine/index/op_ids.c", "    if (o->n == 0 || id.session == 0) {\n        return NULL;", "    if (true) {\n        return NULL;"),
     ("older_state_wins", "master/safety.c", "    if (v->accepted_term > mine || (v->accepted_term == mine && v->accepted_version > s->accepted->version)) {",
      "    if (false) {"),
