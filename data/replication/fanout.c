@@ -7,21 +7,14 @@
 
 /* ---- may it begin? ---------------------------------------------------------------------------------- */
 
-void requests_unpark(struct shard *sh)
+void request_unparked(struct shard *sh, struct parked_request *p, enum group_outcome outcome)
 {
-    struct shard_waiter *in_order = NULL, *list = sh->replication->parked;
-    sh->replication->parked = NULL;
-    while (list != NULL) { /* the newest is first */
-        struct shard_waiter *w = list;
-        list = w->next;
-        w->next = in_order;
-        in_order = w;
+    struct errmsg em;
+    if (outcome == GROUP_TIMED_OUT) {
+        err_set(&em, ERR_NOT_PRIMARY, "shard [%.*s][%u]: the primary has not begun to serve in time",
+                STR_ARG(sh->index->name), sh->number);
     }
-    while (in_order != NULL) {
-        struct shard_waiter *w = in_order;
-        in_order = w->next;
-        w->wake(w, NULL);
-    }
+    p->waiter->wake(p->waiter, outcome == GROUP_TIMED_OUT ? &em : NULL); /* p may be gone now */
 }
 
 static void quiet_task(void *arg)
@@ -29,11 +22,9 @@ static void quiet_task(void *arg)
     struct shard *sh = arg;
     struct replication *p = sh->replication;
     void (*drained)(void *) = p->drained;
-    if (drained != NULL && group_is_quiet(&p->group)) {
+    if (group_still_quiet(&p->group) && drained != NULL) { /* else something has begun meanwhile */
         p->drained = NULL;
         drained(p->drained_arg);
-    } else {
-        p->group.quiet_wanted = drained != NULL; /* something has begun meanwhile */
     }
     shard_unref(sh);
 }
@@ -43,19 +34,13 @@ void requests_quiet(struct shard *sh)
     shard_post_back(shard_ref(sh), quiet_task, sh);
 }
 
-enum admission replication_enter(struct shard *sh, struct shard_waiter *w, int64_t deadline_ms,
+enum admission replication_enter(struct shard *sh, struct parked_request *p, int64_t deadline_ms,
                                  struct errmsg *em)
 {
-    struct replication *p = sh->replication;
-    enum group_admission a = sh->life.leaving ? GROUP_REFUSED : group_enter(&p->group);
-    if (a == GROUP_PARKED) {
-        w->deadline_ms = deadline_ms;
-        w->next = p->parked;
-        p->parked = w;
-        return PARKED;
-    }
-    if (a == GROUP_ADMITTED) {
-        return ADMITTED;
+    struct group *g = &sh->replication->group;
+    enum group_admission a = sh->life.leaving ? GROUP_REFUSED : group_enter(g, &p->p, deadline_ms);
+    if (a != GROUP_REFUSED) {
+        return a == GROUP_ADMITTED ? ADMITTED : PARKED;
     }
     err_set(em, ERR_NOT_PRIMARY, "shard [%.*s][%u] is not the primary here", STR_ARG(sh->index->name),
             sh->number);
@@ -147,7 +132,7 @@ void fanout_needs(struct fanout *f, int64_t seq_no)
 
 void fanout_confirm(struct fanout *f)
 {
-    f->r.confirms = true;
+    f->confirms = true;
     if (!f->sh->index->async) { /* else it was answered before it was on any disk */
         fanout_needs(f, engine_max_seq_no(f->sh->engine));
     }
@@ -183,7 +168,7 @@ static void send_to_all(struct fanout *f, enum group_message_kind kind, enum ref
         if (c != NULL) {
             send_to(f, c, kind, refresh);
         } else if (kind == GROUP_WRITE && group_concerns(g, t, kind)) {
-            f->r.outcome = GROUP_NO_MEMORY; /* there was none for its link */
+            group_spoil(&f->r, GROUP_NO_MEMORY); /* there was none for its link */
         }
     }
 }
@@ -191,18 +176,18 @@ static void send_to_all(struct fanout *f, enum group_message_kind kind, enum ref
 void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool last)
 {
     struct shard *sh = f->sh;
-    bool due = last ? f->n_ops > 0 || f->r.confirms || (f->r.sends > 0 && refresh != REFRESH_NONE)
+    bool due = last ? f->n_ops > 0 || f->confirms || (f->r.sends > 0 && refresh != REFRESH_NONE)
                     : f->n_ops > 0 && (hurry || f->ops.n >= SEND_BYTES);
     if (!due) {
         return;
     }
     if (!sh->replication->group.leads || sh->engine == NULL) {
-        f->r.outcome = GROUP_UNKNOWN;
+        group_spoil(&f->r, GROUP_UNKNOWN);
         return;
     }
     send_to_all(f, GROUP_WRITE, last ? refresh : REFRESH_NONE);
-    f->r.sends++;
-    f->r.confirms = false;
+    group_sent(&f->r);
+    f->confirms = false;
     f->n_ops = 0;
     f->mapping_version = 0;
     buf_reset(&f->ops);

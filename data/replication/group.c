@@ -79,12 +79,14 @@ bool group_concerns(const struct group *g, const struct tracked *c, enum group_m
 
 /* ---- may it begin? ------------------------------------------------------------------------------------- */
 
-enum group_admission group_enter(struct group *g)
+enum group_admission group_enter(struct group *g, struct group_parked *p, int64_t deadline_ms)
 {
     if (!g->leads || g->deposed) {
         return GROUP_REFUSED;
     }
     if (!g->active || g->handing_over) {
+        *p = (struct group_parked){.next = g->parked, .deadline_ms = deadline_ms};
+        g->parked = p;
         return GROUP_PARKED;
     }
     g->requests++;
@@ -117,6 +119,48 @@ bool group_is_quiet(const struct group *g)
     return quiet;
 }
 
+bool group_still_quiet(struct group *g)
+{
+    bool quiet = group_is_quiet(g);
+    g->quiet_wanted |= !quiet && g->handing_over;
+    return quiet;
+}
+
+static void unpark(struct group *g, struct group_parked *p)
+{
+    struct group_parked **at = &g->unparked;
+    while (*at != NULL) {
+        at = &(*at)->next;
+    }
+    p->next = NULL;
+    *at = p;
+}
+
+/* All of them, the oldest first. */
+static void unpark_all(struct group *g)
+{
+    while (g->parked != NULL) {
+        struct group_parked *p = g->parked;
+        g->parked = p->next;
+        p->next = g->unparked;
+        g->unparked = p;
+    }
+}
+
+static void expire_parked(struct group *g, int64_t now_ms)
+{
+    for (struct group_parked **at = &g->parked; *at != NULL;) {
+        struct group_parked *p = *at;
+        if (p->deadline_ms == 0 || p->deadline_ms > now_ms) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        p->timed_out = true;
+        unpark(g, p);
+    }
+}
+
 void group_check_active(struct group *g)
 {
     if (!g->leads || g->active) {
@@ -139,7 +183,7 @@ static void end_message(struct group *g, struct group_message *m, bool ok, enum 
         r->pending--;
         r->ok += ok && m->counts && !m->absent ? 1 : 0;
         r->failed += !ok && m->counts && !m->absent ? 1 : 0;
-        r->outcome = r->outcome == GROUP_FINE ? outcome : r->outcome;
+        group_spoil(r, outcome);
         look(g, r);
         free_if_over(g, r);
     }
@@ -253,8 +297,18 @@ void group_answered(struct group *g, struct group_message *m, int64_t local_chec
 
 void group_missed(struct group_copy *c, struct group_request *r, const char *why)
 {
-    r->outcome = r->outcome == GROUP_FINE ? GROUP_NO_MEMORY : r->outcome;
+    group_spoil(r, GROUP_NO_MEMORY);
     group_report(c, why);
+}
+
+void group_sent(struct group_request *r)
+{
+    r->sends++;
+}
+
+void group_spoil(struct group_request *r, enum group_outcome outcome)
+{
+    r->outcome = r->outcome == GROUP_FINE ? outcome : r->outcome;
 }
 
 void group_reported(struct group *g, struct group_copy *c, bool out, bool deposed)
@@ -399,6 +453,7 @@ void group_expire(struct group *g, int64_t now_ms)
             wake(g, r, GROUP_TIMED_OUT);
         }
     }
+    expire_parked(g, now_ms);
 }
 
 void group_tick(struct group *g, int64_t now_ms, int64_t max_seq_no)
@@ -517,8 +572,14 @@ bool group_effect(struct group *g, struct group_effect *out)
     if (take_over(g, out)) {
         return true;
     }
-    if (take_flag(&g->admits)) {
-        out->kind = GROUP_ADMIT;
+    if (g->unparked == NULL && take_flag(&g->admits)) {
+        unpark_all(g);
+    }
+    if (g->unparked != NULL) {
+        struct group_parked *p = g->unparked;
+        g->unparked = p->next;
+        *out = (struct group_effect){
+            .kind = GROUP_UNPARK, .parked = p, .outcome = p->timed_out ? GROUP_TIMED_OUT : GROUP_FINE};
         return true;
     }
     if (g->quiet_wanted && group_is_quiet(g)) {

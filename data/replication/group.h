@@ -54,11 +54,17 @@ struct group_copy {
     bool cancels, reports, resyncs, tells; /* effects that are due */
 };
 
+/* A request that may not begin yet. */
+struct group_parked {
+    struct group_parked *next;
+    int64_t deadline_ms; /* 0: none */
+    bool timed_out;
+};
+
 struct group_request {
     struct group_request *next, *prev; /* waiting; or what follows for it */
     bool waits, dropped;
     uint32_t sends, pending, ok, failed;
-    bool confirms; /* asks the copies who leads */
     int64_t needs; /* the global checkpoint that it waits for */
     int64_t deadline_ms;
     enum group_outcome outcome;
@@ -74,12 +80,14 @@ struct group {
     uint32_t requests; /* under way */
     struct group_copy *copies;
     struct group_request *waiting;
+    struct group_parked *parked; /* newest first */
     int64_t lease_from; /* what copies that left may still ask for, and since when; SEQ_UNASSIGNED: nothing */
     int64_t lease_ms;
     /* effects that are due */
     bool moved, admits;
     struct group_message *over;
     struct group_request *woken, *done;
+    struct group_parked *unparked; /* oldest first */
 };
 
 enum group_effect_kind {
@@ -91,8 +99,8 @@ enum group_effect_kind {
     GROUP_REPORT,       /* the copy must leave the in-sync set, because of copy->why; then group_reported() */
     GROUP_SEND_RESYNC,  /* the next part, or group_report() */
     GROUP_SEND_CHECKPOINT,
-    GROUP_ADMIT,    /* requests that may not begin look again */
-    GROUP_QUIET,    /* nothing is under way: the handover may go on, if group_is_quiet() then */
+    GROUP_UNPARK,   /* the request asks again whether it may begin, unless its time is up */
+    GROUP_QUIET,    /* nothing is under way: the handover may go on, if group_still_quiet() then */
     GROUP_COPY_OVER /* free it */
 };
 struct group_effect {
@@ -100,6 +108,7 @@ struct group_effect {
     struct group_copy *copy;
     struct group_message *message;
     struct group_request *request;
+    struct group_parked *parked;
     enum group_outcome outcome;
 };
 bool group_effect(struct group *g, struct group_effect *out);
@@ -137,17 +146,24 @@ void group_answered(struct group *g, struct group_message *m, int64_t local_chec
 /* The copy will miss something; of a request, if that could not be sent. */
 void group_report(struct group_copy *c, const char *why);
 void group_missed(struct group_copy *c, struct group_request *r, const char *why);
+/* Part of the request was sent to all whom it concerns. */
+void group_sent(struct group_request *r);
+/* It ends like that, whatever copies say. */
+void group_spoil(struct group_request *r, enum group_outcome outcome);
 /* What the master said: it is out; else nobody can say. deposed: there is another primary. */
 void group_reported(struct group *g, struct group_copy *c, bool out, bool deposed);
 
 /* ---- requests ---- */
 
 enum group_admission { GROUP_ADMITTED, GROUP_PARKED, GROUP_REFUSED };
-enum group_admission group_enter(struct group *g);
+/* GROUP_PARKED: group_effect() gives GROUP_UNPARK of `p` once. deadline_ms 0: none. */
+enum group_admission group_enter(struct group *g, struct group_parked *p, int64_t deadline_ms);
 void group_leave(struct group *g);
 void group_drain(struct group *g);
 void group_undrain(struct group *g);
 bool group_is_quiet(const struct group *g);
+/* Since GROUP_QUIET? Else that comes again. */
+bool group_still_quiet(struct group *g);
 /* Must it be sent to that copy? One that is in sync on no node has missed it already. */
 bool group_concerns(const struct group *g, const struct tracked *c, enum group_message_kind kind);
 bool group_settled(const struct group *g, const struct group_request *r);
@@ -157,7 +173,7 @@ void group_drop(struct group *g, struct group_request *r); /* its end is GROUP_R
 
 /* ---- now and then ---- */
 
-void group_expire(struct group *g, int64_t now_ms); /* requests whose time is up */
+void group_expire(struct group *g, int64_t now_ms); /* requests whose time is up, parked ones too */
 void group_tick(struct group *g, int64_t now_ms, int64_t max_seq_no);
 /* From where on history must stay, when `from` is what this copy itself needs. */
 int64_t group_retain_from(const struct group *g, int64_t from, int64_t now_ms);

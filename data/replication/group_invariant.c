@@ -14,6 +14,15 @@ static void check_requests(const struct group *g)
     }
 }
 
+/* None waits that may begin, or is refused. */
+static void check_parked(const struct group *g)
+{
+    assert(g->parked == NULL || g->admits || (g->leads && !g->deposed && (!g->active || g->handing_over)));
+    for (const struct group_parked *p = g->parked; p != NULL; p = p->next) {
+        assert(!p->timed_out);
+    }
+}
+
 static void check_messages(const struct group_copy *c, const struct group_message *list)
 {
     for (const struct group_message *m = list; m != NULL; m = m->next) {
@@ -45,5 +54,6 @@ void group_invariant(const struct group *g)
         tracker_invariant(&g->tracker);
     }
     check_requests(g);
+    check_parked(g);
     check_copies(g);
 }

@@ -299,8 +299,8 @@ static void perform(struct shard *sh, const struct group_effect *e)
     case GROUP_SEND_CHECKPOINT:
         send_checkpoint(l);
         break;
-    case GROUP_ADMIT:
-        requests_unpark(sh);
+    case GROUP_UNPARK:
+        request_unparked(sh, CONTAINER_OF(e->parked, struct parked_request, p), e->outcome);
         break;
     case GROUP_QUIET:
         requests_quiet(sh);

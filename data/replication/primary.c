@@ -183,29 +183,11 @@ void replication_retain(struct shard *sh)
     engine_set_retention(sh->engine, from);
 }
 
-/* Requests that may not begin, and whose time is up. */
-static void expire_parked(struct shard *sh, int64_t now_ms)
-{
-    struct errmsg em;
-    err_set(&em, ERR_NOT_PRIMARY, "shard [%.*s][%u]: the primary has not begun to serve in time",
-            STR_ARG(sh->index->name), sh->number);
-    for (struct shard_waiter **at = &sh->replication->parked; *at != NULL;) {
-        struct shard_waiter *w = *at;
-        if (w->deadline_ms != 0 && w->deadline_ms <= now_ms) {
-            *at = w->next;
-            w->wake(w, &em);
-        } else {
-            at = &w->next;
-        }
-    }
-}
-
 void replication_tick(struct shard *sh, int64_t now_ms)
 {
     struct group *g = &sh->replication->group;
     group_expire(g, now_ms);
     group_perform(sh);
-    expire_parked(sh, now_ms);
     replica_step(sh, &(struct follower_event){.kind = FOLLOWER_TICK, .now_ms = now_ms});
     if (!shard_is_open(sh)) {
         return;

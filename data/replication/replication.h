@@ -13,7 +13,7 @@
 #ifndef DATA_REPLICATION_REPLICATION_H
 #define DATA_REPLICATION_REPLICATION_H
 
-#include "data/replication/tracker.h"
+#include "data/replication/group.h"
 #include "data/shard/shard.h"
 
 /* ---- the role -------------------------------------------------------------------------------------------------- */
@@ -64,10 +64,16 @@ void replication_took_history(struct shard *sh, uint64_t term);
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
+/* A request that waits until it may begin. */
+struct parked_request {
+    struct group_parked p; /* first */
+    struct shard_waiter *waiter;
+};
+
 enum admission { ADMITTED, PARKED, REFUSED };
-/* May a request begin to write? PARKED: w is woken later, without an error: ask again. REFUSED: em says why; nothing was
- * written. ADMITTED: replication_leave() when it has ended. */
-enum admission replication_enter(struct shard *sh, struct shard_waiter *w, int64_t deadline_ms,
+/* May a request begin to write? PARKED: p->waiter is woken later, without an error: ask again; with one: its time is up. REFUSED: em
+ * says why; nothing was written. ADMITTED: replication_leave() when it has ended. */
+enum admission replication_enter(struct shard *sh, struct parked_request *p, int64_t deadline_ms,
                                  struct errmsg *em);
 void replication_leave(struct shard *sh);
 

@@ -10,10 +10,9 @@
 
 /* A shard's part. */
 struct replication {
-    struct group group;          /* the other copies, when this one leads */
-    bool performing;             /* what follows from a step is being done */
-    struct shard_waiter *parked; /* requests that may not begin yet */
-    void (*drained)(void *arg);  /* NULL: no handover waits */
+    struct group group;         /* the other copies, when this one leads */
+    bool performing;            /* what follows from a step is being done */
+    void (*drained)(void *arg); /* NULL: no handover waits */
     void *drained_arg;
     struct follower follower; /* the copy here, when it does not lead */
     bool follows;             /* what follows from a step of it is being done */
@@ -38,6 +37,7 @@ struct copy_link {
 struct fanout {
     struct group_request r; /* first */
     struct shard *sh;
+    bool confirms;  /* asks the copies who leads */
     struct buf ops; /* not sent yet */
     size_t n_ops;
     uint64_t mapping_version;
@@ -68,7 +68,8 @@ void replicated_op_encode(const struct engine_op *op, struct buf *out);
 
 /* Its wait has ended. */
 void fanout_woken(struct fanout *f, enum group_outcome outcome);
-void requests_unpark(struct shard *sh);
+/* Its wait to begin has ended. */
+void request_unparked(struct shard *sh, struct parked_request *p, enum group_outcome outcome);
 /* No request is under way: a handover may wait for that. */
 void requests_quiet(struct shard *sh);
 

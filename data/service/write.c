@@ -181,7 +181,8 @@ static bool may_apply(struct write_run *r)
     }
     if (can && !r->begun) {
         r->waiter.wake = unparked;
-        enum admission a = replication_enter(sh, &r->waiter, deadline_of(r), em);
+        r->parked.waiter = &r->waiter;
+        enum admission a = replication_enter(sh, &r->parked, deadline_of(r), em);
         if (a == PARKED) {
             return false;
         }

@@ -22,8 +22,9 @@ struct write_run {
     struct arena scratch;      /* of the slice: docs and what is in them */
     uint32_t at;               /* the next item to parse, or to apply */
     bool applying;
-    uint32_t mapping_rounds;   /* of the current item */
-    bool begun;                /* it was admitted on the strand */
+    uint32_t mapping_rounds; /* of the current item */
+    bool begun;              /* it was admitted on the strand */
+    struct parked_request parked;
     struct fanout *fanout;     /* NULL: nothing goes elsewhere */
     int64_t *parse_ns;         /* of each item, for the slow log; NULL: it is off */
     struct held_mapping *held; /* newest first */

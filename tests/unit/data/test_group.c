@@ -24,6 +24,14 @@ struct request {
     bool woken, freed;
 };
 
+/* One that may not begin yet. */
+struct parked {
+    struct group_parked p; /* first */
+    bool waits, needs;
+    int64_t deadline_ms;
+    int number; /* in the order in which they came */
+};
+
 static struct model {
     struct group_copy *c;  /* the newest one of it; NULL: the primary's own */
     bool routed, promised; /* it has a node; the master has it in sync */
@@ -39,6 +47,9 @@ static struct shard_routing routing;
 static struct message *network;
 static struct request requests[REQUESTS];
 static int n_requests, n_out, n_copies_out;
+static struct parked parked[REQUESTS];
+static int n_parked, parkings;
+static bool draining;
 static int64_t now_ms;
 static bool deposed; /* by another primary: the master refuses */
 
@@ -95,9 +106,27 @@ static int64_t checkpoint_of(int i)
 
 /* ---- the driver ----------------------------------------------------------------------------------------- */
 
+static void request(bool needs, int64_t deadline_ms, struct parked *again);
+
+/* The time of one that waited to begin is up, or it tries again; who came first does so first. */
+static void unparked(struct parked *p, enum group_outcome outcome)
+{
+    ck_assert(p->waits);
+    p->waits = false;
+    if (outcome == GROUP_TIMED_OUT) {
+        ck_assert(p->deadline_ms != 0 && p->deadline_ms <= now_ms);
+        return;
+    }
+    for (int i = 0; i < n_parked; i++) {
+        ck_assert(!parked[i].waits || parked[i].number > p->number);
+    }
+    request(p->needs, p->deadline_ms, p);
+}
+
 static void send_to(struct group_copy *c, enum group_message_kind kind, struct request *r)
 {
     struct message *m = calloc(1, sizeof(*m));
+    m->m.last = kind == GROUP_RESYNC && rng_below(&rng, 2) == 0;
     m->m.kind = kind;
     m->m.request = r != NULL ? &r->r : NULL;
     m->seq_no = r != NULL && kind == GROUP_WRITE ? r->seq_no : SEQ_NONE;
@@ -121,6 +150,17 @@ static void woken(struct request *r, enum group_outcome outcome)
     }
     group_leave(&g);
     group_drop(&g, &r->r);
+}
+
+/* But for what goes to copies that do not count any more, or is of no request. */
+static bool network_is_empty(void)
+{
+    for (const struct message *m = network; m != NULL; m = m->next) {
+        if (m->m.request != NULL && !m->m.copy->gone && !m->m.copy->ended) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void perform(const struct group_effect *e)
@@ -148,13 +188,18 @@ static void perform(const struct group_effect *e)
         free(e->copy);
         n_copies_out--;
         break;
+    case GROUP_SEND_RESYNC:
+        ck_assert(g.leads);
+        send_to(e->copy, GROUP_RESYNC, NULL);
+        break;
+    case GROUP_UNPARK:
+        unparked((struct parked *)e->parked, e->outcome);
+        break;
     case GROUP_QUIET:
-        ck_assert(group_is_quiet(&g));
+        ck_assert(draining && group_still_quiet(&g) && network_is_empty());
         break;
     case GROUP_MOVED:
     case GROUP_CANCEL:
-    case GROUP_SEND_RESYNC:
-    case GROUP_ADMIT:
         break;
     }
 }
@@ -188,9 +233,12 @@ static void follow_tracker(void)
     }
 }
 
-static void begin(int in_sync)
+static void begin(int in_sync, bool promoted)
 {
     memset(copies, 0, sizeof(copies));
+    memset(parked, 0, sizeof(parked));
+    n_parked = 0;
+    draining = false;
     memset(requests, 0, sizeof(requests));
     g = (struct group){0};
     n_requests = 0;
@@ -203,9 +251,9 @@ static void begin(int in_sync)
     ck_assert_int_eq(tracker_init(&g.tracker, id_of(0), SEQ_NONE, SEQ_NONE, meta, 0, &routing, NULL), ERR_OK);
     group_begin(&g);
     follow_tracker();
-    group_serve(&g, false);
+    group_serve(&g, promoted);
     perform_all();
-    ck_assert(g.active);
+    ck_assert(g.active == (!promoted || in_sync == 1));
 }
 
 static void end(void)
@@ -231,14 +279,28 @@ static void end(void)
     for (int i = 0; i < n_requests; i++) {
         ck_assert(requests[i].woken && requests[i].freed);
     }
+    for (int i = 0; i < n_parked; i++) {
+        ck_assert(!parked[i].waits);
+    }
 }
 
 /* ---- what happens --------------------------------------------------------------------------------------- */
 
-static void request(bool needs, int64_t deadline_ms)
+/* again: it has waited until it may begin. */
+static void request(bool needs, int64_t deadline_ms, struct parked *again)
 {
     struct request *r = &requests[n_requests];
-    if (n_requests == REQUESTS || group_enter(&g) != GROUP_ADMITTED) {
+    struct parked *p = again != NULL ? again : &parked[n_parked];
+    if (n_requests == REQUESTS || n_parked == REQUESTS) {
+        return;
+    }
+    enum group_admission a = group_enter(&g, &p->p, deadline_ms);
+    ck_assert(a != GROUP_PARKED || (g.leads && !g.deposed && (draining || !g.active)));
+    if (a == GROUP_PARKED) {
+        n_parked += again == NULL;
+        *p = (struct parked){p->p, true, needs, deadline_ms, parkings++};
+    }
+    if (a != GROUP_ADMITTED) {
         return;
     }
     r->seq_no = n_requests++;
@@ -251,7 +313,7 @@ static void request(bool needs, int64_t deadline_ms)
             send_to(c, GROUP_WRITE, r);
         }
     }
-    r->r.sends++;
+    group_sent(&r->r);
     if (tracker_advance(&g.tracker, g.tracker.own, checkpoint_of(0))) {
         group_checkpoint_moved(&g);
     }
@@ -320,7 +382,7 @@ static void happens(void)
     case 0:
     case 1:
     case 2:
-        request(rng_below(&rng, 3) == 0, rng_below(&rng, 8) == 0 ? now_ms + 5 : 0);
+        request(rng_below(&rng, 3) == 0, rng_below(&rng, 8) == 0 ? now_ms + 5 : 0, NULL);
         break;
     case 3:
         m = take((unsigned)rng_below(&rng, 8));
@@ -352,6 +414,9 @@ static void happens(void)
             tracker_fini(&g.tracker);
         } else if (rng_below(&rng, 100) == 0) {
             deposed = true;
+        } else if (rng_below(&rng, 8) == 0 && g.leads) {
+            draining = !draining;
+            (draining ? group_drain : group_undrain)(&g);
         }
         break;
     default:
@@ -379,6 +444,7 @@ static void calm_down(void)
         }
     }
     ck_assert(!g.leads || deposed || g.waiting == NULL);
+    ck_assert(!g.leads || deposed || draining || (g.active && g.parked == NULL));
 }
 
 START_TEST(test_random)
@@ -386,7 +452,7 @@ START_TEST(test_random)
     rng_seed(&rng, (uint64_t)_i + 1);
     meta = new_meta();
     for (int round = 0; round < 30; round++) {
-        begin(1 + (int)rng_below(&rng, COPIES));
+        begin(1 + (int)rng_below(&rng, COPIES), rng_below(&rng, 2) == 0);
         for (int i = 0; i < 600; i++) {
             happens();
         }
@@ -405,8 +471,8 @@ static void one_course(enum fate a, enum fate b, bool b_first)
     const enum fate fates[] = {TAKEN, a, b};
     int ok = 0, failed = 0;
     bool unknown = a == LOST_UNKNOWN || b == LOST_UNKNOWN;
-    begin(3);
-    request(false, 0);
+    begin(3, false);
+    request(false, 0, NULL);
     perform_all();
     struct message *first = take(b_first ? 0 : 1), *second = take(0);
     struct message *both[] = {first, second};
