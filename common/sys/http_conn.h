@@ -156,6 +156,8 @@ void conn_parse(struct http_conn *c);
 /* Is so much unanswered or unwritten that no more should be read? */
 bool conn_must_pause(const struct http_conn *c);
 void request_free(struct request *r);
+/* Its turn has come: to the server's handler. */
+void request_handle(struct request *r);
 /* Queues an answer of the server's own for the request being read, and reads no more. */
 /* `refused` is of a circuit_breaking_exception; NULL: it is another error. */
 void conn_refuse(struct http_conn *c, enum err e, int status, const char *reason,

@@ -1,4 +1,5 @@
 /* http_parse.c - bytes into requests: http-parser's callbacks, with the limits that it does not know. */
+#include "common/base/later.h"
 #include "common/base/memory_account.h"
 #include "common/sys/http_conn.h"
 
@@ -374,6 +375,15 @@ static struct request *enqueue(struct http_conn *c)
     return r;
 }
 
+void request_handle(struct request *r)
+{
+    const struct http_server_opts *o = &r->conn->worker->server->opts;
+    struct later_list list;
+    later_open(&list);
+    o->handle(o->self, &r->pub);
+    later_close(&list); /* r may be gone */
+}
+
 static int on_message_complete(http_parser *p)
 {
     struct http_conn *c = p->data;
@@ -396,7 +406,7 @@ static int on_message_complete(http_parser *p)
     } else if (r->preflight) {
         http_respond(&r->pub, 200, NULL, NULL, 0, NULL);
     } else {
-        s->opts.handle(s->opts.self, &r->pub);
+        request_handle(r);
     }
     if (c->phase == PHASE_CLOSED || conn_must_pause(c)) {
         http_parser_pause(p, 1);

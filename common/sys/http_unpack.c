@@ -38,12 +38,11 @@ static void unpacked(struct loop_task *t)
 {
     struct request *r = (struct request *)(void *)((char *)t - offsetof(struct request, task));
     struct http_conn *c = r->conn;
-    struct http_server *s = c->worker->server;
     c->unpacking = false;
     c->reading = true; /* answers wait for the end of this */
     if (r->unpack_failed == ERR_OK && !http_aborted(&r->pub)) {
         r->pub.body = buf_view(&r->body);
-        s->opts.handle(s->opts.self, &r->pub);
+        request_handle(r);
     } else {
         refuse_body(r);
     }

@@ -1,5 +1,6 @@
 #include "common/sys/loop.h"
 
+#include "common/base/later.h"
 #include "common/sys/clock_real.h"
 
 #include <errno.h>
@@ -93,7 +94,10 @@ static void run_mail(evutil_socket_t fd, short what, void *arg)
     }
     while (in_order != NULL) {
         struct loop_task *next = in_order->next;
+        struct later_list list;
+        later_open(&list);
         in_order->run(in_order);
+        later_close(&list);
         in_order = next;
     }
 }
@@ -158,7 +162,7 @@ static void timer_due(evutil_socket_t fd, short what, void *arg)
     void *fire_arg = t->arg;
     timer_unlink(t);
     free(t);
-    fire(fire_arg);
+    later_task(fire, fire_arg);
 }
 
 static struct timer *start_timer(void *self, int64_t delay_ms, void (*fire)(void *arg), void *arg)
@@ -356,7 +360,7 @@ static void tick(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     struct loop_ticker *t = arg;
-    t->fire(t->arg);
+    later_task(t->fire, t->arg);
 }
 
 struct loop_ticker *loop_ticker_new(struct loop *l, int64_t ms, void (*fire)(void *arg), void *arg)
@@ -387,7 +391,10 @@ static void signalled(evutil_socket_t signo, short what, void *arg)
 {
     (void)what;
     struct watch *w = arg;
+    struct later_list list;
+    later_open(&list);
     w->fire(w->arg, (int)signo);
+    later_close(&list);
 }
 
 enum err loop_signal(struct loop *l, int signo, void (*fire)(void *arg, int signo), void *arg,

@@ -1,5 +1,6 @@
 #include "common/sys/pool.h"
 
+#include "common/base/later.h"
 #include "common/base/memory_account.h"
 #include "common/sys/task_ring.h"
 
@@ -57,7 +58,7 @@ static void *worker(void *arg)
         struct task t = task_ring_pop(&p->queue);
         p->idle--;
         pthread_mutex_unlock(&p->mutex);
-        t.run(t.arg);
+        later_task(t.run, t.arg);
         pthread_mutex_lock(&p->mutex);
         p->idle++;
         p->completed++;

@@ -83,6 +83,7 @@ struct sim_exec *sim_exec_new(const struct sim_exec_opts *opts)
         x->after = opts->after;
         x->after_self = opts->self;
         rng_seed(&x->rng, opts->seed);
+        later_open(&x->outside);
     }
     return x;
 }
@@ -100,6 +101,9 @@ void sim_exec_free(struct sim_exec *x)
     if (x == NULL) {
         return;
     }
+    struct later_list *last = later_switch(x->outside.outer);
+    assert(last == &x->outside);
+    (void)last;
     for (size_t i = 0; i < x->n; i++) {
         free_unqueued(x->heap[i]);
     }
@@ -289,7 +293,7 @@ static bool step_before(struct sim_exec *x, int64_t end)
     }
     x->running = l;
     int64_t from = cpu_ns(x);
-    run(arg);
+    later_task(run, arg);
     l->cpu_ns += cpu_ns(x) - from;
     x->running = NULL;
     if (x->after != NULL) {
@@ -300,6 +304,7 @@ static bool step_before(struct sim_exec *x, int64_t end)
 
 static bool reach_goal(struct sim_exec *x)
 {
+    later_run();
     while (!x->goal.cond(x->goal.arg)) {
         if (!step_before(x, x->goal.end_ns)) {
             return false;
@@ -358,7 +363,9 @@ void sim_exec_sleep(struct sim_exec *x, int64_t ns)
     l->asleep++;
     x->running = NULL;
     x->current = idle_sleeper(x);
+    struct later_list *own = later_switch(&x->outside);
     sim_fiber_switch(s->fiber, x->current->fiber);
+    later_switch(own);
     x->running = l;
 }
 

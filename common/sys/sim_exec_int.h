@@ -2,6 +2,7 @@
 #ifndef SYS_SIM_EXEC_INT_H
 #define SYS_SIM_EXEC_INT_H
 
+#include "common/base/later.h"
 #include "common/base/rand.h"
 #include "common/sys/sim_exec.h"
 #include "common/sys/sim_fiber.h"
@@ -57,7 +58,8 @@ struct sim_exec {
     size_t parked;               /* events in stashes: their room in the heap is kept */
     struct event_list graveyard; /* of killed lanes: their owners may still cancel them */
     uint64_t steps;
-    struct sim_lane *running; /* NULL: nothing is */
+    struct sim_lane *running;  /* NULL: nothing is */
+    struct later_list outside; /* what was put off by calls from outside of any task */
     bool sleeps, counts_cpu;
     void (*after)(void *self, const struct sim_lane *lane);
     void *after_self;

@@ -1,5 +1,6 @@
 #include "common/sys/strand.h"
 
+#include "common/base/later.h"
 #include "common/base/memory_account.h"
 #include "common/sys/task_ring.h"
 
@@ -56,7 +57,7 @@ static void drain_some(struct strand *s)
         }
         struct task t = task_ring_pop(&s->queue);
         pthread_mutex_unlock(&s->mutex);
-        t.run(t.arg);
+        later_task(t.run, t.arg);
         pthread_mutex_lock(&s->mutex);
         s->completed++;
     }

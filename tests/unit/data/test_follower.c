@@ -115,7 +115,7 @@ static void comes(struct message *m, enum follower_event_kind what)
     step(&(struct follower_event){.kind = what, .message = &m->m});
 }
 
-static void later(struct message *m, enum follower_event_kind what)
+static void send_later(struct message *m, enum follower_event_kind what)
 {
     ck_assert(!m->pending);
     m->pending = true;
@@ -169,7 +169,7 @@ static void perform(const struct follower_effect *e)
     switch (e->kind) {
     case FOLLOWER_PARSE:
     case FOLLOWER_RETURN:
-        later(m, FOLLOWER_PARSED);
+        send_later(m, FOLLOWER_PARSED);
         break;
     case FOLLOWER_READ:
         read_own(m, e);
@@ -178,7 +178,7 @@ static void perform(const struct follower_effect *e)
         apply(m);
         break;
     case FOLLOWER_KEEP:
-        later(m, FOLLOWER_KEPT);
+        send_later(m, FOLLOWER_KEPT);
         break;
     case FOLLOWER_SHOW:
         comes(m, FOLLOWER_SHOWN);
