@@ -57,9 +57,9 @@ void cluster_free(struct cluster *c); /* NULL ok */
 
 /* The applied state, a reference for the caller; its master is none while none is known. Any thread. */
 struct cluster_state *cluster_state(struct cluster *c);
-/* Any thread. rq->done() comes later, on the loop. */
+/* Any thread. rq->done() comes on the loop, or without memory on the calling thread, but never inside the call. */
 void cluster_submit(struct cluster *c, struct meta_request *rq);
-/* Asks the master what waits there; done() on the loop, once its state is applied here. Any thread. */
+/* Asks the master what waits there; done() as above, once its state is applied here. Any thread. */
 void cluster_pending(struct cluster *c, struct pending_rq *rq);
 /* Tells the master (the event's strings are copied), again and again until one has taken it or the state shows it superfluous; done (may be
  * NULL) gets the outcome: NULL when it is in an applied state here. ERR_STALE_TERM: the sender is the primary

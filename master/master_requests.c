@@ -267,12 +267,18 @@ static struct master_request *master_request_new(struct cluster *c)
     return r;
 }
 
+static void not_submitted(struct later *l)
+{
+    struct meta_request *rq = CONTAINER_OF(l, struct meta_request, end);
+    rq->done(rq);
+}
+
 void cluster_submit(struct cluster *c, struct meta_request *rq)
 {
     struct master_request *r = master_request_new(c);
     if (r == NULL) {
         err_no_memory(&rq->error);
-        rq->done(rq);
+        later(&rq->end, not_submitted);
         return;
     }
     r->rq = rq;
@@ -280,12 +286,18 @@ void cluster_submit(struct cluster *c, struct meta_request *rq)
     post(c, r);
 }
 
+static void not_asked(struct later *l)
+{
+    struct pending_rq *rq = CONTAINER_OF(l, struct pending_rq, end);
+    rq->done(rq);
+}
+
 void cluster_pending(struct cluster *c, struct pending_rq *rq)
 {
     struct master_request *r = master_request_new(c);
     if (r == NULL) {
         err_no_memory(&rq->error);
-        rq->done(rq);
+        later(&rq->end, not_asked);
         return;
     }
     r->pending = rq;

@@ -9,6 +9,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/jsonw.h"
+#include "common/base/later.h"
 #include "common/base/rand.h"
 #include "common/cluster/state.h"
 
@@ -79,6 +80,7 @@ struct meta_request {
     void (*done)(struct meta_request *rq);
     void *user;
     struct meta_request *next;
+    struct later end; /* when there was no memory to submit it */
 };
 void meta_request_init(struct meta_request *rq, enum meta_action action, void (*done)(struct meta_request *),
                        void *user);

@@ -9,6 +9,7 @@
 #include "common/base/arena.h"
 #include "common/base/bytes.h"
 #include "common/base/err.h"
+#include "common/base/later.h"
 
 struct pending_task {
     uint64_t order;       /* counts tasks since the master was elected */
@@ -29,6 +30,7 @@ struct pending_rq { /* the caller's until done() */
     uint32_t fetching;
     struct pending_task *v;
     uint32_t n;
+    struct later end; /* when there was no memory to ask */
 };
 void pending_rq_init(struct pending_rq *rq, int64_t timeout_ms, void (*done)(struct pending_rq *rq),
                      void *user);

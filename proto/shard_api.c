@@ -21,13 +21,27 @@ void shard_rq_take(struct shard_rq *rq)
 {
     assert(!rq->served && rq->done != NULL);
     rq->served = true;
+    rq->end.run = NULL;
+}
+
+/* The only place from which a request ends; who has put itself before done() goes on from there. */
+static void answered(struct later *l)
+{
+    struct shard_rq *rq = CONTAINER_OF(l, struct shard_rq, end);
+    rq->served = false;
+    rq->done(rq);
 }
 
 void shard_rq_answer(struct shard_rq *rq)
 {
-    assert(rq->served);
-    rq->served = false;
-    rq->done(rq);
+    assert(rq->served && rq->end.run == NULL);
+    later(&rq->end, answered);
+}
+
+void shard_rq_refuse(struct shard_rq *rq)
+{
+    shard_rq_take(rq);
+    shard_rq_answer(rq);
 }
 
 void shard_rq_fini(struct shard_rq *rq)

@@ -3,12 +3,17 @@
  * A request is a struct that its caller owns, with an arena of its own. Its operation (shard_ops.h) says which struct
  * that is. Whoever serves it puts the answer into the same struct, allocates in its arena, and answers exactly once, on any
  * thread. On the data node data/ serves it; for a shard elsewhere the transport does, which carries the same structs
- * as bytes. A failed request has `error.n > 0`. */
+ * as bytes. A failed request has `error.n > 0`.
+ *
+ * done() is called once for each answer, on any thread, and never inside the call that asked nor inside the server: an answer
+ * waits until the task that gave it has returned (common/base/later.h). On another thread it may come before the call has
+ * returned: who asks does not touch a request that it has handed over. */
 #ifndef PROTO_SHARD_API_H
 #define PROTO_SHARD_API_H
 
 #include "common/base/err.h"
 #include "common/base/json.h"
+#include "common/base/later.h"
 #include "engine/collect/scope.h"
 
 struct search_source;
@@ -33,6 +38,7 @@ struct shard_rq { /* what every request begins with */
     void *user;
     struct shard_rq *next; /* the server's queues */
     bool served;           /* from the call until done(): it is the server's, and nobody else may touch it */
+    struct later end; /* the answer, from when it is given until done(); run == NULL: it is not given yet */
     /* Asked now and then while it is served, on any thread: is the answer of no use any more? NULL: it is. */
     bool (*cancelled)(void *self);
     void *cancel_self;
@@ -49,10 +55,12 @@ static inline bool shard_rq_cancelled(const struct shard_rq *rq)
 void shard_rq_init(struct shard_rq *rq, const struct shard_op *op, void (*done)(struct shard_rq *),
                    void *user);
 void shard_rq_fini(struct shard_rq *rq);
-/* The server's, of every request: it is the server's from here to shard_rq_answer(), which calls done(). Either asserts that it was not
- * handed over twice. */
+/* The server's, of every request: it is the server's from here to done(), which follows shard_rq_answer(). Either asserts that it was
+ * not handed over twice. */
 void shard_rq_take(struct shard_rq *rq);
 void shard_rq_answer(struct shard_rq *rq);
+/* Both, of a request that nobody serves: its error says why. */
+void shard_rq_refuse(struct shard_rq *rq);
 
 /* ---- writes -------------------------------------------------------------------------------------------- */
 
@@ -115,7 +123,7 @@ struct shard_get {
     struct shard_rq rq;
     struct str id;
     bool realtime, refresh;
-    bool here; /* it may be answered before the call returns */
+    bool here; /* it may be read on the calling thread, where that is little work */
     bool want_source;
     const struct str *stored_fields; /* names; 0 of them: none */
     uint32_t n_stored_fields;
@@ -166,7 +174,7 @@ struct shard_query {
     bool fetch;
     bool keep;                   /* keep the context when done */
     const struct dfs_stats *dfs; /* score by these; NULL: by the shard's own */
-    bool here; /* it may run, and be answered, before the call returns, where that is little work */
+    bool here;                   /* it may run on the calling thread, where that is little work */
     /* the answer */
     struct query_result *result;
     struct str *hits; /* with `fetch`: JSON of each of result->docs[from ...] */

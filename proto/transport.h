@@ -12,6 +12,7 @@
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/executor.h"
+#include "common/base/later.h"
 
 enum transport_class { TRANSPORT_CONTROL, TRANSPORT_DATA, TRANSPORT_RECOVERY, TRANSPORT_CLASSES };
 
@@ -39,7 +40,8 @@ struct transport_rq {
     struct errmsg error; /* n == 0: fine */
     struct str answer;   /* in answer_memory; the owner of the request frees that */
     struct buf answer_memory;
-    void *slot; /* the transport's */
+    void *slot;       /* the transport's */
+    struct later end; /* the transport's, when `on` takes nothing any more */
 };
 
 /* A request at its target. Answered once, by reply() or refuse(), from any thread; it is gone then. */

@@ -147,11 +147,16 @@ static void run_done(void *arg)
     rq->done(rq);
 }
 
+static void end_here(struct later *l)
+{
+    run_done(CONTAINER_OF(l, struct transport_rq, end));
+}
+
 static void hand_over(struct transport_rq *rq)
 {
     buf_fini(&rq->payload);
     if (!executor_submit_force(rq->on, run_done, rq)) {
-        run_done(rq); /* its executor is gone: shutting down */
+        later(&rq->end, end_here); /* its executor is gone: shutting down */
     }
 }
 
@@ -165,6 +170,8 @@ void tnng_slot_end(struct slot *s, enum err code, const char *why, struct slot *
 
 void tnng_slots_hand_over(struct slot *ended)
 {
+    struct later_list list;
+    later_open(&list); /* NNG's threads run no tasks */
     while (ended != NULL) {
         struct slot *s = ended;
         ended = s->next;
@@ -172,6 +179,7 @@ void tnng_slots_hand_over(struct slot *ended)
         tnng_out_free(s->out);
         free(s);
     }
+    later_close(&list);
 }
 
 static enum err read_answer(struct transport_rq *rq, const char *address, struct buf *bytes,

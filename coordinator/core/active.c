@@ -58,12 +58,18 @@ static void look(void *arg)
     }
 }
 
+static void is_met(struct later *l)
+{
+    struct active_wait *w = CONTAINER_OF(l, struct active_wait, end);
+    w->then(w, true);
+}
+
 void active_wait_begin(struct active_wait *w)
 {
     w->deadline_ms = clock_mono_ms(w->r->co->o.clock) + w->timeout_ms;
     uint64_t seen = state_waits_seen(&w->r->co->state_waits);
     if (met(w)) {
-        w->then(w, true);
+        later(&w->end, is_met);
     } else {
         state_waits_add(&w->r->co->state_waits, &w->wait, seen, 0, look, w);
     }

@@ -21,10 +21,12 @@ struct active_wait {
     uint32_t shard;
     int32_t wanted;
     int64_t timeout_ms;
-    void (*then)(struct active_wait *w, bool active); /* once: inside active_wait_begin(), or on a worker */
+    void (*then)(struct active_wait *w,
+                 bool active); /* once, on any thread, never inside active_wait_begin() */
     void *user;
     int64_t deadline_ms;
     struct state_wait wait;
+    struct later end; /* when nothing has to be waited for */
 };
 /* Begins waiting, from any thread: calls then(true) once all of the indices have what is wanted (an index
  * that is not there any more is not waited for), then(false) after the timeout. `w` stays the caller's until

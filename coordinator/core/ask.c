@@ -88,7 +88,7 @@ static void ask_node(struct coordinator *co, struct shard_rq *rq, struct str nod
     if (m == NULL || m->transport_address.n == 0) {
         err_set(&rq->error, ERR_NODE_NOT_CONNECTED, "[%.*s] Node not connected", STR_ARG(node));
         cluster_state_unref(s);
-        rq->done(rq);
+        shard_rq_refuse(rq);
         return;
     }
     struct transport_peer to = {m->transport_address, m->ephemeral_id};
@@ -132,11 +132,11 @@ static bool only_here(const struct coordinator *co, const struct index_routing *
     return here;
 }
 
-static void end(struct ask *a, struct shard_rq *rq)
+/* The request is the asker's again. */
+static void give_back(const struct ask *a, struct shard_rq *rq)
 {
     rq->done = a->done;
     rq->user = a->user;
-    rq->done(rq);
 }
 
 /* The newest state's copies, if it is a newer one; their names are the request's then. */
@@ -173,14 +173,16 @@ static void ask_next(struct ask *a, struct shard_rq *rq)
     } else {
         rq->error = *a->tries.kept;
     }
-    end(a, rq);
+    give_back(a, rq);
+    shard_rq_refuse(rq);
 }
 
 static void copy_answered(struct shard_rq *rq)
 {
     struct ask *a = rq->user;
     if (rq->error.n == 0 || !retry_read(&rq->error)) {
-        end(a, rq);
+        give_back(a, rq);
+        rq->done(rq);
         return;
     }
     retry_failed(&a->tries, rq->node, &rq->error, &rq->arena);
@@ -212,7 +214,7 @@ static void ask_copies(struct coordinator *co, const struct ask_where *where, st
         err_set(&rq->error, ERR_NULL_POINTER,
                 "Cannot invoke \"org.elasticsearch.index.shard.ShardId.getIndex()\" because \"shardId\" "
                 "is null");
-        rq->done(rq);
+        shard_rq_refuse(rq);
         return;
     }
     if (co->o.remote == NULL || (r != NULL && !picky && only_here(co, r, rq->shard.shard))) {
@@ -222,7 +224,7 @@ static void ask_copies(struct coordinator *co, const struct ask_where *where, st
     struct ask *a = ARENA_NEW(&rq->arena, struct ask);
     if (a == NULL) {
         err_no_memory(&rq->error);
-        rq->done(rq);
+        shard_rq_refuse(rq);
         return;
     }
     *a = (struct ask){.co = co,
@@ -234,7 +236,7 @@ static void ask_copies(struct coordinator *co, const struct ask_where *where, st
         && copies_in_order(&a->tries.copies, where->state, r, rq->shard.shard, &a->how, &rq->arena,
                            &rq->error)
                != ERR_OK) {
-        rq->done(rq);
+        shard_rq_refuse(rq);
         return;
     }
     if (rq->node.p != NULL) {
@@ -291,7 +293,7 @@ void ask_write(struct coordinator *co, struct shard_write *rq)
         err_set(&rq->rq.error, ERR_NO_SHARD, "primary shard is not active");
         err_about_index(&rq->rq.error, rq->rq.shard.index, rq->rq.shard.uuid);
         err_about_shard(&rq->rq.error, (int)rq->rq.shard.shard);
-        rq->rq.done(&rq->rq);
+        shard_rq_refuse(&rq->rq);
     } else {
         ask_node(co, &rq->rq, node);
     }

@@ -2,8 +2,8 @@
  *
  * Chooses the copy (copies.h), asks it here or over remote_shards.h, and asks the next one when it fails
  * (retry.h). A request to a shard of this node never crosses the transport, and costs nothing more when there is no other
- * copy. As with struct shard_api, done() is called once, on any thread, perhaps inside the call; rq->node
- * then names the node that answered (p == NULL: none was asked). */
+ * copy. done() is called as shard_api.h says: once, on any thread, never inside the call; rq->node then names the node that
+ * answered (p == NULL: none was asked). */
 #ifndef COORDINATOR_CORE_ASK_H
 #define COORDINATOR_CORE_ASK_H
 

@@ -30,6 +30,11 @@ static void acted(struct shard_rq *rq)
     }
 }
 
+static void nobody_asked(struct later *l)
+{
+    finish(CONTAINER_OF(l, struct broadcast, end));
+}
+
 void broadcast_release(struct broadcast *bc)
 {
     for (uint32_t i = 0; i < bc->n; i++) {
@@ -142,7 +147,7 @@ static bool start(struct broadcast *bc)
     walk(bc, add);
     bc->pending = n;
     if (n == 0) {
-        finish(bc);
+        later(&bc->end, nobody_asked);
         return true;
     }
     struct coordinator *co = r->co; /* r and bc may be gone after the last call */

@@ -21,10 +21,11 @@ struct broadcast {
     struct shard_act model;
     struct str node; /* p != NULL: only the copies there */
     _Atomic uint32_t pending;
+    struct later end; /* when there is nobody to ask */
 };
 
-/* Asks the active copies of the targets, closed indices left out. done() may run inside the call when there are no
- * shards, and must end the operation after broadcast_release(). false: no memory, and nothing was asked. */
+/* Asks the active copies of the targets, closed indices left out. done(), which never runs inside the call, must end the
+ * operation after broadcast_release(). false: no memory, and nothing was asked. */
 bool broadcast_start(struct op_env *r, const struct index_target *targets, uint32_t n_targets,
                      const struct shard_act *model, void (*done)(struct broadcast *bc), void *user) NODISCARD;
 /* The same, of the copies on one node. */

@@ -36,11 +36,17 @@ void delays_free(struct delays *d)
     }
 }
 
+static void run_here(struct later *l)
+{
+    struct delay *x = CONTAINER_OF(l, struct delay, end);
+    x->run(x->arg);
+}
+
 static void start(struct delays *d, struct delay *x)
 {
     /* What was asked for has been admitted: a full queue is no reason to drop it. */
     if (!executor_submit_force(d->o.workers, x->run, x->arg)) {
-        x->run(x->arg); /* the executor has shut down; the caller's thread is all there is */
+        later(&x->end, run_here); /* the executor has shut down; the caller's thread is all there is */
     }
 }
 
@@ -190,5 +196,8 @@ void delays_stop(struct delays *d)
     pthread_mutex_lock(&d->lock);
     d->stopped = true;
     pthread_mutex_unlock(&d->lock);
+    struct later_list list;
+    later_open(&list); /* this may be a thread that runs no tasks */
     start_all(d, take(d, 0, true));
+    later_close(&list);
 }

@@ -2,13 +2,14 @@
  *
  * Timers belong to a loop's thread; this lets any thread ask for a delay and any other cut it short: a delay
  * is the caller's struct, its action runs exactly once, on the worker executor, never inside the call. After
- * delays_stop() nothing waits any more: what is added runs at once. */
+ * delays_stop() nothing waits any more: what is added does not wait for its time. */
 #ifndef COORDINATOR_CORE_DELAYS_H
 #define COORDINATOR_CORE_DELAYS_H
 
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "common/base/executor.h"
+#include "common/base/later.h"
 #include "common/base/timers.h"
 
 struct delays;
@@ -21,6 +22,7 @@ struct delay { /* the caller's; free again once run() was called */
     /* set before delays_hurry(): also a delay that comes just after does not wait; may be NULL */
     const _Atomic bool *off;
     bool waiting; /* under the lock of its delays */
+    struct later end;
 };
 
 struct delays_opts { /* borrowed */
@@ -36,7 +38,7 @@ void delays_free(struct delays *d);
 /* run(arg) in `ms` milliseconds or later; ms <= 0: as soon as a worker is free. x->off is the caller's,
  * zeroed or set. */
 void delays_add(struct delays *d, struct delay *x, int64_t ms, void (*run)(void *arg), void *arg);
-/* Its time has come now. False: it was not waiting any more. Any thread, under any lock but run()'s own. */
+/* Its time has come now. False: it was not waiting any more. Any thread, under any lock. */
 bool delays_hurry(struct delays *d, struct delay *x);
 /* Moves it: `ms` from now. False: it was not waiting any more. */
 bool delays_move(struct delays *d, struct delay *x, int64_t ms);

@@ -52,11 +52,8 @@ void freeing_add_scrolls(struct freeing *f)
     }
 }
 
-static void one_less(struct freeing *f)
+static void finish(struct freeing *f)
 {
-    if (atomic_fetch_sub(&f->pending, 1) != 1) {
-        return;
-    }
     for (size_t i = 0; i < f->n; i++) {
         f->freed += f->v[i].rq.rq.error.n == 0 ? f->v[i].rq.freed : 0;
         shard_rq_fini(&f->v[i].rq.rq);
@@ -64,9 +61,17 @@ static void one_less(struct freeing *f)
     f->done(f);
 }
 
+static void nobody_asked(struct later *l)
+{
+    finish(CONTAINER_OF(l, struct freeing, end));
+}
+
 static void freed(struct shard_rq *rq)
 {
-    one_less(rq->user);
+    struct freeing *f = rq->user;
+    if (atomic_fetch_sub(&f->pending, 1) == 1) {
+        finish(f);
+    }
 }
 
 enum err freeing_run(struct freeing *f, struct errmsg *em)
@@ -74,15 +79,20 @@ enum err freeing_run(struct freeing *f, struct errmsg *em)
     if (f->failed) {
         return err_no_memory(em);
     }
-    f->pending = (uint32_t)f->n + 1; /* one for this call, while it sends */
-    for (size_t i = 0; i < f->n; i++) {
-        struct shard_free *rq = &f->v[i].rq;
+    struct coordinator *co = f->r->co; /* f may be gone after the last call */
+    struct freeing_node *v = f->v;
+    size_t n = f->n;
+    f->pending = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        struct shard_free *rq = &v[i].rq;
         struct str node = rq->rq.node;
         shard_rq_init(&rq->rq, &shard_op_free, freed, f);
         rq->rq.node = node;
-        rq->contexts = f->v[i].contexts;
-        ask_free(f->r->co, rq);
+        rq->contexts = v[i].contexts;
+        ask_free(co, rq);
     }
-    one_less(f);
+    if (n == 0) {
+        later(&f->end, nobody_asked);
+    }
     return ERR_OK;
 }

@@ -1,6 +1,6 @@
 /* freeing.h - letting go of many contexts, on whichever nodes they are, and how many there were.
  *
- * Lives in a request's arena. Add, then run once; done() is called on any thread, perhaps inside the call. */
+ * Lives in a request's arena. Add, then run once; done() is called on any thread, never inside the call. */
 #ifndef COORDINATOR_CORE_FREEING_H
 #define COORDINATOR_CORE_FREEING_H
 
@@ -22,6 +22,7 @@ struct freeing {
     size_t n, cap;
     bool failed;
     _Atomic uint32_t pending;
+    struct later end; /* when there is nobody to ask */
 };
 
 void freeing_add(struct freeing *f, const struct context_ref *refs, uint32_t n);

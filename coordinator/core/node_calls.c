@@ -9,10 +9,17 @@ static const struct task_ops no_ops = {.cancellable = false};
 
 /* ---- asking -------------------------------------------------------------------------------------------- */
 
+static void all_answered(struct later *l)
+{
+    struct node_calls *c = CONTAINER_OF(l, struct node_calls, end);
+    c->done(c);
+}
+
+/* A node's answer may be there inside the call that asks it. */
 static void answered(struct node_calls *c)
 {
     if (--c->pending == 0) {
-        c->done(c);
+        later(&c->end, all_answered);
     }
 }
 
@@ -91,9 +98,12 @@ bool node_calls_start(struct op_env *r, enum message_kind kind, const bool *chos
             v[k++] = (struct node_answer){.node = &nodes->v[i], .calls = c};
         }
     }
-    c->pending = n + 1; /* one for the loop below: r and c live until it ends */
+    c->pending = n;
     timeout_ms = timeout_ms > 0 ? timeout_ms : NODE_CALLS_TIMEOUT_MS;
-    for (uint32_t i = 0; i < n; i++) {
+    if (n == 0) {
+        later(&c->end, all_answered);
+    }
+    for (uint32_t i = 0; i < n; i++) { /* r and c may be gone after the last call */
         buf_init(&v[i].memory, NULL, BUF_UNLIMITED);
         if (str_eq(v[i].node->id, r->co->o.node_id)) {
             ask_here(c, &v[i]);
@@ -101,7 +111,6 @@ bool node_calls_start(struct op_env *r, enum message_kind kind, const bool *chos
             ask_there(c, &v[i], timeout_ms);
         }
     }
-    answered(c);
     return true;
 }
 

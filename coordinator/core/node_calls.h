@@ -2,7 +2,7 @@
  *
  * A question is bytes, and so is an answer; what they mean, the services say that are set down in the
  * coordinator. A node that cannot be reached, or refuses, is an error in its place. The calls live in the
- * request's arena; done() is called once, on whichever thread finished last, perhaps inside the start. */
+ * request's arena; done() is called once, on whichever thread finished last, never inside the start. */
 #ifndef COORDINATOR_CORE_NODE_CALLS_H
 #define COORDINATOR_CORE_NODE_CALLS_H
 
@@ -32,6 +32,7 @@ struct node_calls {
     struct buf question;
     uint16_t kind;
     _Atomic uint32_t pending;
+    struct later end;
 };
 
 /* Asks the nodes of r's state that are chosen (node_calls_choose(), nodes_choose()). `question` is taken.

@@ -498,19 +498,6 @@ static const char *action_of(enum by_query_kind kind)
     return names[kind];
 }
 
-static void answer_task(struct by_query *op)
-{
-    struct buf b;
-    struct jsonw j;
-    op->answered = true;
-    jsonw_start(&j, &b);
-    jw_obj(&j);
-    jw_k(&j, "task");
-    jw_strf(&j, "%.*s:%llu", STR_ARG(op->co->o.node_id), (unsigned long long)op->task.id);
-    jw_obj_end(&j);
-    op->spec.answer(op->spec.arg, 200, &b, false);
-}
-
 /* The script. What is wrong with it is said with the first document that it should run over. */
 static enum err compile(struct by_query *op, struct errmsg *em)
 {
@@ -531,7 +518,7 @@ static enum err compile(struct by_query *op, struct errmsg *em)
     return ERR_OK;
 }
 
-enum err by_query_run(struct by_query *op, bool wait, struct errmsg *why)
+enum err by_query_run(struct by_query *op, uint64_t *task, struct errmsg *why)
 {
     struct errmsg em;
     enum err e = by_query_check_target(op, &em); /* before anything is cut into slices */
@@ -557,8 +544,9 @@ enum err by_query_run(struct by_query *op, bool wait, struct errmsg *why)
         init_worker(op, i);
     }
     tasks_begin(op->co->tasks, &op->task);
-    if (!wait) {
-        answer_task(op);
+    if (task != NULL) {
+        op->stores = true;
+        *task = op->task.id;
     }
     e = e == ERR_OK && op->spec.has_script ? compile(op, &em) : e;
     struct by_query_worker *w = op->workers; /* op may be gone after the last start */

@@ -48,7 +48,7 @@ struct by_query_spec {
     int dest_version_type;
     enum by_query_routing routing;
     bool human; /* times as words, too */
-    /* Once, on any thread; takes `body`. failed: it is an error's. */
+    /* Once, if somebody waits, on any thread, never inside by_query_run(); takes `body`. failed: it is an error's. */
     void (*answer)(void *arg, int status, struct buf *body, bool failed);
     void *arg;
 };
@@ -63,7 +63,8 @@ void by_query_free(struct by_query *op);
  * parsed. */
 enum err by_query_validate(const struct by_query_spec *s, const struct search_source *source,
                            struct errmsg *em);
-/* Runs it. wait: spec.answer() comes at the end; otherwise at once, with the task's id. ERR_NO_MEMORY: it is gone, without an answer. */
-enum err by_query_run(struct by_query *op, bool wait, struct errmsg *why);
+/* Runs it. task == NULL: spec.answer() comes at the end; else nobody waits, and *task is the number of its task. ERR_NO_MEMORY: it is
+ * gone, without an answer. */
+enum err by_query_run(struct by_query *op, uint64_t *task, struct errmsg *why);
 
 #endif

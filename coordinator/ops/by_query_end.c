@@ -145,13 +145,19 @@ static void store(struct by_query *op)
     task_result_store(&s->t);
 }
 
-void by_query_ended(struct by_query *op)
+static void ended(struct later *l)
 {
+    struct by_query *op = CONTAINER_OF(l, struct by_query, end);
     const struct clock *c = op->co->o.clock;
     op->took_ms = (c->mono_ns(c->self) - op->task.start_ns) / 1000000;
-    if (!op->answered) {
-        answer(op);
-    } else {
+    if (op->stores) {
         store(op);
+    } else {
+        answer(op);
     }
+}
+
+void by_query_ended(struct by_query *op)
+{
+    later(&op->end, ended);
 }

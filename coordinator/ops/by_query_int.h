@@ -48,7 +48,7 @@ struct by_query {
     struct arena arena;
     struct by_query_spec spec;
     struct task task;
-    bool answered; /* nobody waits any more: the result is stored */
+    bool stores; /* nobody waits: the result is stored */
     struct by_query_worker *workers;
     uint32_t n_workers;
     _Atomic uint32_t pending;
@@ -56,6 +56,7 @@ struct by_query {
     struct script *script;
     struct errmsg *script_error; /* it does not compile; NULL: it does, or there is none */
     int64_t took_ms;
+    struct later end;
 };
 
 /* ---- by_query_tasks.c ---- */
@@ -103,7 +104,7 @@ enum err by_query_check_target(struct by_query *op, struct errmsg *em);
 
 /* ---- by_query_end.c ---- */
 
-/* All workers have ended. */
+/* All workers have ended: the operation is answered, or its result stored, later (common/base/later.h). */
 void by_query_ended(struct by_query *op);
 
 #endif

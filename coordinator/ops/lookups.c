@@ -158,16 +158,17 @@ static void all_read(struct lookups *l)
     l->done(l);
 }
 
-static void one_read(struct lookups *l)
+static void read_done(struct shard_rq *rq)
 {
+    struct lookups *l = rq->user;
     if (atomic_fetch_sub(&l->pending, 1) == 1) {
         all_read(l);
     }
 }
 
-static void read_done(struct shard_rq *rq)
+static void nothing_to_read(struct later *l)
 {
-    one_read(rq->user);
+    all_read(CONTAINER_OF(l, struct lookups, end));
 }
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
@@ -201,21 +202,20 @@ void lookups_run(struct lookups *l)
     struct json *tree = ARENA_NEW(l->arena, struct json);
     err_clear(&l->error);
     l->first = NULL;
-    l->pending = 1; /* for this call, while it sends */
+    l->pending = 0;
     if (tree == NULL || !json_copy(tree, l->tree, l->arena)) {
         err_no_memory(&l->error);
-        l->done(l);
+    } else {
+        l->tree = tree;
+    }
+    if (l->error.n > 0 || !walk(tree, note, l) || l->first == NULL) {
+        later(&l->end, nothing_to_read);
         return;
     }
-    l->tree = tree;
-    if (!walk(tree, note, l)) {
-        l->pending = 1;
-        one_read(l);
-        return;
+    struct coordinator *co = l->r->co;
+    struct ask_where where = ask_anywhere(co, l->r->state, STR_NULL);
+    for (struct lookup *k = l->first, *next; k != NULL; k = next) {
+        next = k->next; /* l may be gone after the last call */
+        ask_get(co, &where, &k->g.rq);
     }
-    struct ask_where where = ask_anywhere(l->r->co, l->r->state, STR_NULL);
-    for (struct lookup *k = l->first; k != NULL; k = k->next) {
-        ask_get(l->r->co, &where, &k->g.rq);
-    }
-    one_read(l);
 }

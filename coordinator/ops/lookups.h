@@ -3,7 +3,7 @@
  *
  * {"terms": {"user": {"index": ..., "id": ..., "path": ...}}} becomes {"terms": {"user": [...]}}: the
  * documents are read in real time, each once for each mention. Knows nothing of what else is in the request.
- * done() is called exactly once, on any thread. */
+ * done() is called exactly once, on any thread, never inside lookups_run(). */
 #ifndef COORDINATOR_OPS_LOOKUPS_H
 #define COORDINATOR_OPS_LOOKUPS_H
 
@@ -22,6 +22,7 @@ struct lookups {
     /* own */
     struct lookup *first;
     _Atomic uint32_t pending;
+    struct later end; /* when there is nothing to read */
 };
 
 /* Does the request mention other documents? Without any, there is nothing to run. */

@@ -108,12 +108,18 @@ void search_part(struct search_call *c, struct shard_rq *rq)
     rq->opaque_id = c->task.opaque_id;
 }
 
+static void ended(struct later *l)
+{
+    struct search_call *c = CONTAINER_OF(l, struct search_call, end);
+    c->done(c);
+}
+
 void search_done(struct search_call *c)
 {
     if (c->source.agg_spec == NULL) { /* else the longest part of the work may be still to come */
         tasks_end(c->r->co->tasks, &c->task);
     }
-    c->done(c);
+    later(&c->end, ended);
 }
 
 void search_fail(struct search_call *c)

@@ -34,8 +34,8 @@ struct search_opts {
 
 #define BATCHED_REDUCE 512 /* batched_reduce_size, where it is not given */
 
-/* Runs a search; `done` gets it on any thread: the answer is in *c until search_free(). Parse and index
- * errors end it at once, with c->error. */
+/* Runs a search; `done` gets it on any thread, never inside search_run(): the answer is in *c until search_free(). Parse and index
+ * errors end it before any shard is asked, with c->error. */
 struct search_call {
     struct op_env *r; /* clock, state and shards come from here; nothing is answered through it */
     struct search_opts o;
@@ -45,6 +45,7 @@ struct search_call {
     struct errmsg error;  /* n > 0: the whole failed */
     uint64_t parent_task; /* 0: none */
     /* own */
+    struct later end;
     struct task task;
     struct arena arena;
     struct shard_query *queries;

@@ -19,7 +19,7 @@ void search_stop_begin(struct search_call *c, struct stop *st);
 enum err search_stop_end(struct search_call *c, struct stop *st, enum err e);
 /* The request is the search's: it is given up with it, and a task below its own. */
 void search_part(struct search_call *c, struct shard_rq *rq);
-/* The search is over: its owner hears of it. *c may be gone afterwards. */
+/* The search is over: its owner hears of it later (common/base/later.h). */
 void search_done(struct search_call *c);
 /* The same with an error; c->error says which (none: no memory). */
 void search_fail(struct search_call *c);

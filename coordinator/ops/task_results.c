@@ -19,12 +19,18 @@ static const char index_body[] =
     "\"response\":{\"type\":\"object\",\"enabled\":false},\"error\":{\"type\":\"object\",\"enabled\":false}}}"
     "}";
 
+static void ended(struct later *l)
+{
+    struct task_result *t = CONTAINER_OF(l, struct task_result, end);
+    t->done(t);
+}
+
 static void finish(struct task_result *t, const struct errmsg *error)
 {
     t->error = error;
     cluster_state_unref(t->env.state);
     t->env.state = NULL;
-    t->done(t);
+    later(&t->end, ended);
 }
 
 static void written(struct write_set *set)

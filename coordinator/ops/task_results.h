@@ -17,12 +17,13 @@ struct task_result {
     void *user;
     const struct errmsg *error; /* NULL: stored */
     /* own */
+    struct later end;
     struct write_set set;
     struct write_entry entry;
     struct errmsg em;
 };
 
-/* Stores it. done() comes once, now or later. */
+/* Stores it. done() comes once, never inside the call. */
 void task_result_store(struct task_result *t);
 
 #endif

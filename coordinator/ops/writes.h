@@ -55,6 +55,7 @@ struct write_set {
     void *user;
     uint64_t parent_task; /* 0: none */
     /* own */
+    struct later end;
     struct task task;
     struct shard_write *shard_writes;
     struct write_try *tries;   /* one each */
@@ -68,7 +69,7 @@ struct write_set {
     bool named;
 };
 
-/* Runs it; everything lives in r->arena. done() comes later, or before the call returns. */
+/* Runs it; everything lives in r->arena. done() is never called inside the call. */
 void writes_run(struct write_set *w);
 /* Frees what the shards answered with: to be called once the answer is written. */
 void writes_fini(struct write_set *w);

@@ -37,6 +37,12 @@ static void copy_answer(struct write_entry *e, const struct write_item *it)
     e->done_by_shard = true;
 }
 
+static void ended(struct later *l)
+{
+    struct write_set *w = CONTAINER_OF(l, struct write_set, end);
+    w->done(w);
+}
+
 void writes_finish(struct write_set *w)
 {
     if (w->named) {
@@ -44,7 +50,7 @@ void writes_finish(struct write_set *w)
         w->named = false;
     }
     tasks_end(w->r->co->tasks, &w->task);
-    w->done(w);
+    later(&w->end, ended);
 }
 
 static void gather(struct write_set *w)

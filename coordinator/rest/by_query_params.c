@@ -237,6 +237,18 @@ static void answer(void *arg, int status, struct buf *body, bool failed)
     rest_send(r, status, body);
 }
 
+static void send_task(struct rest *r, uint64_t task)
+{
+    struct buf b;
+    struct jsonw w;
+    jsonw_start(&w, &b);
+    jw_obj(&w);
+    jw_k(&w, "task");
+    jw_strf(&w, "%.*s:%llu", STR_ARG(r->co->o.node_id), (unsigned long long)task);
+    jw_obj_end(&w);
+    rest_send(r, 200, &b);
+}
+
 void by_query_go(struct by_query_rq *q, enum err e)
 {
     struct rest *r = q->r;
@@ -267,7 +279,11 @@ void by_query_go(struct by_query_rq *q, enum err e)
     q->s->human = human.p != NULL && !str_is(human, "false");
     q->s->answer = answer;
     q->s->arg = r;
-    if (by_query_run(q->op, q->wait, &r->em) != ERR_OK) {
+    uint64_t task;
+    bool wait = q->wait; /* who waits may be answered meanwhile */
+    if (by_query_run(q->op, wait ? NULL : &task, &r->em) != ERR_OK) {
         rest_fail(r, NULL);
+    } else if (!wait) {
+        send_task(r, task);
     }
 }

@@ -311,13 +311,10 @@ static void write_validation(struct jsonw *w, struct validate_call *c)
     jw_obj_end(w);
 }
 
-static void one_validated(struct validate_call *c)
+static void all_validated(struct validate_call *c)
 {
     struct buf b;
     struct jsonw w;
-    if (atomic_fetch_sub(&c->pending, 1) != 1) {
-        return;
-    }
     jsonw_start(&w, &b);
     write_validation(&w, c);
     for (uint32_t i = 0; i < c->n; i++) {
@@ -328,7 +325,10 @@ static void one_validated(struct validate_call *c)
 
 static void validated(struct shard_rq *rq)
 {
-    one_validated(rq->user);
+    struct validate_call *c = rq->user;
+    if (atomic_fetch_sub(&c->pending, 1) == 1) {
+        all_validated(c);
+    }
 }
 
 /* A query that cannot be read is an answer, not an error. */
@@ -407,12 +407,17 @@ static void ask(struct validate_call *c)
             x->now_ms = clock_wall_ms(r->co->o.clock);
         }
     }
-    c->pending = c->n + 1;
-    struct ask_where where = ask_anywhere(r->co, r->state, STR_NULL);
-    for (uint32_t i = 0; i < most; i++) {
-        ask_explain(r->co, &where, &c->shards[i]);
+    if (most == 0) {
+        all_validated(c);
+        return;
     }
-    one_validated(c);
+    c->pending = c->n;
+    struct coordinator *co = r->co; /* r and c may be gone after the last call */
+    struct shard_explain *shards = c->shards;
+    struct ask_where where = ask_anywhere(co, r->state, STR_NULL);
+    for (uint32_t i = 0; i < most; i++) {
+        ask_explain(co, &where, &shards[i]);
+    }
 }
 
 static void looked_up(struct lookups *l)

@@ -7,6 +7,7 @@
 struct asked {
     struct pending_rq rq;
     struct master_view view;
+    struct later end; /* when nobody is asked */
 };
 
 /* Moves the answer's texts into the request, which has an end that everybody reaches. */
@@ -53,6 +54,12 @@ static void answered(struct pending_rq *rq)
     }
 }
 
+static void nobody_asked(struct later *l)
+{
+    struct asked *a = CONTAINER_OF(l, struct asked, end);
+    a->view.then(&a->view);
+}
+
 static void ask(struct rest *r, bool local, bool at_once, int64_t timeout_ms,
                 void (*then)(struct master_view *v), void *user)
 {
@@ -67,7 +74,7 @@ static void ask(struct rest *r, bool local, bool at_once, int64_t timeout_ms,
     a->rq.at_once = at_once;
     if (local || r->co->o.pending == NULL) {
         pending_rq_fini(&a->rq);
-        then(&a->view);
+        later(&a->end, nobody_asked);
     } else {
         r->co->o.pending(r->co->o.self, &a->rq);
     }

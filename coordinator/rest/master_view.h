@@ -14,7 +14,7 @@ struct master_view { /* lives until the request is answered */
     void *user;
 };
 
-/* then() runs with r->state renewed, perhaps inside the call. `local`: nobody is asked, nothing waits. No
+/* then() runs with r->state renewed, never inside the call. `local`: nobody is asked, nothing waits. No
  * master in time: r is answered with the error. */
 void rest_ask_master(struct rest *r, bool local, int64_t timeout_ms, void (*then)(struct master_view *v),
                      void *user);

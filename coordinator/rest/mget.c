@@ -333,8 +333,7 @@ static void locate(struct mget *m, struct mget_slot *s, const struct mget_item *
     s->g.rq.rq.cancel_self = m->r->http;
 }
 
-/* The next ones. The count begins one too high, so that nothing is written while requests are still being sent; false:
- * answers are still to come. */
+/* The next ones. false: answers are still to come, and m may be gone. */
 static bool read_slots(struct mget *m)
 {
     uint32_t n = MIN_OF(m->n - m->begun, (uint32_t)WINDOW), failed = 0;
@@ -344,16 +343,20 @@ static bool read_slots(struct mget *m)
     }
     m->begun += n;
     m->n_slots = n;
-    m->pending = n - failed + 1;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!m->slots[i].failed) {
-            ask_get(m->r->co, &m->where, &m->slots[i].g.rq);
+    struct coordinator *co = m->r->co;
+    struct mget_slot *slots = m->slots;
+    const struct ask_where where = m->where;
+    uint32_t left = m->pending = n - failed;
+    for (uint32_t i = 0; left > 0; i++) {
+        if (!slots[i].failed) {
+            left--;
+            ask_get(co, &where, &slots[i].g.rq);
         }
     }
-    return atomic_fetch_sub(&m->pending, 1) == 1;
+    return failed == n;
 }
 
-/* Goes on for as long as all that was asked for is there at once. */
+/* Goes on for as long as there is nothing to ask for. */
 static void go_on(struct mget *m)
 {
     while (m->begun < m->n && !m->answer.failed && !op_client_gone(m->r->http)) {

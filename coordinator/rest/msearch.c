@@ -412,8 +412,8 @@ static void go_on(void *arg)
     } while (atomic_fetch_sub(&m->turns, 1) > 1);
 }
 
-/* Searches may end inside the call that begins them, and on any thread: one at a time goes on, the others leave a turn. What
- * begins is read again, and the loop that answers has other work. */
+/* Searches end on any thread: one at a time goes on, the others leave a turn. What begins is read again, and the loop that
+ * answers has other work. */
 static void one_done(struct search_call *c)
 {
     struct part *p = c->user;

@@ -351,9 +351,8 @@ static enum err read_spec(struct rank_eval *q)
 static void answer(struct rank_eval *q);
 
 /* One after the other: a request of many searches leaves room for those of others. */
-static void go_on(void *arg)
+static void go_on(struct rank_eval *q)
 {
-    struct rank_eval *q = arg;
     if (q->started == q->n) {
         answer(q);
     } else {
@@ -361,14 +360,9 @@ static void go_on(void *arg)
     }
 }
 
-/* A search may end inside the call that began it: the next one begins elsewhere. */
 static void searched(struct search_call *c)
 {
-    struct rank_eval *q = c->user;
-    const struct executor *workers = q->r->co->o.workers;
-    if (workers == NULL || !executor_submit_force(workers, go_on, q)) {
-        go_on(q);
-    }
+    go_on(c->user);
 }
 
 static enum err prepare(struct rank_eval *q, struct rated *v)

@@ -199,6 +199,7 @@ static void fill_strand(const struct shard_api *api)
         a->action = SHARD_CLEAR_CACHE;
         a->rq.shard = (struct shard_ref){STR("i"), STR(RIG_UUID), 0};
         api->serve(api->self, &a->rq);
+        later_run(); /* what is refused */
     }
 }
 

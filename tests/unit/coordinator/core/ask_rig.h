@@ -193,7 +193,7 @@ static inline void shard_get(void *self, struct shard_get *rq)
     fail_with(&rq->rq, n->get_error);
     rq->found = true;
     rq->source = arena_printf(&rq->rq.arena, "{\"from\":%u}", n->at);
-    rq->rq.done(&rq->rq);
+    shard_rq_answer(&rq->rq);
 }
 
 static inline void shard_write(void *self, struct shard_write *rq)
@@ -211,7 +211,7 @@ static inline void shard_write(void *self, struct shard_write *rq)
     if (n->die_after_write) {
         kill_node(n);
     }
-    rq->rq.done(&rq->rq);
+    shard_rq_answer(&rq->rq);
 }
 
 static inline void shard_query(void *self, struct shard_query *rq)
@@ -224,7 +224,7 @@ static inline void shard_query(void *self, struct shard_query *rq)
     }
     rq->result = ARENA_NEW(&rq->rq.arena, struct query_result);
     rq->rq.context = 100 + n->at;
-    rq->rq.done(&rq->rq);
+    shard_rq_answer(&rq->rq);
 }
 
 static inline void shard_scroll(void *self, struct shard_query *rq)
@@ -235,13 +235,13 @@ static inline void shard_scroll(void *self, struct shard_query *rq)
 static inline void shard_can_match(void *self, struct shard_can_match *rq)
 {
     (void)self;
-    rq->rq.done(&rq->rq);
+    shard_rq_answer(&rq->rq);
 }
 
 static inline void shard_dfs(void *self, struct shard_dfs *rq)
 {
     (void)self;
-    rq->rq.done(&rq->rq);
+    shard_rq_answer(&rq->rq);
 }
 
 static inline void shard_fetch(void *self, struct shard_fetch *rq)
@@ -249,7 +249,7 @@ static inline void shard_fetch(void *self, struct shard_fetch *rq)
     struct node *n = self;
     n->fetches++;
     rq->hits = ARENA_ARRAY(&rq->rq.arena, struct str, rq->n);
-    rq->rq.done(&rq->rq);
+    shard_rq_answer(&rq->rq);
 }
 
 static inline void shard_free(void *self, struct shard_free *rq)
@@ -258,24 +258,25 @@ static inline void shard_free(void *self, struct shard_free *rq)
     for (uint32_t i = 0; i < rq->n; i++) {
         n->freed += rq->contexts[i] == 100 + n->at;
     }
-    rq->rq.done(&rq->rq);
+    shard_rq_answer(&rq->rq);
 }
 
 static inline void shard_act(void *self, struct shard_act *rq)
 {
     struct node *n = self;
     n->acts++;
-    rq->rq.done(&rq->rq);
+    shard_rq_answer(&rq->rq);
 }
 
 static inline void shard_explain(void *self, struct shard_explain *rq)
 {
     (void)self;
-    rq->rq.done(&rq->rq);
+    shard_rq_answer(&rq->rq);
 }
 
 static inline void serve_shard(void *self, struct shard_rq *rq)
 {
+    shard_rq_take(rq);
     switch (rq->op->id) {
 #define SERVE(name, type)                                      \
     case SHARD_OP_##name:                                      \
@@ -337,6 +338,19 @@ static inline void publish(struct cluster *c, int primary, int replica, bool mas
     }
 }
 
+static inline void refuse_meta(void *arg)
+{
+    struct meta_request *rq = arg;
+    err_set(&rq->error, ERR_NO_MASTER, "as told");
+    rq->done(rq);
+}
+
+static inline void ask_master(void *self, struct meta_request *rq)
+{
+    struct node *n = self;
+    executor_submit_force(sim_lane_executor(n->lane), refuse_meta, rq);
+}
+
 static inline void open_node(struct cluster *c, uint32_t at)
 {
     struct node *n = &c->nodes[at];
@@ -353,6 +367,7 @@ static inline void open_node(struct cluster *c, uint32_t at)
                                   .shards = &n->shards,
                                   .remote = n->remote,
                                   .state = state_of,
+                                  .master = ask_master,
                                   .self = n,
                                   .timers = sim_lane_timers(n->lane),
                                   .timer_loop = x,

@@ -104,7 +104,7 @@ START_TEST(contexts_and_cancelling)
     sim_exec_run_for(c->sim, SECOND);
     ck_assert(shard_rq_cancelled(&held->rq) && done == 2);
     err_set(&held->rq.error, ERR_CANCELLED, "task cancelled");
-    held->rq.done(&held->rq);
+    shard_rq_answer(&held->rq);
     sim_exec_run_for(c->sim, SECOND);
     ck_assert(done == 3 && err_code(&q.rq.error) == ERR_CANCELLED);
     shard_rq_fini(&q.rq);
@@ -121,7 +121,7 @@ START_TEST(contexts_and_cancelling)
     ck_assert(done == 4 && q.rq.error.n == 0 && str_is(q.rq.node, "n1"));
     shard_rq_fini(&q.rq);
     held = c->nodes[2].held;
-    held->rq.done(&held->rq); /* too late */
+    shard_rq_answer(&held->rq); /* too late */
     cluster_close(c);
 }
 END_TEST
