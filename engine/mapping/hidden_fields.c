@@ -46,7 +46,7 @@ enum err text_hidden_fields(struct builder *b, struct node *n)
     }
     if (e == ERR_OK && prefix != NULL) { /* its lengths count for nothing */
         prefix->norms = false;
-        prefix->options = MIN_OF(f->options, INDEX_POSITIONS);
+        prefix->options = f->options >= INDEX_POSITIONS ? INDEX_POSITIONS : INDEX_DOCS;
     }
     f->prefix_field = prefix;
     f->phrase_field = phrase;

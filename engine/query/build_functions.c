@@ -2,7 +2,9 @@
 #include "engine/query/build_functions.h"
 
 #include "common/base/java_hash.h"
+#include "common/base/json_pull.h"
 #include "common/base/jsonr.h"
+#include "common/base/jsonw.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
 #include "engine/query/script_use.h"
@@ -16,59 +18,77 @@ static enum err decay_refused(struct errmsg *em, bool before_first, const char *
     return err_set_at(em, ERR_PARSING, 1, before_first ? 0 : 1, "%s [%.*s]", what, STR_ARG(field));
 }
 
+enum decay_of { OF_NUMBERS, OF_DATES, OF_POINTS };
+
 struct decay_args {
-    struct str scale, offset;
-    const struct json *origin;
-    const struct json *scale_value, *offset_value;
+    enum decay_of kind;
+    bool has_origin;
+    struct str origin, scale, offset; /* OF_DATES; scale and offset of OF_POINTS too. p == NULL: not given */
+    struct geo_point at;              /* OF_POINTS */
     double decay;
 };
 
-static enum err decay_read(const struct dsl_function *f, struct decay_args *a, struct errmsg *em)
+static enum err read_scale(const struct json_pull *p, const struct decay_args *a, struct str *text,
+                           double *number, struct errmsg *em)
 {
-    *a = (struct decay_args){.decay = 0.5};
-    for (uint32_t i = 0; i < f->decay_params->n; i++) {
-        struct str key = f->decay_params->members[i].key;
-        const struct json *v = &f->decay_params->members[i].value;
-        if (str_is(key, "origin")) {
-            a->origin = v;
-        } else if (str_is(key, "scale")) {
-            a->scale_value = v;
-            a->scale = json_text(v);
-        } else if (str_is(key, "offset")) {
-            a->offset_value = v;
-            a->offset = json_text(v);
-        } else if (str_is(key, "decay")) {
-            if (!num_parse_double(json_text(v), &a->decay)) {
-                return jr_bad_double(json_text(v), em);
-            }
+    *text = STR("");
+    return a->kind == OF_NUMBERS ? json_pull_double(p, number, em) : json_pull_text(p, text, em);
+}
+
+static enum err read_origin(struct json_pull *p, struct decay_args *a, double *number, struct errmsg *em)
+{
+    a->has_origin = true;
+    if (a->kind == OF_POINTS) {
+        enum err e = geo_point_of_json(&a->at, p->value, false, em);
+        json_pull_skip(p);
+        return e;
+    }
+    return a->kind == OF_NUMBERS ? json_pull_double(p, number, em) : json_pull_text(p, &a->origin, em);
+}
+
+/* Parameters are read one after the other, as they are written without spaces: places are counted there. */
+static enum err decay_read(struct builder *b, const struct dsl_function *f, struct decay_args *a,
+                           struct score_function *out, struct errmsg *em)
+{
+    struct buf text;
+    struct jsonw w;
+    struct json tree;
+    struct json_pull p;
+    jsonw_start(&w, &text);
+    jw_value(&w, f->decay_params);
+    struct str own = arena_str(b->arena, buf_view(&text));
+    buf_fini(&text);
+    enum err e =
+        own.p != NULL ? json_parse(&tree, own, b->arena, &json_limits_default, em) : err_no_memory(em);
+    if (e == ERR_OK && !json_pull_init(&p, &tree, own, b->arena)) {
+        e = err_no_memory(em);
+    }
+    if (e == ERR_OK) {
+        json_pull_next(&p);
+    }
+    for (struct str name = STR_NULL; e == ERR_OK && json_pull_until(&p, TOK_END_OBJECT);) {
+        if (p.token == TOK_FIELD_NAME) {
+            name = p.name;
+        } else if (str_is(name, "origin")) {
+            e = read_origin(&p, a, &out->origin, em);
+        } else if (str_is(name, "scale")) {
+            e = read_scale(&p, a, &a->scale, &out->scale, em);
+        } else if (str_is(name, "offset")) {
+            e = read_scale(&p, a, &a->offset, &out->offset, em);
+        } else if (str_is(name, "decay")) {
+            e = json_pull_double(&p, &a->decay, em);
         } else {
-            return err_set(em, ERR_PARSE, "parameter [%.*s] not supported!", STR_ARG(key));
+            e = err_set(em, ERR_PARSE, "parameter [%.*s] not supported!", STR_ARG(name));
         }
     }
-    return ERR_OK;
-}
-
-static enum err read_double(const struct json *v, double *out, struct errmsg *em)
-{
-    if (v != NULL && num_parse_double(json_text(v), out)) {
-        return ERR_OK;
-    }
-    return jr_bad_double(v != NULL ? json_text(v) : STR(""), em);
-}
-
-static enum err decay_number(const struct decay_args *a, struct score_function *out, struct errmsg *em)
-{
-    if (a->origin == NULL || a->scale_value == NULL) {
-        return err_set(em, ERR_PARSE, "both [scale] and [origin] must be set for numeric fields.");
-    }
-    enum err e = read_double(a->origin, &out->origin, em);
-    if (e == ERR_OK) {
-        e = read_double(a->scale_value, &out->scale, em);
-    }
-    if (e == ERR_OK && a->offset_value != NULL) {
-        e = read_double(a->offset_value, &out->offset, em);
-    }
     return e;
+}
+
+static enum err decay_number(const struct decay_args *a, struct errmsg *em)
+{
+    return a->has_origin && a->scale.p != NULL
+               ? ERR_OK
+               : err_set(em, ERR_PARSE, "both [scale] and [origin] must be set for numeric fields.");
 }
 
 static enum err decay_date(struct builder *b, const struct field *f, const struct decay_args *a,
@@ -76,22 +96,22 @@ static enum err decay_date(struct builder *b, const struct field *f, const struc
 {
     int64_t origin = b->cx->now_ms, ms;
     enum err e = ERR_OK;
-    if (a->origin != NULL) {
-        e = field_date(b, f, json_text(a->origin), false, NULL, NULL, &origin, em);
+    if (a->has_origin) {
+        e = field_date(b, f, a->origin, false, NULL, NULL, &origin, em);
         if (f->class->is_nanos) {
             origin /= 1000000;
         }
     }
-    if (e == ERR_OK && a->scale_value == NULL) {
+    if (e == ERR_OK && a->scale.p == NULL) {
         return err_set(em, ERR_PARSE, "[scale] must be set for date fields.");
     }
     out->origin = (double)origin;
     if (e == ERR_OK) {
-        e = parse_time_ms(a->scale, "scale", &ms, em);
+        e = parse_time_ms(a->scale, "DecayFunctionParser.scale", &ms, em);
         out->scale = (double)ms;
     }
-    if (e == ERR_OK && a->offset_value != NULL) {
-        e = parse_time_ms(a->offset, "offset", &ms, em);
+    if (e == ERR_OK && a->offset.p != NULL) {
+        e = parse_time_ms(a->offset, "DecayFunctionParser.offset", &ms, em);
         out->offset = (double)ms;
     }
     return e;
@@ -99,20 +119,13 @@ static enum err decay_date(struct builder *b, const struct field *f, const struc
 
 static enum err decay_geo(const struct decay_args *a, struct score_function *out, struct errmsg *em)
 {
-    if (a->origin == NULL || a->scale_value == NULL) {
+    if (!a->has_origin || a->scale.p == NULL) {
         return err_set(em, ERR_PARSE, "[origin] and [scale] must be set for geo fields.");
     }
-    struct geo_point p;
-    enum err e = geo_point_of_json(&p, a->origin, false, em);
-    if (e == ERR_OK) {
-        e = geo_distance_parse(a->scale, 1, &out->scale, em);
-    }
-    if (e == ERR_OK && a->offset_value != NULL) {
-        e = geo_distance_parse(a->offset, 1, &out->offset, em);
-    }
-    out->origin_lat = p.lat;
-    out->origin_lon = p.lon;
-    return e;
+    out->origin_lat = a->at.lat;
+    out->origin_lon = a->at.lon;
+    enum err e = geo_distance_parse(a->scale, 1, &out->scale, em);
+    return e == ERR_OK && a->offset.p != NULL ? geo_distance_parse(a->offset, 1, &out->offset, em) : e;
 }
 
 /* scale becomes what each curve computes with (processScale). */
@@ -157,15 +170,14 @@ static enum err build_decay(struct builder *b, const struct dsl_function *f, str
     if (!date && !geo && (!out->field->class->is_numeric || out->field->class->form == FORM_SCALED)) {
         return decay_refused(em, false, "only numeric types are supported, not", f->field);
     }
-    struct decay_args a;
-    enum err e = geo ? ERR_OK : build_column_check(out->field, em);
-    e = e == ERR_OK ? decay_read(f, &a, em) : e;
+    struct decay_args a = {.kind = date ? OF_DATES : geo ? OF_POINTS : OF_NUMBERS, .decay = 0.5};
+    enum err e = decay_read(b, f, &a, out, em);
     if (e == ERR_OK) {
         e = date  ? decay_date(b, out->field, &a, out, em)
             : geo ? decay_geo(&a, out, em)
-                  : decay_number(&a, out, em);
+                  : decay_number(&a, em);
     }
-    e = e == ERR_OK && geo ? build_column_check(out->field, em) : e;
+    e = e == ERR_OK ? build_column_check(out->field, em) : e;
     return e == ERR_OK ? decay_check(out, a.decay, em) : e;
 }
 

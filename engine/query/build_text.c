@@ -221,7 +221,7 @@ bool text_has_positions(const struct field *f)
 
 static enum err check_positions(struct text_run *r, const struct field *f)
 {
-    if (!text_has_positions(f)) {
+    if (!text_has_positions(f) && f->class != &field_class_completion) {
         return err_set(r->em, ERR_ILLEGAL_STATE,
                        "field:[%.*s] was indexed without position data; cannot run PhraseQuery",
                        STR_ARG(f->path));

@@ -193,11 +193,13 @@ struct dsl_distance_body {
 
 static enum err read_origin(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
 {
+    struct geo_point ignored;
+    const struct json *v = p->value;
+    bool point = p->token == TOK_START_OBJECT || p->token == TOK_START_ARRAY;
     (void)arena;
-    (void)em;
-    ((struct dsl_distance_body *)base)->origin = p->value;
+    ((struct dsl_distance_body *)base)->origin = v;
     json_pull_skip(p);
-    return ERR_OK;
+    return point ? geo_point_of_json(&ignored, v, false, em) : ERR_OK;
 }
 
 static enum err parse_distance_feature(struct json_pull *p, struct arena *arena, struct dsl **out,

@@ -157,6 +157,14 @@ static enum err broken_off(const struct errmsg *broken, struct errmsg *em)
     return em->frame[0].code;
 }
 
+/* The cursor stands where a query is to begin. */
+static enum err parse_whole(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    return p->token == TOK_START_OBJECT
+               ? dsl_parse_query(p, arena, out, em)
+               : json_pull_err(p, em, ERR_PARSING, "[_na] query malformed, must start with start_object");
+}
+
 enum err query_check_until(const struct json *dsl, struct str text, const struct errmsg *broken, size_t *at,
                            struct arena *arena, struct errmsg *em)
 {
@@ -168,12 +176,8 @@ enum err query_check_until(const struct json *dsl, struct str text, const struct
         return err_no_memory(em);
     }
     err_clear(em);
-    enum err e;
-    if (json_pull_next(&p) != TOK_START_OBJECT) {
-        e = json_pull_err(&p, em, ERR_PARSING, "[_na] query malformed, must start with start_object");
-    } else {
-        e = dsl_parse_query(&p, arena, &d, em);
-    }
+    json_pull_next(&p);
+    enum err e = parse_whole(&p, arena, &d, em);
     if (at != NULL) {
         *at = p.off;
     }
@@ -184,17 +188,39 @@ enum err query_check_at(struct json_pull *c, const struct json **query, struct a
                         struct errmsg *em)
 {
     struct dsl *d;
-    if (c->token != TOK_START_OBJECT && json_pull_next(c) != TOK_START_OBJECT) {
-        return json_pull_err(c, em, ERR_PARSING, "[_na] query malformed, must start with start_object");
+    if (c->token != TOK_START_OBJECT) {
+        json_pull_next(c);
     }
     *query = c->value;
-    return dsl_parse_query(c, arena, &d, em);
+    return parse_whole(c, arena, &d, em);
+}
+
+/* An object where a value belongs ends what it stands in, so that its end ends the body, and something is left. */
+static enum err unexpected_rest(const struct json_pull *p, struct errmsg *em)
+{
+    size_t at = p->off + 1;
+    uint32_t line, col;
+    while (at < p->text.n && strchr(" \t\r\n,", p->text.p[at]) != NULL) {
+        at++;
+    }
+    char c = at < p->text.n ? p->text.p[at] : '}';
+    json_place(p->text, at, &line, &col);
+    return err_set_at(em, ERR_PARSING, line, col, "Unexpected token [%s] found after the main object.",
+                      c == '}'   ? "END_OBJECT"
+                      : c == ']' ? "END_ARRAY"
+                                 : "FIELD_NAME");
 }
 
 enum err query_check(const struct json *dsl, struct str text, struct arena *arena, struct errmsg *em)
 {
-    static const struct errmsg whole = {0};
-    return query_check_until(dsl, text, &whole, NULL, arena, em);
+    struct json_pull p;
+    struct dsl *d;
+    if (!json_pull_init(&p, dsl, text, arena)) {
+        return err_no_memory(em);
+    }
+    json_pull_next(&p);
+    enum err e = parse_whole(&p, arena, &d, em);
+    return e == ERR_OK && json_pull_next(&p) == TOK_END_OBJECT ? unexpected_rest(&p, em) : e;
 }
 
 enum err script_check(const struct json *form, struct str text, struct arena *arena, struct errmsg *em)

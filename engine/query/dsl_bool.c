@@ -17,8 +17,8 @@ static enum err read_clauses(struct json_pull *p, struct arena *arena, struct ds
     bool array = p->token == TOK_START_ARRAY;
     while (!array || json_pull_until(p, TOK_END_ARRAY)) {
         struct dsl *d;
-        if (p->token == TOK_START_ARRAY) {
-            return err_set(em, ERR_ILLEGAL_STATE, "expected value but got [START_ARRAY]");
+        if (p->token != TOK_START_OBJECT && p->token != TOK_NULL && !json_token_is_value(p->token)) {
+            return err_set(em, ERR_ILLEGAL_STATE, "expected value but got [%s]", json_token_text(p->token));
         }
         enum err e = dsl_parse_query(p, arena, &d, em);
         if (e != ERR_OK) {
@@ -54,19 +54,10 @@ static enum err read_filter(struct json_pull *p, struct arena *arena, void *base
     return read_clauses(p, arena, &((struct dsl_bool_query *)base)->filter, em);
 }
 
-/* A number counts as the whole number that it is; null is no text. */
 static enum err read_min_should(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
 {
     struct dsl_bool_query *q = base;
-    if (p->token == TOK_NUMBER) {
-        int32_t n;
-        enum err e = json_pull_i32(p, &n, em);
-        if (e != ERR_OK) {
-            return e;
-        }
-        q->minimum_should_match = arena_printf(arena, "%d", n);
-        return q->minimum_should_match.p != NULL ? ERR_OK : err_no_memory(em);
-    }
+    (void)arena;
     return p->token == TOK_NULL ? ERR_OK : json_pull_text(p, &q->minimum_should_match, em);
 }
 

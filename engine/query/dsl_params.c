@@ -203,6 +203,7 @@ enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form
 {
     *field = STR_NULL;
     struct str name = STR_NULL;
+    bool in_array = false;
     while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e;
         if (p->token == TOK_FIELD_NAME) {
@@ -213,14 +214,16 @@ enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form
             return json_pull_err(p, em, ERR_PARSING, "[%s] query does not support array of values",
                                  form->query);
         }
-        e = dsl_one_field(p, form->query, *field, p->token == TOK_END_ARRAY ? *field : name, em);
+        bool bracket = p->token == TOK_START_OBJECT || p->token == TOK_END_ARRAY;
+        e = dsl_one_field(p, form->query, *field, in_array && !bracket ? STR("null") : name, em);
         if (e != ERR_OK) {
             return e;
         }
         *field = name;
         const struct json **value = (const struct json **)(void *)((char *)base + form->value_at);
-        if (p->token == TOK_START_ARRAY && form->unexpected) { /* what comes next is a second field */
-            name = STR("null");
+        if (p->token == TOK_START_ARRAY
+            && form->unexpected) { /* what comes next is a second field, without a name if it is a value */
+            in_array = true;
             continue;
         }
         if (p->token == TOK_START_OBJECT) {

@@ -2,6 +2,7 @@
 #include "engine/query/build.h"
 
 #include "common/settings/setting_read.h"
+#include "engine/query/field_queries.h"
 
 /* ---- term ---- */
 
@@ -352,15 +353,7 @@ static enum err build_ids(struct builder *b, const struct dsl *d, struct query *
     if (q->n == 0 || id == NULL) {
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
-    struct query *n = *out = qnode_new(b, &q_ids);
-    if (n == NULL) {
-        return err_no_memory(em);
-    }
-    n->field = id;
-    n->field_name = STR("_id");
-    n->terms.v = q->ids;
-    n->terms.n = (uint32_t)q->n;
-    return ERR_OK;
+    return qnode_terms(b, id, q->ids, (uint32_t)q->n, out, em);
 }
 
 /* ---- type ---- */

@@ -96,6 +96,11 @@ enum err qnode_terms(struct builder *b, const struct field *f, const struct str 
     if (q == NULL) {
         return err_no_memory(em);
     }
+    for (uint32_t i = 0; field_is_id(f) && i < n; i++) {
+        if (v[i].n == 0) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Ids can't be empty");
+        }
+    }
     q->field = f;
     q->field_name = f->path;
     q->terms.v = v;
@@ -190,8 +195,7 @@ static enum err id_term(struct builder *b, const struct field *f, const struct j
         return err_no_memory(em);
     }
     *id = json_text(v);
-    return id->n > 0 ? qnode_terms(b, f, id, 1, out, em)
-                     : err_set(em, ERR_ILLEGAL_ARGUMENT, "Ids can't be empty");
+    return qnode_terms(b, f, id, 1, out, em);
 }
 
 /* ---- one value for the whole index ---- */
