@@ -7,8 +7,8 @@
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "engine/analysis/component.h"
+#include "proto/message.h"
 #include "proto/shard_event.h"
-#include "proto/transport.h"
 
 /* Asks the master for new fields: `mapping` is a put-mapping body. done(arg, NULL) once the state that has
  * them is applied here; an error otherwise. Any thread; done() runs on any thread, never inside the call. */

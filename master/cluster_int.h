@@ -144,7 +144,7 @@ bool next_master_may(enum err e);
 bool shard_event_keep(struct shard_event *to, const struct shard_event *from, struct arena *a);
 
 /* ---- remote.c ---- */
-void remote_serve(struct cluster *c);
+void cluster_serve(struct cluster *c);
 
 /* ---- batch.c: the leader ---- */
 void batch_begin_leading(struct cluster *c);

@@ -15,7 +15,7 @@
 
 #include "common/base/rand.h"
 #include "master/safety.h"
-#include "proto/transport.h"
+#include "proto/message.h"
 
 struct quorum;
 

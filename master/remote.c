@@ -107,7 +107,7 @@ static void receive(void *arg, struct transport_call *call)
     batch_add(c, t);
 }
 
-void remote_serve(struct cluster *c)
+void cluster_serve(struct cluster *c)
 {
     static const enum message_kind kinds[] = {MESSAGE_META, MESSAGE_SHARD_STARTED, MESSAGE_SHARD_FAILED,
                                               MESSAGE_MARK_STALE};

@@ -1,5 +1,6 @@
 #include "proto/remote_shards.h"
 
+#include "proto/message.h"
 #include "proto/shard_bytes.h"
 #include "proto/shard_ops.h"
 

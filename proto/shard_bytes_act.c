@@ -1,7 +1,7 @@
 /* Refreshes, flushes, statistics and the like. */
 #include "proto/err_bytes.h"
+#include "proto/message.h"
 #include "proto/shard_bytes.h"
-#include "proto/transport.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* Reading one document, and looking into one query. */
 #include "proto/err_bytes.h"
 #include "proto/json_bytes.h"
+#include "proto/message.h"
 #include "proto/shard_bytes.h"
-#include "proto/transport.h"
 
 static void get_encode(const struct shard_rq *of, struct buf *out)
 {

@@ -2,8 +2,8 @@
 #include "engine/search/search.h"
 #include "proto/err_bytes.h"
 #include "proto/json_bytes.h"
+#include "proto/message.h"
 #include "proto/shard_bytes.h"
-#include "proto/transport.h"
 
 /* ---- statistics of terms ------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 #include "proto/err_bytes.h"
 #include "proto/json_bytes.h"
+#include "proto/message.h"
 #include "proto/shard_bytes.h"
-#include "proto/transport.h"
 
 #define ITEM_BYTES_MIN 13 /* what an item takes at least */
 

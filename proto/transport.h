@@ -29,7 +29,7 @@ struct transport_peer {
 /* A request, in the sender's memory until done(). */
 struct transport_rq {
     enum transport_class cls;
-    uint16_t kind;             /* enum message_kind */
+    uint16_t kind;             /* message.h */
     struct buf payload;        /* taken by send() */
     int64_t timeout_ms;        /* 0: none */
     const struct executor *on; /* where done() runs; it is never refused there */
@@ -71,59 +71,6 @@ struct transport {
     /* lost(arg, peer) on `on`, each time the control connection to a peer that was connected goes. */
     void (*watch)(void *self, const struct executor *on,
                   void (*lost)(void *arg, const struct transport_peer *peer), void *arg);
-};
-
-/* Who sends what. A kind's payload is described where it is encoded. */
-enum message_kind {
-    MESSAGE_HANDSHAKE = 1, /* who are you? -> node_meta, cluster name and uuid, version of the protocol */
-    /* master/: coordination */
-    MESSAGE_PEERS,
-    MESSAGE_PRE_VOTE,
-    MESSAGE_START_JOIN,
-    MESSAGE_JOIN,
-    MESSAGE_PUBLISH,
-    MESSAGE_COMMIT,
-    MESSAGE_FOLLOWER_CHECK,
-    MESSAGE_LEADER_CHECK,
-    MESSAGE_STATE_CHUNK,
-    MESSAGE_HAND_OVER, /* a leader whose vote does not count any more -> who is to stand in its place */
-    /* master/: tasks */
-    MESSAGE_META = 32, /* struct meta_request */
-    MESSAGE_SHARD_STARTED,
-    MESSAGE_SHARD_FAILED,
-    MESSAGE_MARK_STALE,  /* a primary asks to take a copy out of the in-sync set */
-    MESSAGE_LIST_COPIES, /* master -> node: what copies of these shards are on your disk? */
-    MESSAGE_DISK_USAGE,
-    MESSAGE_PENDING_TASKS, /* what waits at the master, and its state's version */
-    /* data/: shards */
-    MESSAGE_SHARD_WRITE = 64,
-    MESSAGE_SHARD_GET,
-    MESSAGE_SHARD_QUERY,
-    MESSAGE_SHARD_FETCH,
-    MESSAGE_SHARD_ACT,
-    MESSAGE_SHARD_EXPLAIN,
-    MESSAGE_FREE_CONTEXTS,
-    MESSAGE_CANCEL_QUERY,
-    MESSAGE_REPLICATE,
-    MESSAGE_RESYNC,
-    MESSAGE_GLOBAL_CHECKPOINT,
-    MESSAGE_SHARD_CAN_MATCH,
-    MESSAGE_SHARD_DFS,
-    MESSAGE_SHARD_SCROLL,
-    /* data/: recovery */
-    MESSAGE_RECOVERY_START = 96,
-    MESSAGE_RECOVERY_FILES,
-    MESSAGE_RECOVERY_CHUNK,
-    MESSAGE_RECOVERY_CLEAN,
-    MESSAGE_RECOVERY_OPS,
-    MESSAGE_RECOVERY_FINALIZE,
-    MESSAGE_RECOVERY_HANDOFF,
-    /* coordinator/: questions to every node */
-    MESSAGE_NODE_INFO = 128,
-    MESSAGE_NODE_STATS,
-    MESSAGE_TASKS,
-    MESSAGE_CANCEL_TASK,
-    MESSAGE_NODE_EVENTS
 };
 
 #endif

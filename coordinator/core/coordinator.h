@@ -18,8 +18,8 @@
 #include "coordinator/core/state_waits.h"
 #include "engine/analysis/analysis.h"
 #include "master/metadata.h"
+#include "proto/remote.h"
 #include "proto/shard_ops.h"
-#include "proto/transport.h"
 
 struct coordinator;
 struct event_log;
@@ -61,13 +61,12 @@ struct coordinator_opts { /* all borrowed: they outlive the coordinator */
     int64_t started_ms;
 };
 
-#define NODE_SERVICES (MESSAGE_NODE_EVENTS - MESSAGE_NODE_INFO + 1)
-
 struct coordinator {
     struct coordinator_opts o;
     struct tasks *tasks;
     struct delays *delays;
-    void (*services[NODE_SERVICES])(struct node_question *q); /* by message kind, from MESSAGE_NODE_INFO */
+    void (*const *services)(struct node_question *q); /* of NODE_MESSAGES, in their order */
+    struct remote_service served;                     /* those, for other nodes */
     _Atomic uint64_t next_auto_id;
     uint64_t id_seed;
     _Atomic uint64_t turn; /* ask.c */

@@ -23,13 +23,12 @@ static void answered(struct node_calls *c)
     }
 }
 
-static void remote_done(struct transport_rq *rq)
+static void release(void *arg)
 {
-    struct node_answer *a = rq->user;
-    a->error = rq->error;
-    a->bytes = rq->answer;
-    a->memory = rq->answer_memory;
-    answered(a->calls);
+    struct node_calls *c = arg;
+    for (uint32_t i = 0; i < c->n; i++) {
+        remote_call_fini(&c->v[i].call);
+    }
 }
 
 static struct coordinator *coordinator_of(const struct node_calls *c)
@@ -37,47 +36,65 @@ static struct coordinator *coordinator_of(const struct node_calls *c)
     return c->r->co;
 }
 
-static void ask_here(struct node_calls *c, struct node_answer *a)
+static void asked_there(struct remote_call *call)
 {
-    struct coordinator *co = coordinator_of(c);
-    struct node_question *q = calloc(1, sizeof(*q));
-    if (q == NULL || co->services[c->kind - MESSAGE_NODE_INFO] == NULL) {
-        free(q);
-        err_no_memory(&a->error);
-        answered(c);
-        return;
-    }
-    q->co = co;
-    q->text = buf_view(&c->question);
-    q->local = a;
-    arena_init(&q->arena, NULL, ARENA_UNLIMITED);
-    co->services[c->kind - MESSAGE_NODE_INFO](q);
+    struct node_answer *a = CONTAINER_OF(call, struct node_answer, call);
+    a->error = call->error;
+    a->answer = call->answer;
+    answered(a->calls);
 }
 
 static void ask_there(struct node_calls *c, struct node_answer *a, int64_t timeout_ms)
 {
-    const struct transport *tr = coordinator_of(c)->o.transport;
+    const struct coordinator *co = coordinator_of(c);
     struct transport_peer to = {a->node->transport_address, a->node->ephemeral_id};
-    a->rq = (struct transport_rq){.cls = TRANSPORT_DATA,
-                                  .kind = c->kind,
-                                  .timeout_ms = timeout_ms,
-                                  .on = coordinator_of(c)->o.workers,
-                                  .done = remote_done,
-                                  .user = a};
-    buf_init(&a->rq.payload, NULL, BUF_UNLIMITED);
-    buf_str(&a->rq.payload, buf_view(&c->question));
-    if (tr == NULL || a->rq.payload.failed) {
-        buf_fini(&a->rq.payload);
+    if (co->o.transport == NULL) {
         err_set(&a->error, ERR_NODE_NOT_CONNECTED, "[%.*s][%.*s] Node not connected", STR_ARG(a->node->name),
                 STR_ARG(a->node->transport_address));
         answered(c);
         return;
     }
-    tr->send(tr->self, &to, &a->rq);
+    a->call = (struct remote_call){.on = co->o.workers, .done = asked_there, .timeout_ms = timeout_ms};
+    remote_ask(co->o.transport, &to, c->message, c->question, &a->call);
 }
 
-bool node_calls_start(struct op_env *r, enum message_kind kind, const bool *chosen, struct buf *question,
-                      int64_t timeout_ms, void (*done)(struct node_calls *c), void *user)
+static void receive(void *self, struct remote_rq *rq);
+
+#define ROW(NAME, name, number) {&message_##name, receive},
+static const struct remote_row rows[] = {NODE_MESSAGES(ROW)};
+
+static void serve(struct node_question *q, struct coordinator *co, const struct message *m, const void *body)
+{
+    size_t i = 0;
+    q->co = co;
+    q->message = m;
+    q->body = body;
+    arena_init(&q->arena, NULL, ARENA_UNLIMITED);
+    while (rows[i].message != m) {
+        i++;
+    }
+    if (q->rq != NULL) {
+        q->task = (struct task){.ops = &no_ops, .action = m->action, .type = "transport", .served = true};
+        tasks_begin(co->tasks, &q->task);
+    }
+    co->services[i](q);
+}
+
+static void ask_here(struct node_calls *c, struct node_answer *a)
+{
+    struct node_question *q = calloc(1, sizeof(*q));
+    if (q == NULL) {
+        err_no_memory(&a->error);
+        answered(c);
+        return;
+    }
+    q->local = a;
+    serve(q, coordinator_of(c), c->message, c->question);
+}
+
+bool node_calls_start(struct op_env *r, const struct message *message, const bool *chosen,
+                      const void *question, int64_t timeout_ms, void (*done)(struct node_calls *c),
+                      void *user)
 {
     const struct nodes_part *nodes = r->state->nodes;
     uint32_t n = 0;
@@ -86,25 +103,26 @@ bool node_calls_start(struct op_env *r, enum message_kind kind, const bool *chos
     }
     struct node_calls *c = ARENA_NEW(r->arena, struct node_calls);
     struct node_answer *v = ARENA_ARRAY(r->arena, struct node_answer, n);
-    if (c == NULL || v == NULL || question->failed) {
-        buf_fini(question);
+    void *copy = arena_alloc(r->arena, message->request->size);
+    if (c == NULL || v == NULL || copy == NULL) {
         return false;
     }
+    memcpy(copy, question, message->request->size);
     *c = (struct node_calls){
-        .r = r, .v = v, .n = n, .kind = (uint16_t)kind, .done = done, .user = user, .question = *question};
-    buf_init(question, NULL, 0);
+        .r = r, .v = v, .n = n, .done = done, .user = user, .message = message, .question = copy};
+    if (!arena_defer(r->arena, release, c)) {
+        return false;
+    }
     for (uint32_t i = 0, k = 0; k < n; i++) {
         if (chosen[i]) {
             v[k++] = (struct node_answer){.node = &nodes->v[i], .calls = c};
         }
     }
     c->pending = n;
-    timeout_ms = timeout_ms > 0 ? timeout_ms : NODE_CALLS_TIMEOUT_MS;
     if (n == 0) {
         later(&c->end, all_answered);
     }
     for (uint32_t i = 0; i < n; i++) { /* r and c may be gone after the last call */
-        buf_init(&v[i].memory, NULL, BUF_UNLIMITED);
         if (str_eq(v[i].node->id, r->co->o.node_id)) {
             ask_here(c, &v[i]);
         } else {
@@ -122,15 +140,6 @@ bool *node_calls_choose(struct op_env *r, struct str list)
         nodes_choose(r->state, list, r->co->o.node_id, chosen);
     }
     return chosen;
-}
-
-void node_calls_release(struct node_calls *c)
-{
-    for (uint32_t i = 0; i < c->n; i++) {
-        buf_fini(&c->v[i].memory);
-    }
-    buf_fini(&c->question);
-    c->n = 0;
 }
 
 void node_calls_write_head(const struct node_calls *c, struct jsonw *w)
@@ -165,28 +174,9 @@ void node_calls_write_head(const struct node_calls *c, struct jsonw *w)
 
 /* ---- answering ----------------------------------------------------------------------------------------- */
 
-void node_reply(struct node_question *q, struct buf *answer, const struct errmsg *error)
+static void end(struct node_question *q)
 {
     struct node_answer *local = q->local;
-    const struct transport *tr = q->co->o.transport;
-    struct errmsg em;
-    if (error == NULL && answer->failed) {
-        buf_fini(answer);
-        err_no_memory(&em);
-        error = &em;
-    }
-    if (local != NULL) {
-        if (error != NULL) {
-            local->error = *error;
-        } else {
-            local->memory = *answer;
-            local->bytes = buf_view(&local->memory);
-        }
-    } else if (error != NULL) {
-        tr->refuse(tr->self, q->call, error);
-    } else {
-        tr->reply(tr->self, q->call, answer);
-    }
     tasks_end(q->co->tasks, &q->task);
     arena_fini(&q->arena);
     free(q);
@@ -195,37 +185,70 @@ void node_reply(struct node_question *q, struct buf *answer, const struct errmsg
     }
 }
 
-static void receive(void *arg, struct transport_call *call)
+/* As if they had come from another node. */
+static void take_here(struct node_answer *a, struct buf *bytes)
 {
-    static const char *const actions[NODE_SERVICES] = {
-        "cluster:monitor/nodes/info[n]", "cluster:monitor/nodes/stats[n]", "cluster:monitor/tasks/lists[n]",
-        "cluster:admin/tasks/cancel[n]", "cluster:monitor/events[n]"};
-    struct coordinator *co = arg;
-    const struct transport *tr = co->o.transport;
-    struct node_question *q = calloc(1, sizeof(*q));
-    struct errmsg em;
-    uint32_t i = (uint32_t)call->kind - MESSAGE_NODE_INFO;
-    if (q == NULL || i >= NODE_SERVICES || co->services[i] == NULL) {
-        free(q);
-        err_no_memory(&em);
-        tr->refuse(tr->self, call, &em);
-        return;
+    const struct codec *codec = a->calls->message->answer;
+    struct remote_call *call = &a->call;
+    arena_init(&call->arena, NULL, ARENA_UNLIMITED);
+    call->t.answer_memory = *bytes;
+    call->answer = bytes->failed ? NULL : arena_alloc(&call->arena, codec->size);
+    if (call->answer == NULL || !codec_read(codec, call->answer, buf_view(bytes), &call->arena)) {
+        err_no_memory(&a->error);
     }
-    q->co = co;
-    q->call = call;
-    q->text = call->payload;
-    arena_init(&q->arena, NULL, ARENA_UNLIMITED);
-    q->task = (struct task){.ops = &no_ops, .action = actions[i], .type = "transport", .served = true};
-    tasks_begin(co->tasks, &q->task);
-    co->services[i](q);
+    a->answer = call->answer;
 }
 
-void node_calls_serve(struct coordinator *co, enum message_kind kind,
-                      void (*service)(struct node_question *q))
+void node_reply_bytes(struct node_question *q, struct buf *answer)
 {
-    const struct transport *tr = co->o.transport;
-    co->services[kind - MESSAGE_NODE_INFO] = service;
-    if (tr != NULL) {
-        tr->serve(tr->self, (uint16_t)kind, co->o.workers, receive, co);
+    if (q->local != NULL) {
+        take_here(q->local, answer);
+    } else {
+        remote_reply_bytes(q->rq, answer);
+    }
+    end(q);
+}
+
+void node_reply(struct node_question *q, const void *answer)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    q->message->answer->encode(answer, &b);
+    node_reply_bytes(q, &b);
+}
+
+void node_refuse(struct node_question *q, const struct errmsg *error)
+{
+    if (q->local != NULL) {
+        q->local->error = *error;
+    } else {
+        remote_refuse(q->rq, error);
+    }
+    end(q);
+}
+
+static void receive(void *self, struct remote_rq *rq)
+{
+    struct node_question *q = calloc(1, sizeof(*q));
+    if (q == NULL) {
+        struct errmsg em;
+        err_no_memory(&em);
+        remote_refuse(rq, &em);
+        return;
+    }
+    q->rq = rq;
+    serve(q, self, rq->message, rq->body);
+}
+
+void node_calls_serve(struct coordinator *co, void (*const *services)(struct node_question *q))
+{
+    co->services = services;
+    co->served = (struct remote_service){.transport = co->o.transport,
+                                         .self = co,
+                                         .rows = rows,
+                                         .n = ARRAY_LEN(rows),
+                                         .pools = {[MESSAGE_ON_READS] = co->o.workers}};
+    if (co->o.transport != NULL) {
+        remote_serve(&co->served);
     }
 }

@@ -267,7 +267,6 @@ static void nodes_done(struct node_calls *c)
     for (uint32_t i = 0; i < c->n; i++) {
         node_row(&t, c->v[i].node, node_figures_of(c, i), full);
     }
-    node_calls_release(c);
     table_send(&t);
 }
 
@@ -341,7 +340,6 @@ static void allocation_done(struct node_calls *c)
     const struct nodes_part *nodes = c->r->state->nodes;
     const uint32_t *copies = count_copies(c->r->state, c->r->arena);
     if (copies == NULL) {
-        node_calls_release(c);
         err_no_memory(&c->r->em);
         rest_fail(rest_of(c->r), NULL);
         return;
@@ -361,7 +359,6 @@ static void allocation_done(struct node_calls *c)
         }
         table_z(&t, "UNASSIGNED");
     }
-    node_calls_release(c);
     table_send(&t);
 }
 
@@ -415,7 +412,6 @@ static void nodeattrs_done(struct node_calls *c)
             table_str(&t, n->attrs[k].value);
         }
     }
-    node_calls_release(c);
     table_send(&t);
 }
 

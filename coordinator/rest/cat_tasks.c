@@ -64,7 +64,6 @@ static void send_table(struct tasks_rq *q)
     for (size_t i = 0; i < q->found.n; i++) {
         row(&t, q, &q->found.v[i]);
     }
-    node_calls_release(q->calls);
     table_send(&t);
 }
 

@@ -91,7 +91,6 @@ static void thread_pool_done(struct node_calls *c)
             pool_cells(&t, &rows[i]);
         }
     }
-    node_calls_release(c);
     table_send(&t);
 }
 

@@ -471,7 +471,6 @@ static void stats_done(struct broadcast *bc)
     write_nodes(&o, r, q);
     jw_obj_end(&w);
     broadcast_release(bc);
-    node_calls_release(q->calls);
     rest_send(r, 200, &b);
 }
 
@@ -490,7 +489,6 @@ static void figures_done(struct node_calls *c)
                                                     r->arena, &t, &n, &r->em)
                                   : err_no_memory(&r->em);
     if (e != ERR_OK) {
-        node_calls_release(c);
         rest_fail(r, NULL);
         return;
     }

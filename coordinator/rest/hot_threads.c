@@ -10,17 +10,9 @@
 
 #include <stdlib.h>
 
-#define INTERVAL_MS_MAX 60000
-
-struct hot_question {
-    int64_t interval_ms;
-    int32_t threads;
-    bool ignore_idle;
-};
-
 struct serving {
     struct node_question *q;
-    struct hot_question what;
+    const struct node_stats_question *what;
     struct delay delay;
     struct thread_sample *before;
     uint32_t n_before;
@@ -73,7 +65,7 @@ static void report(void *arg)
     struct errmsg em;
     if (!thread_samples(&q->arena, &now, &n)) {
         err_no_memory(&em);
-        node_reply(q, NULL, &em);
+        node_refuse(q, &em);
         return;
     }
     subtract(now, n, s->before, s->n_before);
@@ -84,39 +76,32 @@ static void report(void *arg)
         (void)date_print_ms(f, clock_wall_ms(clock), NULL, &b);
     }
     buf_z(&b, ", interval=");
-    time_put_ns(&b, s->what.interval_ms * 1000000);
-    buf_printf(&b, ", busiestThreads=%d, ignoreIdleThreads=%s:\n", (int)s->what.threads,
-               s->what.ignore_idle ? "true" : "false");
+    time_put_ns(&b, s->what->interval_ms * 1000000);
+    buf_printf(&b, ", busiestThreads=%d, ignoreIdleThreads=%s:\n", (int)s->what->threads,
+               s->what->ignore_idle ? "true" : "false");
     int64_t took_ns = clock->mono_ns(clock->self) - s->began_ns;
-    for (uint32_t i = 0; i < n && i < (uint32_t)s->what.threads; i++) {
-        if (now[i].cpu_ns > 0 || !s->what.ignore_idle) {
+    for (uint32_t i = 0; i < n && i < (uint32_t)s->what->threads; i++) {
+        if (now[i].cpu_ns > 0 || !s->what->ignore_idle) {
             put_thread(&b, &now[i], took_ns);
         }
     }
     buf_z(&b, "\n");
-    node_reply(q, &b, NULL);
+    node_reply_bytes(q, &b);
 }
 
-void hot_threads_serve(struct node_question *q, struct bytes_in *in)
+void hot_threads_serve(struct node_question *q)
 {
     struct serving *s = ARENA_NEW(&q->arena, struct serving);
     struct errmsg em;
     if (s == NULL || !thread_samples(&q->arena, &s->before, &s->n_before)) {
         err_no_memory(&em);
-        node_reply(q, NULL, &em);
+        node_refuse(q, &em);
         return;
     }
     s->q = q;
-    s->what.interval_ms = get_zigzag(in);
-    s->what.threads = (int32_t)get_varint(in);
-    s->what.ignore_idle = get_bool(in);
+    s->what = q->body;
     s->began_ns = q->co->o.clock->mono_ns(q->co->o.clock->self);
-    if (in->bad || s->what.interval_ms < 0 || s->what.interval_ms > INTERVAL_MS_MAX || s->what.threads < 0) {
-        err_set(&em, ERR_CORRUPT, "a question about threads cannot be read");
-        node_reply(q, NULL, &em);
-        return;
-    }
-    delays_add(q->co->delays, &s->delay, s->what.interval_ms, report, s);
+    delays_add(q->co->delays, &s->delay, s->what->interval_ms, report, s);
 }
 
 /* ---- the request --------------------------------------------------------------------------------------- */
@@ -130,17 +115,15 @@ static void done(struct node_calls *c)
     for (uint32_t i = 0; i < c->n; i++) {
         if (c->v[i].error.n == 0) {
             buf_printf(&b, "::: %s\n", node_text(c->v[i].node, text));
-            buf_str(&b, c->v[i].bytes);
+            buf_str(&b, *(const struct str *)c->v[i].answer);
         }
     }
-    node_calls_release(c);
     rest_send_text(r, 200, "text/plain; charset=UTF-8", &b);
 }
 
 static void hot_threads(struct rest *r)
 {
-    struct hot_question what;
-    struct buf question;
+    struct node_stats_question what = {.kind = NODE_STATS_HOT_THREADS};
     int64_t timeout_ms;
     struct str node = rest_param(r, "node"), type = rest_param(r, "type");
     enum err e = rest_time(r, "interval", 500, &what.interval_ms);
@@ -152,9 +135,9 @@ static void hot_threads(struct rest *r)
         && !str_is(type, "block")) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "type not supported [%.*s]", STR_ARG(type));
     }
-    if (e == ERR_OK && (what.interval_ms > INTERVAL_MS_MAX || what.threads < 0)) {
+    if (e == ERR_OK && (what.interval_ms > HOT_THREADS_INTERVAL_MS_MAX || what.threads < 0)) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "at most [%d] ms, and no fewer than no threads",
-                    INTERVAL_MS_MAX);
+                    HOT_THREADS_INTERVAL_MS_MAX);
     }
     if (e != ERR_OK) {
         rest_fail(r, NULL);
@@ -163,19 +146,8 @@ static void hot_threads(struct rest *r)
     if (!rest_ready(r)) {
         return;
     }
-    buf_init(&question, NULL, KIB);
-    put_u8(&question, NODE_STATS_HOT_THREADS);
-    put_zigzag(&question, what.interval_ms);
-    put_varint(&question, (uint64_t)what.threads);
-    put_bool(&question, what.ignore_idle);
-    bool *chosen = node_calls_choose(&r->env, node);
-    timeout_ms = (timeout_ms > 0 ? timeout_ms : NODE_CALLS_TIMEOUT_MS) + what.interval_ms;
-    if (chosen == NULL
-        || !node_calls_start(&r->env, MESSAGE_NODE_STATS, chosen, &question, timeout_ms, done, NULL)) {
-        buf_fini(&question);
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
-    }
+    timeout_ms = (timeout_ms > 0 ? timeout_ms : NODE_QUESTION_MS) + what.interval_ms;
+    nodes_ask(r, &message_node_stats, node, &what, timeout_ms, done, NULL);
 }
 
 const struct route routes_hot_threads[] = {

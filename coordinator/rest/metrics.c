@@ -234,7 +234,6 @@ static void figures_done(struct node_calls *c)
         put_pools(&o, &f->report);
         put_indices(&o, &f->shards);
     }
-    node_calls_release(c);
     rest_send_text(r, 200, "text/plain; version=0.0.4; charset=UTF-8", &o.b);
 }
 

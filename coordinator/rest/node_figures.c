@@ -187,7 +187,7 @@ static void send(struct serving *s, const struct shard_stats *sum)
     buf_init(&b, NULL, BUF_UNLIMITED);
     node_figures_encode(&f, &b);
     cluster_state_unref(s->r.state);
-    node_reply(s->q, &b, NULL);
+    node_reply_bytes(s->q, &b);
 }
 
 static void summed(struct broadcast *bc)
@@ -214,7 +214,7 @@ void node_figures_serve(struct node_question *q, bool with_shards)
     struct errmsg em;
     if (s == NULL) {
         err_no_memory(&em);
-        node_reply(q, NULL, &em);
+        node_refuse(q, &em);
         return;
     }
     s->q = q;
@@ -230,7 +230,7 @@ void node_figures_serve(struct node_question *q, bool with_shards)
     }
     if (e != ERR_OK) {
         cluster_state_unref(s->r.state);
-        node_reply(q, NULL, &em);
+        node_refuse(q, &em);
     }
 }
 
@@ -239,20 +239,13 @@ void node_figures_serve(struct node_question *q, bool with_shards)
 void node_figures_ask(struct rest *r, struct str nodes, bool with_shards, int64_t timeout_ms,
                       void (*done)(struct node_calls *c), void *user)
 {
-    struct buf question;
-    buf_init(&question, NULL, KIB);
-    put_u8(&question, with_shards ? NODE_STATS_FIGURES_SUMS : NODE_STATS_FIGURES);
-    bool *chosen = node_calls_choose(&r->env, nodes);
-    if (chosen == NULL
-        || !node_calls_start(&r->env, MESSAGE_NODE_STATS, chosen, &question, timeout_ms, done, user)) {
-        buf_fini(&question);
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
-    }
+    struct node_stats_question what = {.kind = with_shards ? NODE_STATS_FIGURES_SUMS : NODE_STATS_FIGURES};
+    nodes_ask(r, &message_node_stats, nodes, &what, timeout_ms, done, user);
 }
 
 const struct node_figures *node_figures_of(const struct node_calls *c, uint32_t i)
 {
+    const struct str *bytes = c->v[i].answer;
     struct node_figures *f = c->v[i].error.n == 0 ? ARENA_NEW(c->r->arena, struct node_figures) : NULL;
-    return f != NULL && node_figures_decode(f, c->v[i].bytes, c->r->arena, NULL) == ERR_OK ? f : NULL;
+    return f != NULL && node_figures_decode(f, *bytes, c->r->arena, NULL) == ERR_OK ? f : NULL;
 }

@@ -75,24 +75,28 @@ static void json_done(struct node_calls *c)
     for (uint32_t i = 0; i < c->n; i++) {
         if (c->v[i].error.n == 0) {
             jw_key(&w, c->v[i].node->id);
-            jw_raw(&w, c->v[i].bytes);
+            jw_raw(&w, *(const struct str *)c->v[i].answer);
         }
     }
     jw_obj_end(&w);
     jw_obj_end(&w);
-    node_calls_release(c);
     rest_send(r, 200, &b);
 }
 
-void nodes_ask_json(struct rest *r, enum message_kind kind, struct str nodes, struct buf *question,
-                    int64_t timeout_ms)
+void nodes_ask(struct rest *r, const struct message *message, struct str nodes, const void *question,
+               int64_t timeout_ms, void (*done)(struct node_calls *c), void *user)
 {
     bool *chosen = node_calls_choose(&r->env, nodes);
-    if (chosen == NULL || !node_calls_start(&r->env, kind, chosen, question, timeout_ms, json_done, NULL)) {
-        buf_fini(question);
+    if (chosen == NULL || !node_calls_start(&r->env, message, chosen, question, timeout_ms, done, user)) {
         err_no_memory(&r->em);
         rest_fail(r, NULL);
     }
+}
+
+void nodes_ask_json(struct rest *r, const struct message *message, struct str nodes, const void *question,
+                    int64_t timeout_ms)
+{
+    nodes_ask(r, message, nodes, question, timeout_ms, json_done, NULL);
 }
 
 void nodes_write_attributes(struct jsonw *w, const struct rest *r)

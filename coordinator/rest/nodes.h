@@ -4,13 +4,19 @@
 
 #include "coordinator/rest/rest.h"
 
+struct message;
+struct node_calls;
+
 /* How this node is. */
 void nodes_report(const struct rest *r, struct node_report *out);
 /* "data", ... as an array. */
 void nodes_write_roles(struct jsonw *w, unsigned roles);
 struct str nodes_port(struct str address); /* "127.0.0.1:9300": "9300" */
-/* Asks the nodes that the list names; answers r with each one's object. Takes the question. */
-void nodes_ask_json(struct rest *r, enum message_kind kind, struct str nodes, struct buf *question,
+/* Asks the nodes that the list names, as node_calls_start(); answers r itself without memory. */
+void nodes_ask(struct rest *r, const struct message *message, struct str nodes, const void *question,
+               int64_t timeout_ms, void (*done)(struct node_calls *c), void *user);
+/* The same; answers r with each one's object. */
+void nodes_ask_json(struct rest *r, const struct message *message, struct str nodes, const void *question,
                     int64_t timeout_ms);
 /* The member "attributes" (node.attr.*), when there are any. */
 void nodes_write_attributes(struct jsonw *w, const struct rest *r);

@@ -258,21 +258,19 @@ static bool only_metrics(struct str list)
 
 /* ---- at each node: the object of it -------------------------------------------------------------------- */
 
-void nodes_info_serve(struct node_question *q)
+void node_info_serve(struct node_question *q)
 {
-    struct bytes_in in = bytes_in(q->text);
-    unsigned metrics = (unsigned)get_varint(&in);
-    bool flat = get_bool(&in), human = get_bool(&in);
+    const struct node_info_question *what = q->body;
     struct rest r = {.co = q->co, .arena = &q->arena, .state = q->co->o.state(q->co->o.self)};
     struct buf b;
     struct jsonw w;
-    struct stats_out o = {.w = &w, .human = human};
+    struct stats_out o = {.w = &w, .human = what->human};
     jsonw_start(&w, &b);
     jw_obj(&w);
-    write_node(&o, &r, in.bad ? 0 : metrics, flat);
+    write_node(&o, &r, what->metrics, what->flat);
     jw_obj_end(&w);
     cluster_state_unref(r.state);
-    node_reply(q, &b, NULL);
+    node_reply_bytes(q, &b);
 }
 
 /* ---- the request --------------------------------------------------------------------------------------- */
@@ -280,17 +278,15 @@ void nodes_info_serve(struct node_question *q)
 static void nodes_info(struct rest *r)
 {
     struct str node = rest_path(r, "node"), metric = rest_path(r, "metric");
-    unsigned metrics;
-    bool flat;
+    struct node_info_question what = {.metrics = 0};
     int64_t timeout_ms;
-    struct buf question;
     if (metric.p == NULL && only_metrics(node)) {
         metric = node;
         node = STR_NULL;
     }
-    enum err e = nodes_metrics(r, metric, metric_names, M_N, false, &metrics);
+    enum err e = nodes_metrics(r, metric, metric_names, M_N, false, &what.metrics);
     e = e == ERR_OK ? rest_time_as(r, "timeout", "NodesInfoRequest.timeout", 0, &timeout_ms) : e;
-    e = e == ERR_OK ? rest_bool(r, "flat_settings", false, &flat) : e;
+    e = e == ERR_OK ? rest_bool(r, "flat_settings", false, &what.flat) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
@@ -299,11 +295,8 @@ static void nodes_info(struct rest *r)
     if (!rest_ready(r)) {
         return;
     }
-    buf_init(&question, NULL, KIB);
-    put_varint(&question, metrics);
-    put_bool(&question, flat);
-    put_bool(&question, o.human);
-    nodes_ask_json(r, MESSAGE_NODE_INFO, node, &question, timeout_ms);
+    what.human = o.human;
+    nodes_ask_json(r, &message_node_info, node, &what, timeout_ms);
 }
 
 /* ---- what waits at the master -------------------------------------------------------------------------- */

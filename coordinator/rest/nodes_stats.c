@@ -19,15 +19,8 @@ static const char *const metric_names[S_N] = {"indices",
                                               "script_cache",
                                               "indexing_pressure"};
 
-struct nodes_rq {
-    unsigned metrics, index_metrics;
-    bool by_index, by_shard, human;
-    int64_t timeout_ms;
-};
-
 /* A question that is being served here. */
 struct serving {
-    struct nodes_rq rq;
     struct node_question *q;
     struct rest r;
 };
@@ -41,7 +34,7 @@ static bool same_index(const struct broadcast *bc, uint32_t a, uint32_t b)
 
 /* The index whose acts begin at `at`; returns where the next one's begin. */
 static uint32_t write_index(const struct stats_out *o, const struct broadcast *bc, uint32_t at,
-                            const struct nodes_rq *q)
+                            const struct node_stats_question *q)
 {
     struct shard_stats sum = {0};
     uint32_t end = at;
@@ -76,7 +69,8 @@ static uint32_t write_index(const struct stats_out *o, const struct broadcast *b
     return end;
 }
 
-static void write_indices(const struct stats_out *o, const struct broadcast *bc, const struct nodes_rq *q)
+static void write_indices(const struct stats_out *o, const struct broadcast *bc,
+                          const struct node_stats_question *q)
 {
     struct shard_stats sum = {0};
     for (uint32_t i = 0; i < bc->n; i++) {
@@ -100,7 +94,8 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
 
 /* ---- at each node: the object of it -------------------------------------------------------------------- */
 
-static void write_node(const struct stats_out *o, const struct broadcast *bc, const struct nodes_rq *q)
+static void write_node(const struct stats_out *o, const struct broadcast *bc,
+                       const struct node_stats_question *q)
 {
     struct jsonw *w = o->w;
     const struct rest *r = rest_of(bc->r);
@@ -130,18 +125,20 @@ static void stats_done(struct broadcast *bc)
     struct serving *s = bc->user;
     struct buf b;
     struct jsonw w;
-    struct stats_out o = {.w = &w, .human = s->rq.human};
+    const struct node_stats_question *what = s->q->body;
+    struct stats_out o = {.w = &w, .human = what->human};
     jsonw_start(&w, &b);
     jw_obj(&w);
-    write_node(&o, bc, &s->rq);
+    write_node(&o, bc, what);
     jw_obj_end(&w);
     broadcast_release(bc);
     cluster_state_unref(s->r.state);
-    node_reply(s->q, &b, NULL);
+    node_reply_bytes(s->q, &b);
 }
 
-static void serve_json(struct node_question *q, struct bytes_in *in)
+static void serve_json(struct node_question *q)
 {
+    const struct node_stats_question *what = q->body;
     struct shard_act a = {.action = SHARD_STATS};
     struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_HIDDEN, false, false, 0};
     const struct index_target *t;
@@ -150,53 +147,51 @@ static void serve_json(struct node_question *q, struct bytes_in *in)
     struct serving *s = ARENA_NEW(&q->arena, struct serving);
     if (s == NULL) {
         err_no_memory(&em);
-        node_reply(q, NULL, &em);
+        node_refuse(q, &em);
         return;
     }
-    s->rq.metrics = (unsigned)get_varint(in);
-    s->rq.index_metrics = (unsigned)get_varint(in);
-    s->rq.by_index = get_bool(in);
-    s->rq.by_shard = get_bool(in);
-    s->rq.human = get_bool(in);
     s->q = q;
     s->r = (struct rest){.co = q->co, .arena = &q->arena, .state = q->co->o.state(q->co->o.self)};
-    enum err e = in->bad ? err_set(&em, ERR_CORRUPT, "a question about nodes cannot be read")
-                         : resolve_indices(s->r.state, STR_NULL, &o, clock_wall_ms(q->co->o.clock), &q->arena,
-                                           &t, &n, &em);
-    bool shards = (s->rq.metrics >> S_INDICES & 1) != 0;
+    enum err e =
+        resolve_indices(s->r.state, STR_NULL, &o, clock_wall_ms(q->co->o.clock), &q->arena, &t, &n, &em);
+    bool shards = (what->metrics >> S_INDICES & 1) != 0;
     if (e == ERR_OK
         && !broadcast_start_on(&s->r.env, q->co->o.node_id, t, shards ? n : 0, &a, stats_done, s)) {
         e = err_no_memory(&em);
     }
     if (e != ERR_OK) {
         cluster_state_unref(s->r.state);
-        node_reply(q, NULL, &em);
+        node_refuse(q, &em);
     }
 }
 
-void nodes_stats_serve(struct node_question *q)
+void node_stats_serve(struct node_question *q)
 {
-    struct bytes_in in = bytes_in(q->text);
-    uint8_t what = get_u8(&in);
-    if (what == NODE_STATS_JSON) {
-        serve_json(q, &in);
-    } else if (what == NODE_STATS_HOT_THREADS) {
-        hot_threads_serve(q, &in);
-    } else {
-        node_figures_serve(q, what == NODE_STATS_FIGURES_SUMS);
+    const struct node_stats_question *what = q->body;
+    switch (what->kind) {
+    case NODE_STATS_JSON:
+        serve_json(q);
+        break;
+    case NODE_STATS_FIGURES:
+    case NODE_STATS_FIGURES_SUMS:
+        node_figures_serve(q, what->kind == NODE_STATS_FIGURES_SUMS);
+        break;
+    case NODE_STATS_HOT_THREADS:
+        hot_threads_serve(q);
+        break;
     }
 }
 
 /* ---- the request ------------------------------------------------------------------------------------- */
 
-static enum err read_options(struct rest *r, struct nodes_rq *q)
+static enum err read_options(struct rest *r, struct node_stats_question *q, int64_t *timeout_ms)
 {
     static const char *const idle[] = {"types", "fields", "fielddata_fields"};
     struct str metric = rest_param(r, "metric"), index_metric = rest_param(r, "index_metric"),
                level = rest_param(r, "level");
     q->by_index = str_is(level, "indices");
     q->by_shard = str_is(level, "shards");
-    enum err e = rest_time_as(r, "timeout", "NodesStatsRequest.timeout", 0, &q->timeout_ms);
+    enum err e = rest_time_as(r, "timeout", "NodesStatsRequest.timeout", 0, timeout_ms);
     e = e == ERR_OK ? nodes_metrics(r, metric, metric_names, S_N, true, &q->metrics) : e;
     if (e != ERR_OK) {
         return e;
@@ -228,10 +223,10 @@ static enum err read_options(struct rest *r, struct nodes_rq *q)
 
 static void nodes_stats(struct rest *r)
 {
-    struct nodes_rq q = {.metrics = 0};
-    struct buf question;
+    struct node_stats_question what = {.kind = NODE_STATS_JSON};
+    int64_t timeout_ms;
     struct str node = rest_param(r, "node");
-    if (read_options(r, &q) != ERR_OK) {
+    if (read_options(r, &what, &timeout_ms) != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
@@ -239,14 +234,8 @@ static void nodes_stats(struct rest *r)
     if (!rest_ready(r)) {
         return;
     }
-    buf_init(&question, NULL, KIB);
-    put_u8(&question, NODE_STATS_JSON);
-    put_varint(&question, q.metrics);
-    put_varint(&question, q.index_metrics);
-    put_bool(&question, q.by_index);
-    put_bool(&question, q.by_shard);
-    put_bool(&question, o.human);
-    nodes_ask_json(r, MESSAGE_NODE_STATS, node, &question, q.timeout_ms);
+    what.human = o.human;
+    nodes_ask_json(r, &message_node_stats, node, &what, timeout_ms);
 }
 
 const struct route routes_nodes_stats[] = {

@@ -26,13 +26,11 @@ enum {
     S_N
 };
 
-/* First bytes of the questions that MESSAGE_NODE_STATS carries. */
-enum { NODE_STATS_JSON, NODE_STATS_FIGURES, NODE_STATS_FIGURES_SUMS, NODE_STATS_HOT_THREADS };
 /* The services of MESSAGE_NODE_INFO and MESSAGE_NODE_STATS. */
-void nodes_info_serve(struct node_question *q);
-void nodes_stats_serve(struct node_question *q);
-/* Its part for NODE_STATS_HOT_THREADS, whose byte has been read. */
-void hot_threads_serve(struct node_question *q, struct bytes_in *in);
+void node_info_serve(struct node_question *q);
+void node_stats_serve(struct node_question *q);
+/* Its part for NODE_STATS_HOT_THREADS. */
+void hot_threads_serve(struct node_question *q);
 
 /* The member `name` with the section of a metric, any but S_INDICES. */
 void nodes_write_section(const struct stats_out *o, const struct rest *r, const struct node_report *n,

@@ -11,6 +11,9 @@ static const struct {
     const size_t *n;
 } families[] = {REST_FAMILIES(ROW)};
 
+#define SERVICE(NAME, name, number) name##_serve,
+static void (*const services[])(struct node_question *q) = {NODE_MESSAGES(SERVICE)};
+
 enum err rest_service_new(struct rest_service **out, struct coordinator *co, struct errmsg *em)
 {
     struct arena arena;
@@ -26,9 +29,7 @@ enum err rest_service_new(struct rest_service **out, struct coordinator *co, str
     }
     s->co = co;
     s->arena = arena;
-    node_calls_serve(co, MESSAGE_NODE_INFO, nodes_info_serve);
-    node_calls_serve(co, MESSAGE_NODE_STATS, nodes_stats_serve);
-    node_calls_serve(co, MESSAGE_TASKS, tasks_serve);
+    node_calls_serve(co, services);
     *out = s;
     return ERR_OK;
 }

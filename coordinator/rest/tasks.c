@@ -199,11 +199,32 @@ static void send_list(struct tasks_rq *q)
     write_failures(q, &w);
     write_groups(q, &w);
     jw_obj_end(&w);
-    node_calls_release(q->calls);
     rest_send(r, 200, &b);
 }
 
 /* ---- asking the nodes ---------------------------------------------------------------------------------- */
+
+static bool add_found(struct tasks_rq *q, const struct tasks_found *found, const struct node_meta *node)
+{
+    struct tasks_found *all = &q->found;
+    for (size_t i = 0; i < found->n; i++) {
+        struct listed *v = arena_grow(q->r->arena, all->v, all->n, &q->cap, sizeof(*v));
+        if (v == NULL) {
+            return false;
+        }
+        all->v = v;
+        v = &v[all->n++];
+        *v = found->v[i];
+        v->node = node;
+        if (v->parent != 0 && v->parent_node.p == NULL) {
+            v->parent_node = node->id;
+        }
+    }
+    all->found |= found->found;
+    all->timed_out |= found->timed_out;
+    all->refusal = found->refusal != TASKS_DONE ? found->refusal : all->refusal;
+    return true;
+}
 
 static void asked(struct node_calls *c)
 {
@@ -213,8 +234,8 @@ static void asked(struct node_calls *c)
     tasks_end(q->r->co->tasks, &q->list);
     for (uint32_t i = 0; i < c->n; i++) {
         struct node_answer *a = &c->v[i];
-        if (a->error.n == 0) { /* an error of reading is the node's */
-            (void)tasks_found_decode(&q->found, a->bytes, a->node, q->r->arena, &a->error);
+        if (a->error.n == 0 && !add_found(q, a->answer, a->node)) {
+            err_no_memory(&a->error);
         }
     }
     q->then(q);
@@ -223,21 +244,17 @@ static void asked(struct node_calls *c)
 void tasks_ask(struct tasks_rq *q, void (*then)(struct tasks_rq *q))
 {
     struct rest *r = q->r;
-    struct buf question;
-    buf_init(&question, NULL, KIB);
-    tasks_question_encode(&q->what, &question);
     q->then = then;
     bool *chosen = node_calls_choose(&r->env, q->nodes);
     for (uint32_t i = 0; chosen != NULL && q->node.p != NULL && i < r->state->nodes->n; i++) {
         chosen[i] = str_eq(r->state->nodes->v[i].id, q->node);
     }
     /* what waits there has its own end */
-    int64_t timeout_ms = q->what.wait ? MIN_OF(q->what.timeout_ms, INT64_MAX / 2) + NODE_CALLS_TIMEOUT_MS : 0;
+    int64_t timeout_ms = q->what.wait ? MIN_OF(q->what.timeout_ms, INT64_MAX / 2) + NODE_QUESTION_MS : 0;
     if (chosen == NULL
-        || !node_calls_start(&r->env, MESSAGE_TASKS, chosen, &question, timeout_ms, asked, q)) {
+        || !node_calls_start(&r->env, &message_tasks, chosen, &q->what, timeout_ms, asked, q)) {
         tasks_end(r->co->tasks, &q->list_node);
         tasks_end(r->co->tasks, &q->list);
-        buf_fini(&question);
         err_no_memory(&r->em);
         rest_fail(r, NULL);
     }
@@ -387,7 +404,6 @@ static void write_one(struct tasks_rq *q, bool completed)
     jw_k(&w, "task");
     write_listed(q, &q->found.v[0], false, &w);
     jw_obj_end(&w);
-    node_calls_release(q->calls);
     rest_send(q->r, 200, &b);
 }
 
@@ -413,7 +429,6 @@ static void not_stored(struct tasks_rq *q, bool no_index)
                  "record of the task",
                  STR_ARG(id), STR_ARG(q->node));
     }
-    node_calls_release(q->calls);
     rest_fail(r, NULL);
 }
 
@@ -425,7 +440,6 @@ static void got_result(struct shard_rq *rq)
         if (rq->error.n > 0 && err_code(&rq->error) != ERR_INDEX_NOT_FOUND) {
             q->r->em = rq->error;
             shard_rq_fini(rq);
-            node_calls_release(q->calls);
             rest_fail(q->r, NULL);
             return;
         }
@@ -437,7 +451,6 @@ static void got_result(struct shard_rq *rq)
     buf_init(&b, NULL, BUF_UNLIMITED);
     buf_str(&b, g->rq.source);
     shard_rq_fini(rq);
-    node_calls_release(q->calls);
     rest_send(q->r, 200, &b);
 }
 
@@ -445,7 +458,6 @@ static void get_result(struct tasks_rq *q)
 {
     struct rest *r = q->r;
     if (q->found.timed_out) {
-        node_calls_release(q->calls);
         err_set(&r->em, ERR_TIMEOUT, "Timed out waiting for completion of task [%llu]",
                 (unsigned long long)q->what.id);
         rest_fail(r, NULL);
@@ -460,7 +472,6 @@ static void get_result(struct tasks_rq *q)
     }
     struct result_get *g = ARENA_NEW(r->arena, struct result_get);
     if (g == NULL) {
-        node_calls_release(q->calls);
         err_no_memory(&r->em);
         rest_fail(r, NULL);
         return;
@@ -479,7 +490,6 @@ static void got_task(struct tasks_rq *q)
     for (uint32_t i = 0; i < q->calls->n; i++) {
         if (q->calls->v[i].error.n > 0) {
             q->r->em = q->calls->v[i].error;
-            node_calls_release(q->calls);
             rest_fail(q->r, NULL);
             return;
         }

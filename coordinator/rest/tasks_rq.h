@@ -13,6 +13,7 @@ struct tasks_rq {
     struct str node;            /* p != NULL: the task asked for is of that id's node */
     struct tasks_question what; /* to each node */
     struct tasks_found found;   /* of all of them */
+    size_t cap;
     struct node_calls *calls;
     enum tasks_group group;
     /* the tasks of listing itself */

@@ -38,7 +38,7 @@ static struct shared *share(struct network *n, struct buf *bytes)
     return s;
 }
 
-static void payload_done(struct message *m)
+static void payload_done(struct flight *m)
 {
     shared_drop(m->payload);
     m->payload = NULL;
@@ -50,7 +50,7 @@ static void run_done(void *arg)
     rq->done(rq);
 }
 
-static void link_message(struct network *n, struct message *m)
+static void link_message(struct network *n, struct flight *m)
 {
     m->next = n->under_way;
     m->at = &n->under_way;
@@ -60,7 +60,7 @@ static void link_message(struct network *n, struct message *m)
     n->under_way = m;
 }
 
-static void unlink_message(struct message *m)
+static void unlink_message(struct flight *m)
 {
     *m->at = m->next;
     if (m->next != NULL) {
@@ -69,7 +69,7 @@ static void unlink_message(struct message *m)
 }
 
 /* The sender hears what came of it, once. The message's memory stays: its target may still answer. */
-static void end(struct message *m)
+static void end(struct flight *m)
 {
     struct network *n = m->from->net;
     struct transport_rq *rq = m->rq;
@@ -96,7 +96,7 @@ static void end(struct message *m)
     executor_submit_force(rq->on, run_done, rq);
 }
 
-void message_fail(struct message *m, enum err e, const char *why)
+void message_fail(struct flight *m, enum err e, const char *why)
 {
     if (m->rq != NULL) {
         err_set(&m->error, e, "%s", why);
@@ -105,7 +105,7 @@ void message_fail(struct message *m, enum err e, const char *why)
 }
 
 /* Both sides are done with it. */
-static void message_free(struct message *m)
+static void message_free(struct flight *m)
 {
     shared_drop(m->payload);
     buf_fini(&m->answer);
@@ -116,14 +116,14 @@ static void message_free(struct message *m)
 
 static void handle(void *arg)
 {
-    struct message *m = arg;
+    struct flight *m = arg;
     struct process *p = m->to;
     if (p->alive && p->served[m->call.kind].handle != NULL) {
         p->served[m->call.kind].handle(p->served[m->call.kind].arg, &m->call);
     }
 }
 
-static void put(struct network *n, struct link *l, struct message *m, bool is_answer)
+static void put(struct network *n, struct link *l, struct flight *m, bool is_answer)
 {
     struct parcel *p = calloc(1, sizeof(*p));
     p->m = m;
@@ -149,7 +149,7 @@ static void put(struct network *n, struct link *l, struct message *m, bool is_an
 /* What was sent arrives, also when its sender has given up. */
 void request_arrives(void *arg)
 {
-    struct message *m = arg;
+    struct flight *m = arg;
     struct process *t = m->to;
     if (!t->alive) {
         return;
@@ -170,7 +170,7 @@ void link_deliver(void *arg)
         return;
     }
     l->first = p->next;
-    struct message *m = p->m;
+    struct flight *m = p->m;
     bool is_answer = p->is_answer;
     free(p);
     if (is_answer) {
@@ -185,7 +185,7 @@ void link_deliver(void *arg)
 
 static void time_out(void *arg)
 {
-    struct message *m = arg;
+    struct flight *m = arg;
     m->timer = NULL;
     message_fail(m, ERR_RECEIVE_TIMEOUT, "no answer in time");
 }
@@ -194,7 +194,7 @@ static void transport_send(void *self, const struct transport_peer *to, struct t
 {
     struct process *from = self;
     struct network *n = from->net;
-    struct message *m = calloc(1, sizeof(*m));
+    struct flight *m = calloc(1, sizeof(*m));
     struct process *target = NULL;
     for (unsigned i = 0; i < n->places; i++) {
         struct process *p = n->at[i];
@@ -203,7 +203,7 @@ static void transport_send(void *self, const struct transport_peer *to, struct t
             target = p;
         }
     }
-    *m = (struct message){.from = from, .to = target, .rq = rq};
+    *m = (struct flight){.from = from, .to = target, .rq = rq};
     rq->slot = m;
     link_message(n, m);
     buf_init(&m->answer, NULL, BUF_UNLIMITED);
@@ -226,7 +226,7 @@ static void transport_send(void *self, const struct transport_peer *to, struct t
 
 static void transport_cancel(void *self, struct transport_rq *rq)
 {
-    struct message *m = rq->slot;
+    struct flight *m = rq->slot;
     (void)self;
     if (m != NULL && m->rq == rq) {
         message_fail(m, ERR_CANCELLED, "cancelled");
@@ -242,7 +242,7 @@ static void transport_serve(void *self, uint16_t kind, const struct executor *wh
     p->served[kind].arg = arg;
 }
 
-static void answer(struct message *m)
+static void answer(struct flight *m)
 {
     if (m->rq == NULL) { /* nobody waits for it any more */
         message_free(m);
@@ -254,7 +254,7 @@ static void answer(struct message *m)
 
 static void transport_reply(void *self, struct transport_call *call, struct buf *payload)
 {
-    struct message *m = call->slot;
+    struct flight *m = call->slot;
     (void)self;
     payload_done(m);
     m->answer = *payload;
@@ -264,7 +264,7 @@ static void transport_reply(void *self, struct transport_call *call, struct buf 
 
 static void transport_refuse(void *self, struct transport_call *call, const struct errmsg *error)
 {
-    struct message *m = call->slot;
+    struct flight *m = call->slot;
     (void)self;
     payload_done(m);
     m->error = *error;

@@ -8,7 +8,7 @@
 
 #include "common/base/rand.h"
 #include "common/sys/sim_exec.h"
-#include "proto/transport.h"
+#include "proto/message.h"
 
 struct network;
 

@@ -51,8 +51,8 @@ static void linger(struct network *n, struct link *l)
 
 static void fail_between(struct network *n, const struct process *a, const struct process *b)
 {
-    for (struct message *m = n->under_way; m != NULL;) {
-        struct message *next = m->next;
+    for (struct flight *m = n->under_way; m != NULL;) {
+        struct flight *next = m->next;
         if ((m->from == a && m->to == b) || (m->from == b && m->to == a)) {
             message_fail(m, ERR_NODE_DISCONNECTED, "the connection is gone");
             next = n->under_way;
@@ -109,8 +109,8 @@ void network_cut(struct network *n, unsigned from, unsigned to, bool cut)
     struct process *a = n->at[from], *b = n->at[to];
     bool dead = a == NULL || b == NULL || !a->alive || !b->alive;
     if (dead || rng_below(n->rng, 2) == 0) {
-        for (struct message *m = n->under_way; m != NULL;) { /* of processes that died meanwhile, too */
-            struct message *next = m->next;
+        for (struct flight *m = n->under_way; m != NULL;) { /* of processes that died meanwhile, too */
+            struct flight *next = m->next;
             if ((m->from->at == from && m->to->at == to) || (m->from->at == to && m->to->at == from)) {
                 message_fail(m, ERR_NODE_DISCONNECTED, "the connection is gone");
                 next = n->under_way;

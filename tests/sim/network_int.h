@@ -33,8 +33,8 @@ struct shared {
 };
 
 /* A request, from send() to the end of its answer. */
-struct message {
-    struct message *next, **at; /* in the list of those under way; at: what points to it */
+struct flight {
+    struct flight *next, **at; /* in the list of those under way; at: what points to it */
     struct process *from, *to;
     struct transport_rq *rq; /* NULL: its sender hears nothing any more */
     struct transport_call call;
@@ -48,7 +48,7 @@ struct message {
 /* What travels one way over one connection, in order. */
 struct parcel {
     struct parcel *next;
-    struct message *m;
+    struct flight *m;
     bool is_answer;
 };
 
@@ -68,7 +68,7 @@ struct network {
     unsigned places;
     struct process **at;
     struct link *links; /* by sender, receiver and class */
-    struct message *under_way;
+    struct flight *under_way;
     struct shared *large; /* the last large payload; NULL: none yet */
     uint64_t messages, bytes;
     void (*sent)(void *self, unsigned from, unsigned to, uint16_t kind, bool is_answer);
@@ -83,7 +83,7 @@ static inline struct link *link_of(struct network *n, unsigned from, unsigned to
 }
 
 /* The message's sender hears that it failed, unless it has heard of it. */
-void message_fail(struct message *m, enum err e, const char *why);
+void message_fail(struct flight *m, enum err e, const char *why);
 /* One timer a parcel: whichever fires takes the first. */
 void link_deliver(void *link);
 void request_arrives(void *message);

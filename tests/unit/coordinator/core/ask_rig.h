@@ -45,13 +45,13 @@ struct node {
     bool retried;
 };
 
-struct message {
+struct flight {
     struct transport_rq *rq; /* NULL: nobody waits any more */
     struct node *from, *to;
     struct transport_call call;
     struct buf payload;
     struct errmsg error;
-    struct message *next;
+    struct flight *next;
 };
 
 struct cluster {
@@ -59,7 +59,7 @@ struct cluster {
     struct sim_exec *sim;
     struct node nodes[NODES];
     struct cluster_state *state;
-    struct message *messages; /* under way or answered */
+    struct flight *messages; /* under way or answered */
     unsigned sent;
     uint64_t version;
 };
@@ -78,7 +78,7 @@ static inline void run_done(void *arg)
     rq->done(rq);
 }
 
-static inline void finish(struct message *m)
+static inline void finish(struct flight *m)
 {
     struct transport_rq *rq = m->rq;
     if (rq == NULL) {
@@ -97,7 +97,7 @@ static inline void finish(struct message *m)
 
 static inline void arrive(void *arg)
 {
-    struct message *m = arg;
+    struct flight *m = arg;
     if (!m->to->dead) {
         m->to->served[m->call.kind].handle(m->to->served[m->call.kind].arg, &m->call);
     }
@@ -107,8 +107,8 @@ static inline void send(void *self, const struct transport_peer *to, struct tran
 {
     struct node *from = self;
     struct cluster *c = from->c;
-    struct message *m = calloc(1, sizeof(*m));
-    *m = (struct message){.rq = rq, .from = from, .next = c->messages};
+    struct flight *m = calloc(1, sizeof(*m));
+    *m = (struct flight){.rq = rq, .from = from, .next = c->messages};
     c->messages = m;
     c->sent++;
     buf_init(&m->payload, NULL, BUF_UNLIMITED);
@@ -130,7 +130,7 @@ static inline void send(void *self, const struct transport_peer *to, struct tran
 static inline void cancel(void *self, struct transport_rq *rq)
 {
     struct node *from = self;
-    for (struct message *m = from->c->messages; m != NULL; m = m->next) {
+    for (struct flight *m = from->c->messages; m != NULL; m = m->next) {
         if (m->rq == rq) {
             err_set(&m->error, ERR_CANCELLED, "cancelled");
             finish(m);
@@ -149,7 +149,7 @@ static inline void serve(void *self, uint16_t kind, const struct executor *where
 
 static inline void reply(void *self, struct transport_call *call, struct buf *payload)
 {
-    struct message *m = call->slot;
+    struct flight *m = call->slot;
     (void)self;
     buf_fini(&m->payload);
     m->payload = *payload;
@@ -160,7 +160,7 @@ static inline void reply(void *self, struct transport_call *call, struct buf *pa
 
 static inline void refuse(void *self, struct transport_call *call, const struct errmsg *error)
 {
-    struct message *m = call->slot;
+    struct flight *m = call->slot;
     (void)self;
     m->error = *error;
     finish(m);
@@ -169,7 +169,7 @@ static inline void refuse(void *self, struct transport_call *call, const struct 
 static inline void kill_node(struct node *n)
 {
     n->dead = true;
-    for (struct message *m = n->c->messages; m != NULL; m = m->next) {
+    for (struct flight *m = n->c->messages; m != NULL; m = m->next) {
         if (m->to == n && m->rq != NULL) {
             err_set(&m->error, ERR_NODE_DISCONNECTED, "disconnected");
             finish(m);
@@ -402,7 +402,7 @@ static inline void cluster_close(struct cluster *c)
         remote_shards_free(c->nodes[i].remote);
     }
     while (c->messages != NULL) {
-        struct message *m = c->messages;
+        struct flight *m = c->messages;
         c->messages = m->next;
         buf_fini(&m->payload);
         free(m);

@@ -167,36 +167,43 @@ static void env_close(struct cluster *c)
 static void nodes_answered(struct node_calls *calls)
 {
     end(calls->n > 0 ? err_code(&calls->v[0].error) : ERR_OK);
-    node_calls_release(calls);
 }
 
 static void answer_at_once(struct node_question *q)
 {
-    struct buf b;
-    buf_init(&b, NULL, KIB);
-    buf_z(&b, "fine");
-    node_reply(q, &b, NULL);
+    struct str fine = STR("fine");
+    node_reply(q, &fine);
+}
+
+static void refuse_at_once(struct node_question *q)
+{
+    struct errmsg em;
+    err_set(&em, ERR_REJECTED, "not now");
+    node_refuse(q, &em);
 }
 
 static void ask_nodes(struct cluster *c, bool here)
 {
-    struct buf question;
+    struct node_info_question question = {.metrics = 0};
     bool chosen[NODES] = {false, here, false};
-    buf_init(&question, NULL, KIB);
     begin();
-    ck_assert(node_calls_start(&env, MESSAGE_NODE_INFO, chosen, &question, 0, nodes_answered, NULL));
+    ck_assert(node_calls_start(&env, &message_node_info, chosen, &question, 0, nodes_answered, NULL));
     (void)c;
 }
 
 START_TEST(nodes)
 {
+    static void (*const answering[])(struct node_question *) = {answer_at_once},
+                                                          (*const refusing[])(struct node_question *) = {
+                                                              refuse_at_once};
     struct cluster *c = cluster_open();
     env_open(c);
     ask_nodes(c, false);
     expect(c, ERR_OK);
-    ask_nodes(c, true); /* nobody serves it */
-    expect(c, ERR_NO_MEMORY);
-    node_calls_serve(c->nodes[1].co, MESSAGE_NODE_INFO, answer_at_once);
+    node_calls_serve(c->nodes[1].co, refusing);
+    ask_nodes(c, true);
+    expect(c, ERR_REJECTED);
+    node_calls_serve(c->nodes[1].co, answering);
     ask_nodes(c, true);
     expect(c, ERR_OK);
     env_close(c);

@@ -1,0 +1,51 @@
+#include "proto/message.h"
+
+static void nothing_encode(const void *of, struct buf *out)
+{
+    (void)of, (void)out;
+}
+
+static void nothing_decode(void *of, struct bytes_in *in, struct arena *arena)
+{
+    (void)of, (void)in, (void)arena;
+}
+
+const struct codec codec_nothing = {0, nothing_encode, nothing_decode};
+
+static void number_encode(const void *of, struct buf *out)
+{
+    const uint64_t *n = of;
+    put_varint(out, *n);
+}
+
+static void number_decode(void *of, struct bytes_in *in, struct arena *arena)
+{
+    uint64_t *n = of;
+    (void)arena;
+    *n = get_varint(in);
+}
+
+const struct codec codec_number = {sizeof(uint64_t), number_encode, number_decode};
+
+static void bytes_encode(const void *of, struct buf *out)
+{
+    const struct str *s = of;
+    buf_str(out, *s);
+}
+
+static void bytes_decode(void *of, struct bytes_in *in, struct arena *arena)
+{
+    struct str *s = of;
+    (void)arena;
+    *s = get_raw(in, bytes_left(in));
+}
+
+const struct codec codec_bytes = {sizeof(struct str), bytes_encode, bytes_decode};
+
+bool codec_read(const struct codec *c, void *of, struct str bytes, struct arena *arena)
+{
+    struct bytes_in in = bytes_in(bytes);
+    memset(of, 0, c->size);
+    c->decode(of, &in, arena);
+    return !in.bad && bytes_left(&in) == 0;
+}

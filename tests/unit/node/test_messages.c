@@ -1,0 +1,209 @@
+/* Every message between nodes: what goes in comes out, and damaged bytes are refused or read as something else, and never
+ * more. A row of the list without a maker of requests and answers here does not compile. */
+#include "common/base/rand.h"
+#include "proto/node_messages.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+#define ROUNDS 100
+
+static struct rng rng;
+static struct arena arena; /* of what is sent */
+
+static uint64_t below(uint64_t n)
+{
+    return rng_below(&rng, n);
+}
+
+static bool flip(void)
+{
+    return below(2) == 0;
+}
+
+static int64_t number(void)
+{
+    int64_t v = (int64_t)(rng_u64(&rng) >> below(64));
+    return flip() ? v : -v;
+}
+
+static struct str text(void)
+{
+    size_t n = below(30);
+    char *p = arena_alloc(&arena, n);
+    for (size_t i = 0; i < n; i++) {
+        p[i] = (char)rng_u64(&rng);
+    }
+    return str_mk(p, n);
+}
+
+static struct str opt_text(void)
+{
+    return flip() ? text() : STR_NULL;
+}
+
+/* ---- questions to nodes -------------------------------------------------------------------------------- */
+
+static void make_bytes(void *of)
+{
+    *(struct str *)of = text();
+}
+
+static void make_node_info(void *of)
+{
+    *(struct node_info_question *)of = (struct node_info_question){(unsigned)below(256), flip(), flip()};
+}
+#define make_node_info_answer make_bytes
+
+static void make_node_stats(void *of)
+{
+    struct node_stats_question *q = of;
+    q->kind = (enum node_stats_kind)below(NODE_STATS_HOT_THREADS + 1);
+    if (q->kind == NODE_STATS_JSON) {
+        *q = (struct node_stats_question){
+            .metrics = (unsigned)below(9999), .by_index = flip(), .human = flip()};
+    } else if (q->kind == NODE_STATS_HOT_THREADS) {
+        q->interval_ms = (int64_t)below(HOT_THREADS_INTERVAL_MS_MAX + 1);
+        q->threads = (int32_t)below(INT32_MAX);
+        q->ignore_idle = flip();
+    }
+}
+#define make_node_stats_answer make_bytes
+
+static void make_tasks(void *of)
+{
+    *(struct tasks_question *)of = (struct tasks_question){.actions = text(),
+                                                           .parent_node = text(),
+                                                           .id = rng_u64(&rng),
+                                                           .parent = below(99),
+                                                           .asker = text(),
+                                                           .asking = below(99),
+                                                           .detailed = flip(),
+                                                           .wait = flip(),
+                                                           .cancel = flip(),
+                                                           .rethrottle = flip(),
+                                                           .per_second = 2.5F,
+                                                           .timeout_ms = number()};
+}
+
+static void make_tasks_answer(void *of)
+{
+    struct tasks_found *f = of;
+    f->n = below(4);
+    f->v = ARENA_ARRAY(&arena, struct listed, f->n);
+    f->found = flip();
+    f->timed_out = flip();
+    f->refusal = (enum tasks_refusal)below(TASKS_NOT_THROTTLED + 1);
+    for (size_t i = 0; i < f->n; i++) {
+        f->v[i] = (struct listed){.id = rng_u64(&rng),
+                                  .parent = below(99),
+                                  .parent_node = opt_text(),
+                                  .start_ms = number(),
+                                  .running_ns = number(),
+                                  .json = text(),
+                                  .type = text(),
+                                  .action = text(),
+                                  .description = opt_text(),
+                                  .opaque_id = opt_text()};
+    }
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------- */
+
+static const struct {
+    const struct message *message;
+    void (*make)(void *of), (*make_answer)(void *of);
+} cases[] = {
+#define CASE(NAME, name, number) {&message_##name, make_##name, make_##name##_answer},
+    NODE_MESSAGES(CASE)};
+
+/* What reads can be written. The bytes end where their memory does, for what watches. */
+static void read_damaged(const struct codec *c, const char *p, size_t n)
+{
+    char *copy = malloc(n + (n == 0));
+    void *of = malloc(c->size + 1);
+    struct arena a;
+    struct buf out;
+    memcpy(copy, p, n);
+    arena_init(&a, NULL, MIB);
+    buf_init(&out, NULL, MIB);
+    if (codec_read(c, of, str_mk(copy, n), &a)) {
+        c->encode(of, &out);
+    }
+    buf_fini(&out);
+    arena_fini(&a);
+    free(of);
+    free(copy);
+}
+
+static void damage(const struct codec *c, struct buf *b)
+{
+    for (size_t n = 0; n < b->n; n++) {
+        read_damaged(c, b->p, n);
+    }
+    for (size_t i = 0; i < b->n; i++) {
+        char was = b->p[i];
+        b->p[i] = (char)(was ^ (char)(1U << below(8)));
+        read_damaged(c, b->p, b->n);
+        b->p[i] = was;
+    }
+}
+
+static void there_and_back(const struct codec *c, void (*make)(void *of))
+{
+    void *in = calloc(1, c->size + 1), *out = malloc(c->size + 1);
+    struct buf first, second;
+    arena_init(&arena, NULL, ARENA_UNLIMITED);
+    buf_init(&first, NULL, MIB);
+    buf_init(&second, NULL, MIB);
+    make(in);
+    c->encode(in, &first);
+    ck_assert(!first.failed && codec_read(c, out, buf_view(&first), &arena));
+    c->encode(out, &second);
+    ck_assert(str_eq(buf_view(&first), buf_view(&second)));
+    damage(c, &first);
+    buf_char(&first, 0);
+    ck_assert(c == &codec_bytes
+              || !codec_read(c, out, buf_view(&first), &arena)); /* more than there should be */
+    buf_fini(&first);
+    buf_fini(&second);
+    arena_fini(&arena);
+    free(in);
+    free(out);
+}
+
+START_TEST(bytes)
+{
+    rng_seed(&rng, (uint64_t)_i);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        there_and_back(cases[_i].message->request, cases[_i].make);
+        there_and_back(cases[_i].message->answer, cases[_i].make_answer);
+    }
+}
+END_TEST
+
+START_TEST(rows)
+{
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct message *m = cases[i].message;
+        ck_assert(m->action != NULL && m->lane < TRANSPORT_CLASSES && m->pool < MESSAGE_POOLS);
+        for (size_t k = 0; k < i; k++) {
+            ck_assert_msg(cases[k].message->kind != m->kind, "[%s] has the number of another one", m->action);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("messages");
+    TCase *c = tcase_create("all");
+    tcase_add_test(c, rows);
+    tcase_add_loop_test(c, bytes, 0, (int)ARRAY_LEN(cases));
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
