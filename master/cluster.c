@@ -272,9 +272,6 @@ enum err cluster_new(struct cluster **out, const struct cluster_opts *opts, stru
         return e;
     }
     cluster_serve(c);
-    opts->transport->serve(opts->transport->self, MESSAGE_DISK_USAGE, opts->compute, disk_watch_receive, c);
-    opts->transport->serve(opts->transport->self, MESSAGE_PENDING_TASKS, opts->loop, pending_receive, c);
-    opts->transport->serve(opts->transport->self, MESSAGE_LIST_COPIES, opts->compute, lookup_receive, c);
     *out = c;
     return ERR_OK;
 }

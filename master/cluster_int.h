@@ -3,26 +3,26 @@
 #define MASTER_CLUSTER_INT_H
 
 #include "master/cluster.h"
+#include "master/master_messages.h"
 #include "master/wait_clock.h"
+#include "proto/remote.h"
 
 #include <pthread.h>
 
-#define MASTER_TIMEOUT_DEFAULT_MS 30000
-#define RETRY_MS                  100 /* after a master that was not one */
-#define HAND_OVER_MS              300 /* how long a master that stops waits for another one */
-#define WATCHERS_MAX              8
+#define RETRY_MS     100 /* after a master that was not one */
+#define HAND_OVER_MS 300 /* how long a master that stops waits for another one */
+#define WATCHERS_MAX 8
 
 /* Which tasks go first, as Elasticsearch names and orders them. */
 enum task_priority { IMMEDIATE, URGENT, HIGH, NORMAL, LOW, LANGUID, TASK_PRIORITIES };
 
 /* A node that is asked for its copies. */
 struct lookup {
-    struct transport_rq rq; /* first */
+    struct remote_call call;
     struct cluster *c;
     struct lookup *next; /* of those without an answer */
     char node_id[32], ephemeral_id[32];
-    struct shard_id *shards; /* in arena; uuid and number alone */
-    uint32_t n_shards;
+    struct copies_question shards; /* in arena */
     struct arena arena;
 };
 
@@ -64,7 +64,7 @@ struct master_request {
     void *event_arg;
     int64_t deadline_ms; /* mono; INT64_MAX: none */
     uint64_t version;    /* waits until this is applied; 0: waits for a master */
-    struct transport_rq transport;
+    struct remote_call call;
     struct errmsg error;
 };
 
@@ -72,6 +72,7 @@ struct cluster {
     struct cluster_opts o;
     struct quorum_driver *driver;
     struct state_log *log;
+    struct remote_service served;
     /* Guards what follows. Compilers read neighbouring flags at once: none of the loop's is beside this one. */
     pthread_mutex_t lock;
     bool inbox_posted;
@@ -174,23 +175,21 @@ void lookup_forget(struct cluster *c, struct str node_id);
 void lookup_settle(struct cluster *c, const struct cluster_state *s);
 /* A copy has failed: what nodes said of the shard's may not be so any more. */
 void lookup_doubt(struct cluster *c, const struct shard_event *e);
-void lookup_receive(void *arg, struct transport_call *call);
+void lookup_receive(void *self, struct remote_rq *rq);
 /* In the log, once: a primary of which no node has a copy any more. */
 void lookup_say_lost(const struct cluster *c, const struct cluster_state *before,
                      const struct cluster_state *now); /* on the compute pool */
 
 /* ---- disk_watch.c ---- */
 void disk_watch_tick(struct cluster *c); /* asks the nodes, when it is time */
-void disk_watch_receive(void *arg, struct transport_call *call);
+void disk_watch_receive(void *self, struct remote_rq *rq);
 /* In `arena`; NULL: no memory. */
 struct disk_usage *disk_watch_usage(const struct disk_entry *v, uint32_t n, struct arena *arena);
 
 /* ---- pending.c ---- */
 /* Of requests and events. */
 enum task_priority task_priority(const struct task *t);
-void pending_fill(struct pending_rq *rq, const struct cluster *c);
-/* The version that whoever asks has to have applied, to see what any node has seen. */
-uint64_t pending_version(const struct cluster *c);
-void pending_receive(void *arg, struct transport_call *call);
+void pending_fill(struct pending_queue *q, const struct cluster *c, struct arena *a);
+void pending_receive(void *self, struct remote_rq *rq);
 
 #endif

@@ -10,7 +10,7 @@
     5000 /* while writes are refused for lack of space: they should not be for longer than needed */
 
 struct disk_call {
-    struct transport_rq rq;
+    struct remote_call call;
     struct cluster *c;
     char node_id[32];
 };
@@ -114,19 +114,19 @@ static void decide(struct cluster *c)
 
 /* ---- asking ---- */
 
-static void asked(struct transport_rq *rq)
+static void asked(struct remote_call *call)
 {
-    struct disk_call *l = (struct disk_call *)(void *)rq;
+    struct disk_call *l = CONTAINER_OF(call, struct disk_call, call);
     struct cluster *c = l->c;
-    struct bytes_in in = bytes_in(rq->answer);
-    uint64_t total = get_varint(&in), free_bytes = get_varint(&in);
-    if (rq->error.n == 0 && !in.bad && total > 0 && free_bytes <= total && c->disks_next != NULL) {
+    const struct disk_answer *a = call->answer;
+    if (call->error.n == 0 && a->total_bytes > 0 && a->free_bytes <= a->total_bytes
+        && c->disks_next != NULL) {
         struct disk_entry *d = &c->disks_next[c->n_disks_next++];
         snprintf(d->node_id, sizeof(d->node_id), "%s", l->node_id);
-        d->total_bytes = total;
-        d->free_bytes = free_bytes;
+        d->total_bytes = a->total_bytes;
+        d->free_bytes = a->free_bytes;
     }
-    buf_fini(&rq->answer_memory);
+    remote_call_fini(call);
     free(l);
     if (--c->disks_asked == 0 && c->mode == QUORUM_LEADER) {
         decide(c);
@@ -153,32 +153,23 @@ void disk_watch_tick(struct cluster *c)
         struct transport_peer to = {nodes->v[i].transport_address, nodes->v[i].ephemeral_id};
         l->c = c;
         snprintf(l->node_id, sizeof(l->node_id), "%.*s", STR_ARG(nodes->v[i].id));
-        l->rq = (struct transport_rq){.cls = TRANSPORT_DATA,
-                                      .kind = MESSAGE_DISK_USAGE,
-                                      .timeout_ms = pause_ms(c, SET_CLUSTER_INFO_UPDATE_TIMEOUT),
-                                      .on = c->o.loop,
-                                      .done = asked};
-        buf_init(&l->rq.payload, NULL, BUF_UNLIMITED);
+        l->call = (struct remote_call){
+            .on = c->o.loop, .done = asked, .timeout_ms = pause_ms(c, SET_CLUSTER_INFO_UPDATE_TIMEOUT)};
         cluster_under_way(c);
         c->disks_asked++;
-        c->o.transport->send(c->o.transport->self, &to, &l->rq);
+        remote_ask(c->o.transport, &to, &message_disk_usage, NULL, &l->call);
     }
     cluster_set_timer(c, c->disks_at_ms);
 }
 
 /* ---- being asked: on the compute pool ---- */
 
-void disk_watch_receive(void *arg, struct transport_call *call)
+void disk_watch_receive(void *self, struct remote_rq *rq)
 {
-    struct cluster *c = arg;
-    const struct transport *tr = c->o.transport;
-    uint64_t total = 0, free_bytes = 0;
-    struct buf b;
+    struct cluster *c = self;
+    struct disk_answer answer = {0};
     if (c->o.disk_space != NULL) {
-        c->o.disk_space(c->o.self, &total, &free_bytes);
+        c->o.disk_space(c->o.self, &answer.total_bytes, &answer.free_bytes);
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    put_varint(&b, total);
-    put_varint(&b, free_bytes);
-    tr->reply(tr->self, call, &b);
+    remote_reply(rq, &answer);
 }

@@ -1,20 +1,9 @@
 /* Before a primary is put where its data is, all nodes are asked what copies they have on their disks. */
 #include "master/cluster_int.h"
 
-#include "common/base/bytes.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void put_shards(struct buf *out, const struct shard_id *v, uint32_t n)
-{
-    put_varint(out, n);
-    for (uint32_t i = 0; i < n; i++) {
-        put_str(out, v[i].uuid);
-        put_varint(out, v[i].shard);
-    }
-}
 
 static void keep_found(struct cluster *c, uint32_t n)
 {
@@ -116,6 +105,7 @@ static bool remember_found(struct cluster *c, struct str node_id, struct str uui
 
 static void lookup_free(struct lookup *l)
 {
+    remote_call_fini(&l->call);
     arena_fini(&l->arena);
     free(l);
 }
@@ -123,23 +113,20 @@ static void lookup_free(struct lookup *l)
 /* How many copies it told; *all: all that it was asked for. */
 static uint32_t take_answer(struct lookup *l, bool *all)
 {
-    struct cluster *c = l->c;
-    struct bytes_in in = bytes_in(l->rq.answer);
+    const struct copies_answer *found = l->call.answer;
     uint32_t taken = 0;
-    for (size_t n = get_count(&in, 5); n > 0 && !in.bad; n--) {
-        struct str uuid = get_str(&in);
-        uint32_t shard = (uint32_t)get_varint(&in);
-        struct str id = get_str(&in);
-        bool damaged = get_u8(&in) != 0;
-        taken += !in.bad && remember_found(c, str_of(l->node_id), uuid, shard, id, damaged);
+    for (uint32_t i = 0; i < found->n; i++) {
+        const struct found_copy *f = &found->v[i];
+        taken +=
+            remember_found(l->c, str_of(l->node_id), f->index_uuid, f->shard, f->allocation_id, f->damaged);
     }
-    *all = taken >= l->n_shards;
+    *all = taken >= l->shards.n;
     return taken;
 }
 
-static void lookup_done(struct transport_rq *rq)
+static void lookup_done(struct remote_call *call)
 {
-    struct lookup *l = (struct lookup *)(void *)rq;
+    struct lookup *l = CONTAINER_OF(call, struct lookup, call);
     struct cluster *c = l->c;
     struct lookup **at = &c->lookups;
     while (*at != l) {
@@ -148,7 +135,7 @@ static void lookup_done(struct transport_rq *rq)
     *at = l->next;
     c->fetching = c->lookups != NULL ? c->fetching : 0;
     bool all = false;
-    if (c->mode == QUORUM_LEADER && rq->error.n == 0 && take_answer(l, &all) > 0) {
+    if (c->mode == QUORUM_LEADER && call->error.n == 0 && take_answer(l, &all) > 0) {
         struct task *t = task_new(TASK_REROUTE);
         all &= t != NULL;
         if (t != NULL) {
@@ -160,7 +147,6 @@ static void lookup_done(struct transport_rq *rq)
     if (c->mode == QUORUM_LEADER && !all) {
         batch_again(c);
     }
-    buf_fini(&rq->answer_memory);
     lookup_free(l);
     cluster_left(c);
 }
@@ -168,8 +154,9 @@ static void lookup_done(struct transport_rq *rq)
 static bool is_asked(const struct cluster *c, const struct node_meta *n, const struct shard_id *shard)
 {
     for (const struct lookup *l = c->lookups; l != NULL; l = l->next) {
-        for (uint32_t i = 0; str_is(n->ephemeral_id, l->ephemeral_id) && i < l->n_shards; i++) {
-            if (l->shards[i].shard == shard->shard && str_eq(l->shards[i].uuid, shard->uuid)) {
+        for (uint32_t i = 0; str_is(n->ephemeral_id, l->ephemeral_id) && i < l->shards.n; i++) {
+            const struct shard_id *s = &l->shards.v[i];
+            if (s->shard == shard->shard && str_eq(s->uuid, shard->uuid)) {
                 return true;
             }
         }
@@ -190,18 +177,18 @@ static struct lookup *lookup_new(struct cluster *c, const struct node_meta *n, c
     arena_init(&l->arena, NULL, ARENA_UNLIMITED);
     snprintf(l->node_id, sizeof(l->node_id), "%.*s", STR_ARG(n->id));
     snprintf(l->ephemeral_id, sizeof(l->ephemeral_id), "%.*s", STR_ARG(n->ephemeral_id));
-    l->shards = ARENA_ARRAY(&l->arena, struct shard_id, n_shards);
-    bool ok = l->shards != NULL;
+    l->shards.v = ARENA_ARRAY(&l->arena, struct shard_id, n_shards);
+    bool ok = l->shards.v != NULL;
     for (uint32_t i = 0; ok && i < n_shards; i++) {
         const struct found_copy *told = find_found(c, n->id, shards[i].uuid, shards[i].shard);
         if ((told == NULL || told->old) && !is_asked(c, n, &shards[i])) {
-            struct shard_id *s = &l->shards[l->n_shards++];
+            struct shard_id *s = &l->shards.v[l->shards.n++];
             *s = (struct shard_id){.uuid = arena_str(&l->arena, shards[i].uuid), .shard = shards[i].shard};
             ok = s->uuid.p != NULL;
         }
     }
     *failed |= !ok;
-    if (!ok || l->n_shards == 0) {
+    if (!ok || l->shards.n == 0) {
         lookup_free(l);
         return NULL;
     }
@@ -219,18 +206,13 @@ void lookup_start(struct cluster *c, const struct shard_id *shards, uint32_t n_s
             continue;
         }
         struct transport_peer to = {n->transport_address, n->ephemeral_id};
-        l->rq = (struct transport_rq){.cls = TRANSPORT_DATA,
-                                      .kind = MESSAGE_LIST_COPIES,
-                                      .timeout_ms = MASTER_TIMEOUT_DEFAULT_MS,
-                                      .on = c->o.loop,
-                                      .done = lookup_done};
-        buf_init(&l->rq.payload, NULL, BUF_UNLIMITED);
-        put_shards(&l->rq.payload, l->shards, l->n_shards);
+        l->call.on = c->o.loop;
+        l->call.done = lookup_done;
         cluster_under_way(c);
         l->next = c->lookups;
         c->lookups = l;
         c->fetching = MAX_OF(c->fetching, n_shards);
-        c->o.transport->send(c->o.transport->self, &to, &l->rq);
+        remote_ask(c->o.transport, &to, &message_list_copies, &l->shards, &l->call);
     }
     if (failed) {
         batch_again(c);
@@ -264,39 +246,15 @@ void lookup_say_lost(const struct cluster *c, const struct cluster_state *before
     }
 }
 
-void lookup_receive(void *arg, struct transport_call *call)
+void lookup_receive(void *self, struct remote_rq *rq)
 {
-    struct cluster *c = arg;
-    const struct transport *tr = c->o.transport;
-    struct bytes_in in = bytes_in(call->payload);
-    struct arena scratch;
+    struct cluster *c = self;
+    const struct copies_question *q = (const struct copies_question *)(const void *)rq->body;
+    struct copies_answer found = {0};
     struct errmsg em;
-    struct found_copy *found;
-    uint32_t n_found;
-    arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    size_t n = get_count(&in, 2);
-    struct shard_id *shards = ARENA_ARRAY(&scratch, struct shard_id, n);
-    for (size_t i = 0; shards != NULL && i < n; i++) {
-        shards[i].uuid = get_str(&in);
-        shards[i].shard = (uint32_t)get_varint(&in);
-    }
-    enum err e = shards == NULL ? err_no_memory(&em)
-                 : in.bad       ? err_set(&em, ERR_CORRUPT, "a list of shards cannot be read")
-                                : ERR_OK;
-    e = e == ERR_OK ? c->o.list_copies(c->o.self, shards, (uint32_t)n, &scratch, &found, &n_found, &em) : e;
-    if (e != ERR_OK) {
-        tr->refuse(tr->self, call, &em);
+    if (c->o.list_copies(c->o.self, q->v, q->n, &rq->arena, &found.v, &found.n, &em) == ERR_OK) {
+        remote_reply(rq, &found);
     } else {
-        struct buf b;
-        buf_init(&b, NULL, BUF_UNLIMITED);
-        put_varint(&b, n_found);
-        for (uint32_t i = 0; i < n_found; i++) {
-            put_str(&b, found[i].index_uuid);
-            put_varint(&b, found[i].shard);
-            put_str(&b, found[i].allocation_id);
-            put_u8(&b, found[i].damaged);
-        }
-        tr->reply(tr->self, call, &b);
+        remote_refuse(rq, &em);
     }
-    arena_fini(&scratch);
 }

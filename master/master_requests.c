@@ -2,12 +2,7 @@
  * finished once the state that has their effect is applied here. */
 #include "master/cluster_int.h"
 
-#include "common/base/bytes.h"
-#include "master/meta_bytes.h"
-
 #include <stdlib.h>
-
-#define EVENT_TIMEOUT_MS 15000 /* then whoever is the master gets it */
 
 static void forward(struct cluster *c, struct master_request *r);
 
@@ -97,28 +92,48 @@ static void finished_here(struct task *t, uint64_t version)
     }
 }
 
-static void answered(struct transport_rq *rq)
+/* The answer is the request's from here on. */
+static enum err take_meta(struct meta_request *rq, const struct meta_answer *a, struct errmsg *em)
 {
-    struct master_request *r = rq->user;
+    rq->changed = a->changed;
+    rq->acknowledged = a->acknowledged;
+    rq->response = arena_str(&rq->arena, a->response);
+    rq->error = *em = a->error;
+    return rq->response.p == NULL ? err_no_memory(em) : err_code(em);
+}
+
+static enum err take_pending(struct pending_rq *rq, const struct pending_queue *q, struct errmsg *em)
+{
+    bool ok = true;
+    rq->queue = *q;
+    rq->queue.v = ARENA_ARRAY(&rq->arena, struct pending_task, q->n);
+    for (uint32_t i = 0; ok && rq->queue.v != NULL && i < q->n; i++) {
+        rq->queue.v[i] = q->v[i];
+        rq->queue.v[i].source = arena_str(&rq->arena, q->v[i].source);
+        ok = rq->queue.v[i].source.p != NULL;
+    }
+    return ok && rq->queue.v != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static void answered(struct remote_call *call)
+{
+    struct master_request *r = CONTAINER_OF(call, struct master_request, call);
     struct cluster *c = r->c;
     uint64_t version = 0;
-    enum err e = err_code(&rq->error);
-    r->error = rq->error;
+    enum err e = err_code(&call->error);
+    r->error = call->error;
     if (e == ERR_OK && r->rq != NULL) {
-        e = meta_answer_decode(r->rq, &version, rq->answer, &r->error);
-        if (e == ERR_OK && r->rq->error.n > 0) {
-            e = err_code(&r->rq->error);
-            r->error = r->rq->error;
-        }
+        const struct meta_answer *a = call->answer;
+        version = a->version;
+        e = take_meta(r->rq, a, &r->error);
     } else if (e == ERR_OK && r->pending != NULL) {
-        e = pending_decode(r->pending, &version, rq->answer, &r->error);
-        version = r->pending->at_once ? 0 : version;
+        const struct pending_queue *q = call->answer;
+        version = r->pending->at_once ? 0 : q->version;
+        e = take_pending(r->pending, q, &r->error);
     } else if (e == ERR_OK) {
-        struct bytes_in in = bytes_in(rq->answer);
-        version = get_varint(&in);
-        e = in.bad ? err_set(&r->error, ERR_CORRUPT, "an answer of the master cannot be read") : ERR_OK;
+        version = *(const uint64_t *)call->answer;
     }
-    buf_fini(&rq->answer_memory);
+    remote_call_fini(call);
     if (e == ERR_OK) {
         await_version(r, version);
     } else if ((next_master_may(e) || (e == ERR_RECEIVE_TIMEOUT && is_event(r))) && !c->stopping) {
@@ -128,41 +143,28 @@ static void answered(struct transport_rq *rq)
     }
 }
 
-static void put_event(struct buf *b, const struct shard_event *e)
-{
-    put_u8(b, (uint8_t)e->kind);
-    put_str(b, e->index_uuid);
-    put_varint(b, e->shard);
-    put_str(b, e->allocation_id);
-    put_varint(b, e->primary_term);
-    put_str(b, e->why);
-}
-
 static void send_to_master(struct cluster *c, struct master_request *r)
 {
+    static const struct message *const events[] = {[SHARD_EVENT_STARTED] = &message_shard_started,
+                                                   [SHARD_EVENT_FAILED] = &message_shard_failed,
+                                                   [SHARD_EVENT_STALE] = &message_mark_stale};
     struct transport_peer to = {c->master.transport_address, c->master.ephemeral_id};
-    r->transport = (struct transport_rq){.cls = TRANSPORT_DATA, .on = c->o.loop, .done = answered, .user = r};
-    buf_init(&r->transport.payload, NULL, BUF_UNLIMITED);
-    if (r->rq != NULL) {
-        r->transport.kind = MESSAGE_META;
-        meta_request_encode(r->rq, &r->transport.payload);
-    } else if (r->pending != NULL) {
-        r->transport.kind = MESSAGE_PENDING_TASKS;
-    } else {
-        static const uint16_t kinds[] = {MESSAGE_SHARD_STARTED, MESSAGE_SHARD_FAILED, MESSAGE_MARK_STALE};
-        r->transport.kind = kinds[r->event.kind];
-        put_event(&r->transport.payload, &r->event);
-    }
+    const struct message *m = r->rq != NULL        ? &message_meta
+                              : r->pending != NULL ? &message_pending_tasks
+                                                   : events[r->event.kind];
     /* The master that was asked may be gone without a word. */
-    r->transport.timeout_ms = is_event(r) ? EVENT_TIMEOUT_MS : MAX_OF(r->deadline_ms - cluster_now_ms(c), 1);
-    c->o.transport->send(c->o.transport->self, &to, &r->transport);
+    r->call =
+        (struct remote_call){.on = c->o.loop,
+                             .done = answered,
+                             .timeout_ms = is_event(r) ? 0 : MAX_OF(r->deadline_ms - cluster_now_ms(c), 1)};
+    remote_ask(c->o.transport, &to, m, r->rq != NULL ? (const void *)r->rq : &r->event, &r->call);
 }
 
 static void forward(struct cluster *c, struct master_request *r)
 {
     if (c->mode == QUORUM_LEADER && r->pending != NULL) {
-        pending_fill(r->pending, c);
-        await_version(r, r->pending->at_once ? 0 : pending_version(c));
+        pending_fill(&r->pending->queue, c, &r->pending->arena);
+        await_version(r, r->pending->at_once ? 0 : r->pending->queue.version);
     } else if (c->mode == QUORUM_LEADER) {
         struct task *t = task_new(r->rq != NULL ? TASK_META : TASK_SHARD);
         if (t == NULL) {

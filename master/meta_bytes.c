@@ -1,5 +1,5 @@
-#include "master/meta_bytes.h"
-
+/* Metadata requests and their answers between a coordinating node and the master. */
+#include "master/master_messages.h"
 #include "proto/err_bytes.h"
 #include "proto/json_bytes.h"
 
@@ -20,17 +20,10 @@ static void put_opt(struct buf *b, struct str s)
     put_str(b, s);
 }
 
-static struct str keep(struct bytes_in *in, struct arena *a)
-{
-    struct str s = get_str(in), copy = in->bad ? STR_NULL : arena_str(a, s);
-    in->bad |= copy.p == NULL;
-    return copy;
-}
-
-static struct str keep_opt(struct bytes_in *in, struct arena *a)
+static struct str get_opt(struct bytes_in *in)
 {
     bool there = get_bool(in);
-    struct str s = keep(in, a);
+    struct str s = get_str(in);
     return there ? s : STR_NULL;
 }
 
@@ -43,12 +36,12 @@ static void put_alias(struct buf *b, const struct alias_meta *a)
     put_u8(b, (uint8_t)(a->has_is_write | a->is_write << 1 | a->has_is_hidden << 2 | a->is_hidden << 3));
 }
 
-static void get_alias(struct bytes_in *in, struct alias_meta *m, struct arena *a)
+static void get_alias(struct bytes_in *in, struct alias_meta *m)
 {
-    m->name = keep_opt(in, a);
-    m->filter = keep_opt(in, a);
-    m->index_routing = keep_opt(in, a);
-    m->search_routing = keep_opt(in, a);
+    m->name = get_opt(in);
+    m->filter = get_opt(in);
+    m->index_routing = get_opt(in);
+    m->search_routing = get_opt(in);
     uint8_t flags = get_u8(in);
     m->has_is_write = (flags & 1) != 0;
     m->is_write = (flags & 2) != 0;
@@ -71,13 +64,14 @@ static const struct str *get_names(struct bytes_in *in, uint32_t *n, struct aren
     in->bad |= v == NULL;
     *n = 0;
     for (size_t i = 0; i < count && !in->bad; i++) {
-        v[(*n)++] = keep(in, a);
+        v[(*n)++] = get_str(in);
     }
     return v;
 }
 
-void meta_request_encode(const struct meta_request *rq, struct buf *out)
+static void request_encode(const void *of, struct buf *out)
 {
+    const struct meta_request *rq = of;
     put_u8(out, META_VERSION);
     put_u8(out, (uint8_t)rq->action);
     put_u8(out, (uint8_t)((rq->auto_create ? FLAG_AUTO_CREATE : 0) | (rq->create_only ? FLAG_CREATE_ONLY : 0)
@@ -99,63 +93,65 @@ void meta_request_encode(const struct meta_request *rq, struct buf *out)
     }
 }
 
-enum err meta_request_decode(struct meta_request *rq, struct str bytes, struct errmsg *em)
+static void request_decode(void *of, struct bytes_in *in, struct arena *a)
 {
-    struct bytes_in in = bytes_in(bytes);
-    struct arena *a = &rq->arena;
-    in.bad |= get_u8(&in) != META_VERSION;
-    uint8_t action = get_u8(&in), flags = get_u8(&in);
-    in.bad |= action > META_CLEAR_EXCLUSIONS;
+    struct meta_request *rq = of;
+    in->bad |= get_u8(in) != META_VERSION;
+    uint8_t action = get_u8(in), flags = get_u8(in);
+    in->bad |= action > META_CLEAR_EXCLUSIONS;
     rq->action = (enum meta_action)action;
     rq->auto_create = (flags & FLAG_AUTO_CREATE) != 0;
     rq->create_only = (flags & FLAG_CREATE_ONLY) != 0;
     rq->preserve_existing = (flags & FLAG_PRESERVE) != 0;
     rq->flat = (flags & FLAG_FLAT) != 0;
-    rq->options = (unsigned)get_varint(&in);
-    rq->names = get_names(&in, &rq->n_names, a);
-    rq->uuid = keep(&in, a);
-    json_value_decode(&rq->body, &rq->text, &in, a);
-    uint8_t kind = get_u8(&in);
-    in.bad |= kind > TEMPLATE_COMPONENT;
+    rq->options = (unsigned)get_varint(in);
+    rq->names = get_names(in, &rq->n_names, a);
+    rq->uuid = get_str(in);
+    json_value_decode(&rq->body, &rq->text, in, a);
+    uint8_t kind = get_u8(in);
+    in->bad |= kind > TEMPLATE_COMPONENT;
     rq->template_kind = (enum template_kind)kind;
-    rq->timeout_ms = get_zigzag(&in);
-    size_t n = get_count(&in, 8);
+    rq->timeout_ms = get_zigzag(in);
+    size_t n = get_count(in, 8);
     struct alias_action *actions = ARENA_ARRAY(a, struct alias_action, n);
-    in.bad |= actions == NULL;
-    for (size_t i = 0; i < n && !in.bad; i++) {
+    in->bad |= actions == NULL;
+    for (size_t i = 0; i < n && !in->bad; i++) {
         struct alias_action *x = &actions[rq->n_alias_actions++];
-        uint8_t what = get_u8(&in);
-        in.bad |= what > ALIAS_REMOVE_INDEX;
+        uint8_t what = get_u8(in);
+        in->bad |= what > ALIAS_REMOVE_INDEX;
         x->kind = (enum alias_kind)what;
-        x->index = keep(&in, a);
-        x->aliases = get_names(&in, &x->n_aliases, a);
-        get_alias(&in, &x->alias, a);
-        x->must_exist = get_bool(&in);
+        x->index = get_str(in);
+        x->aliases = get_names(in, &x->n_aliases, a);
+        get_alias(in, &x->alias);
+        x->must_exist = get_bool(in);
     }
     rq->alias_actions = actions;
-    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "a metadata request cannot be read")
-                                          : ERR_OK;
 }
 
-void meta_answer_encode(const struct meta_request *rq, uint64_t version, struct buf *out)
+static void answer_encode(const void *of, struct buf *out)
 {
+    const struct meta_answer *m = of;
     put_u8(out, META_VERSION);
-    put_u8(out, (uint8_t)((rq->changed ? FLAG_CHANGED : 0) | (rq->acknowledged ? FLAG_ACKNOWLEDGED : 0)));
-    put_str(out, rq->response);
-    put_varint(out, version);
-    errmsg_encode(&rq->error, out);
+    put_u8(out, (uint8_t)((m->changed ? FLAG_CHANGED : 0) | (m->acknowledged ? FLAG_ACKNOWLEDGED : 0)));
+    put_str(out, m->response);
+    put_varint(out, m->version);
+    errmsg_encode(&m->error, out);
 }
 
-enum err meta_answer_decode(struct meta_request *rq, uint64_t *version, struct str bytes, struct errmsg *em)
+static void answer_decode(void *of, struct bytes_in *in, struct arena *a)
 {
-    struct bytes_in in = bytes_in(bytes);
-    in.bad |= get_u8(&in) != META_VERSION;
-    uint8_t flags = get_u8(&in);
-    rq->changed = (flags & FLAG_CHANGED) != 0;
-    rq->acknowledged = (flags & FLAG_ACKNOWLEDGED) != 0;
-    rq->response = keep(&in, &rq->arena);
-    *version = get_varint(&in);
-    errmsg_decode(&rq->error, &in);
-    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "an answer of the master cannot be read")
-                                          : ERR_OK;
+    struct meta_answer *m = of;
+    (void)a;
+    in->bad |= get_u8(in) != META_VERSION;
+    uint8_t flags = get_u8(in);
+    m->changed = (flags & FLAG_CHANGED) != 0;
+    m->acknowledged = (flags & FLAG_ACKNOWLEDGED) != 0;
+    m->response = get_str(in);
+    m->version = get_varint(in);
+    errmsg_decode(&m->error, in);
 }
+
+static const struct codec request_codec = {sizeof(struct meta_request), request_encode, request_decode},
+                          answer_codec = {sizeof(struct meta_answer), answer_encode, answer_decode};
+MESSAGE(META, meta, "cluster:admin/metadata", TRANSPORT_DATA, MESSAGE_ON_LOOP, MASTER_TIMEOUT_DEFAULT_MS,
+        &request_codec, &answer_codec);

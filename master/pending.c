@@ -28,13 +28,14 @@ static uint8_t priority_number(const char *name)
     return i;
 }
 
-void pending_encode(const struct pending_rq *rq, uint64_t version, struct buf *out)
+static void queue_encode(const void *of, struct buf *out)
 {
-    put_varint(out, version);
-    put_varint(out, rq->fetching);
-    put_varint(out, rq->n);
-    for (uint32_t i = 0; i < rq->n; i++) {
-        const struct pending_task *t = &rq->v[i];
+    const struct pending_queue *q = of;
+    put_varint(out, q->version);
+    put_varint(out, q->fetching);
+    put_varint(out, q->n);
+    for (uint32_t i = 0; i < q->n; i++) {
+        const struct pending_task *t = &q->v[i];
         put_varint(out, t->order);
         put_u8(out, priority_number(t->priority));
         put_str(out, t->source);
@@ -43,28 +44,29 @@ void pending_encode(const struct pending_rq *rq, uint64_t version, struct buf *o
     }
 }
 
-enum err pending_decode(struct pending_rq *rq, uint64_t *version, struct str bytes, struct errmsg *em)
+static void queue_decode(void *of, struct bytes_in *in, struct arena *a)
 {
-    struct bytes_in in = bytes_in(bytes);
-    *version = get_varint(&in);
-    rq->fetching = (uint32_t)get_varint(&in);
-    size_t n = get_count(&in, 5);
-    rq->v = in.bad ? NULL : ARENA_ARRAY(&rq->arena, struct pending_task, n);
-    rq->n = 0;
-    in.bad |= rq->v == NULL;
-    for (size_t i = 0; i < n && !in.bad; i++) {
-        struct pending_task *t = &rq->v[rq->n++];
-        t->order = get_varint(&in);
-        uint8_t priority = get_u8(&in);
-        t->source = arena_str(&rq->arena, get_str(&in));
-        t->executing = get_bool(&in);
-        t->queued_ms = get_zigzag(&in);
-        in.bad |= priority >= ARRAY_LEN(priorities) || t->source.p == NULL;
-        t->priority = priorities[in.bad ? NORMAL : priority];
+    struct pending_queue *q = of;
+    q->version = get_varint(in);
+    q->fetching = (uint32_t)get_varint(in);
+    size_t n = get_count(in, 5);
+    q->v = in->bad ? NULL : ARENA_ARRAY(a, struct pending_task, n);
+    in->bad |= q->v == NULL;
+    while (q->n < n && !in->bad) {
+        struct pending_task *t = &q->v[q->n++];
+        t->order = get_varint(in);
+        uint8_t priority = get_u8(in);
+        t->source = get_str(in);
+        t->executing = get_bool(in);
+        t->queued_ms = get_zigzag(in);
+        in->bad |= priority >= ARRAY_LEN(priorities);
+        t->priority = priorities[in->bad ? NORMAL : priority];
     }
-    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "the master's queue cannot be read")
-                                          : ERR_OK;
 }
+
+static const struct codec queue_codec = {sizeof(struct pending_queue), queue_encode, queue_decode};
+MESSAGE(PENDING_TASKS, pending_tasks, "cluster:monitor/task", TRANSPORT_DATA, MESSAGE_ON_LOOP,
+        MASTER_TIMEOUT_DEFAULT_MS, &codec_nothing, &queue_codec);
 
 /* ---- the queue in words -------------------------------------------------------------------------------- */
 
@@ -117,61 +119,50 @@ enum task_priority task_priority(const struct task *t)
     return action == META_PUT_MAPPING ? HIGH : URGENT;
 }
 
-static void note(struct pending_rq *rq, const struct cluster *c, const struct task *t, bool executing,
-                 size_t *cap)
+static void note(struct pending_queue *q, const struct cluster *c, const struct task *t, bool executing,
+                 size_t *cap, struct arena *a)
 {
-    struct pending_task *v = arena_grow(&rq->arena, rq->v, rq->n, cap, sizeof(*v));
+    struct pending_task *v = arena_grow(a, q->v, q->n, cap, sizeof(*v));
     if (v == NULL) {
         return;
     }
-    rq->v = v;
-    struct str source = t->kind == TASK_META    ? meta_source(t->rq, &rq->arena)
-                        : t->kind == TASK_SHARD ? shard_source(&t->event, &rq->arena)
-                        : t->why.p != NULL      ? arena_str(&rq->arena, t->why)
+    q->v = v;
+    struct str source = t->kind == TASK_META    ? meta_source(t->rq, a)
+                        : t->kind == TASK_SHARD ? shard_source(&t->event, a)
+                        : t->why.p != NULL      ? arena_str(a, t->why)
                                                 : STR("cluster_reroute(reroute after a change)");
-    v[rq->n++] = (struct pending_task){.order = t->order,
-                                       .priority = priorities[t->priority],
-                                       .source = source.p != NULL ? source : STR(""),
-                                       .executing = executing,
-                                       .queued_ms = clock_mono_ms(c->o.clock) - t->since_ms};
+    v[q->n++] = (struct pending_task){.order = t->order,
+                                      .priority = priorities[t->priority],
+                                      .source = source.p != NULL ? source : STR(""),
+                                      .executing = executing,
+                                      .queued_ms = clock_mono_ms(c->o.clock) - t->since_ms};
 }
 
-void pending_fill(struct pending_rq *rq, const struct cluster *c)
+void pending_fill(struct pending_queue *q, const struct cluster *c, struct arena *a)
 {
     size_t cap = 0;
-    rq->fetching = c->fetching;
-    rq->n = 0;
+    /* The last one published: a follower may have applied it before this node has. */
+    uint64_t published = quorum_accepted(quorum_driver_core(c->driver))->version;
+    *q = (struct pending_queue){.version = MAX_OF(c->state->version, published), .fetching = c->fetching};
     for (const struct task *t = batch_tasks(c); t != NULL; t = t->next) {
-        note(rq, c, t, true, &cap);
+        note(q, c, t, true, &cap, a);
     }
     for (const struct task *t = c->queue; t != NULL; t = t->next) {
-        note(rq, c, t, false, &cap);
+        note(q, c, t, false, &cap, a);
     }
-}
-
-/* The last one published: a follower may have applied it before this node has. */
-uint64_t pending_version(const struct cluster *c)
-{
-    return MAX_OF(c->state->version, quorum_accepted(quorum_driver_core(c->driver))->version);
 }
 
 /* Another node asks the master. On the loop. */
-void pending_receive(void *arg, struct transport_call *call)
+void pending_receive(void *self, struct remote_rq *rq)
 {
-    struct cluster *c = arg;
-    const struct transport *tr = c->o.transport;
-    struct pending_rq rq;
+    struct cluster *c = self;
+    struct pending_queue q;
     struct errmsg em;
-    struct buf b;
     if (c->mode != QUORUM_LEADER || c->stopping) {
         err_set(&em, ERR_NOT_MASTER, "this node is not the master");
-        tr->refuse(tr->self, call, &em);
+        remote_refuse(rq, &em);
         return;
     }
-    pending_rq_init(&rq, 0, NULL, NULL);
-    pending_fill(&rq, c);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    pending_encode(&rq, pending_version(c), &b);
-    tr->reply(tr->self, call, &b);
-    pending_rq_fini(&rq);
+    pending_fill(&q, c, &rq->arena);
+    remote_reply(rq, &q);
 }

@@ -7,7 +7,6 @@
 #define MASTER_PENDING_H
 
 #include "common/base/arena.h"
-#include "common/base/bytes.h"
 #include "common/base/err.h"
 #include "common/base/later.h"
 
@@ -19,6 +18,13 @@ struct pending_task {
     int64_t queued_ms;
 };
 
+struct pending_queue {
+    uint64_t version; /* that whoever asks has to have applied, to see what any node has seen */
+    uint32_t fetching;
+    struct pending_task *v;
+    uint32_t n;
+};
+
 struct pending_rq { /* the caller's until done() */
     int64_t timeout_ms;
     bool at_once; /* the queue alone is wanted: no state is waited for, which may be what does not come */
@@ -27,17 +33,11 @@ struct pending_rq { /* the caller's until done() */
     struct arena arena; /* holds the answer; pending_rq_fini() */
     /* the answer; error.n > 0: there is none */
     struct errmsg error;
-    uint32_t fetching;
-    struct pending_task *v;
-    uint32_t n;
+    struct pending_queue queue;
     struct later end; /* when there was no memory to ask */
 };
 void pending_rq_init(struct pending_rq *rq, int64_t timeout_ms, void (*done)(struct pending_rq *rq),
                      void *user);
 void pending_rq_fini(struct pending_rq *rq);
-
-/* The answer with the version that has to be applied first. */
-void pending_encode(const struct pending_rq *rq, uint64_t version, struct buf *out);
-enum err pending_decode(struct pending_rq *rq, uint64_t *version, struct str bytes, struct errmsg *em);
 
 #endif

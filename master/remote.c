@@ -1,51 +1,50 @@
-/* What other nodes ask of the master: their requests and words on shards become tasks of its queue. */
+/* What other nodes ask of the master: their requests and events of shards become tasks of its queue. */
 #include "master/cluster_int.h"
 
-#include "common/base/bytes.h"
-#include "master/meta_bytes.h"
+#include "master/master_messages.h"
 
 #include <stdlib.h>
 
+/* A task for another node, in its request's arena. */
 struct remote {
     struct cluster *c;
-    struct transport_call *call;
-    struct meta_request rq;
-    bool has_rq;
+    struct remote_rq *call;
+    struct meta_request *rq; /* the call's; NULL: an event */
 };
 
-static void remote_end(struct remote *r, struct buf *answer, const struct errmsg *error)
+static void release(void *rq)
 {
-    const struct transport *tr = r->c->o.transport;
-    if (error != NULL) {
-        tr->refuse(tr->self, r->call, error);
-    } else {
-        tr->reply(tr->self, r->call, answer);
-    }
-    if (r->has_rq) {
-        meta_request_fini(&r->rq);
-    }
-    cluster_left(r->c);
-    free(r);
+    meta_request_fini(rq);
 }
 
-static void remote_done(struct task *t, uint64_t version)
+static void refuse(struct remote *r, const struct errmsg *error)
+{
+    struct cluster *c = r->c;
+    remote_refuse(r->call, error);
+    cluster_left(c);
+}
+
+static void task_done(struct task *t, uint64_t version)
 {
     struct remote *r = t->user;
+    struct cluster *c = r->c;
     struct errmsg em = t->error;
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
     task_free(t);
-    if (em.n > 0 && (!r->has_rq || next_master_may(err_code(&em)))) {
-        remote_end(r, NULL, &em);
+    if (em.n > 0 && (r->rq == NULL || next_master_may(err_code(&em)))) {
+        refuse(r, &em);
         return;
     }
-    if (r->has_rq) {
-        r->rq.error = em;
-        meta_answer_encode(&r->rq, version, &b);
+    if (r->rq != NULL) {
+        struct meta_answer answer = {.changed = r->rq->changed,
+                                     .acknowledged = r->rq->acknowledged,
+                                     .response = r->rq->response,
+                                     .version = version,
+                                     .error = em};
+        remote_reply(r->call, &answer);
     } else {
-        put_varint(&b, version);
+        remote_reply(r->call, &version);
     }
-    remote_end(r, &b, NULL);
+    cluster_left(c);
 }
 
 static void unused_done(struct meta_request *rq)
@@ -53,66 +52,58 @@ static void unused_done(struct meta_request *rq)
     (void)rq; /* the task's done() answers */
 }
 
-static enum err remote_task(struct remote *r, struct task **out, struct errmsg *em)
+static void receive(void *self, struct remote_rq *rq)
 {
-    struct bytes_in in = bytes_in(r->call->payload);
-    bool meta = r->call->kind == MESSAGE_META;
-    struct task *t = task_new(meta ? TASK_META : TASK_SHARD);
-    *out = t;
-    if (t == NULL) {
-        return err_no_memory(em);
-    }
-    if (meta) {
-        meta_request_init(&r->rq, META_CREATE_INDEX, unused_done, NULL);
-        r->has_rq = true;
-        t->rq = &r->rq;
-        return meta_request_decode(&r->rq, r->call->payload, em);
-    }
-    uint8_t kind = get_u8(&in);
-    struct shard_event e = {.kind = (enum shard_event_kind)kind, .index_uuid = get_str(&in)};
-    e.shard = (uint32_t)get_varint(&in);
-    e.allocation_id = get_str(&in);
-    e.primary_term = get_varint(&in);
-    e.why = get_str(&in);
-    if (in.bad || kind > SHARD_EVENT_STALE) {
-        return err_set(em, ERR_CORRUPT, "a word on a shard cannot be read");
-    }
-    return shard_event_keep(&t->event, &e, &t->arena) ? ERR_OK : err_no_memory(em);
-}
-
-static void receive(void *arg, struct transport_call *call)
-{
-    struct cluster *c = arg;
-    const struct transport *tr = c->o.transport;
+    struct cluster *c = self;
     struct errmsg em;
-    struct task *t = NULL;
-    struct remote *r = c->mode == QUORUM_LEADER && !c->stopping ? calloc(1, sizeof(*r)) : NULL;
-    if (r == NULL) {
+    if (c->mode != QUORUM_LEADER || c->stopping) {
         err_set(&em, ERR_NOT_MASTER, "this node is not the master");
-        tr->refuse(tr->self, call, &em);
+        remote_refuse(rq, &em);
         return;
     }
-    r->c = c;
-    r->call = call;
+    bool meta = rq->message == &message_meta;
+    struct remote *r = ARENA_NEW(&rq->arena, struct remote);
+    struct task *t = r != NULL ? task_new(meta ? TASK_META : TASK_SHARD) : NULL;
+    if (t == NULL) {
+        err_no_memory(&em);
+        remote_refuse(rq, &em);
+        return;
+    }
+    *r = (struct remote){.c = c, .call = rq};
     cluster_under_way(c);
-    if (remote_task(r, &t, &em) != ERR_OK) {
-        if (t != NULL) {
-            task_free(t);
-        }
-        remote_end(r, NULL, &em);
-        return;
-    }
-    t->done = remote_done;
+    t->done = task_done;
     t->user = r;
+    if (meta) {
+        r->rq = t->rq = (struct meta_request *)(void *)rq->body;
+        r->rq->done = unused_done;
+        arena_init(&r->rq->arena, NULL, ARENA_UNLIMITED);
+        if (!arena_defer(&rq->arena, release, r->rq)) {
+            task_free(t);
+            err_no_memory(&em);
+            refuse(r, &em);
+            return;
+        }
+    } else {
+        t->event = *(const struct shard_event *)(const void *)rq->body;
+    }
     batch_add(c, t);
 }
 
 void cluster_serve(struct cluster *c)
 {
-    static const enum message_kind kinds[] = {MESSAGE_META, MESSAGE_SHARD_STARTED, MESSAGE_SHARD_FAILED,
-                                              MESSAGE_MARK_STALE};
-    const struct transport *tr = c->o.transport;
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        tr->serve(tr->self, (uint16_t)kinds[i], c->o.loop, receive, c);
-    }
+    static const struct remote_row rows[] = {{&message_meta, receive},
+                                             {&message_shard_started, receive},
+                                             {&message_shard_failed, receive},
+                                             {&message_mark_stale, receive},
+                                             {&message_list_copies, lookup_receive},
+                                             {&message_disk_usage, disk_watch_receive},
+                                             {&message_pending_tasks, pending_receive}};
+    _Static_assert(ARRAY_LEN(rows) == MESSAGE_COUNT(MASTER_MESSAGES), "a message that nobody serves");
+    c->served =
+        (struct remote_service){.transport = c->o.transport,
+                                .self = c,
+                                .rows = rows,
+                                .n = ARRAY_LEN(rows),
+                                .pools = {[MESSAGE_ON_LOOP] = c->o.loop, [MESSAGE_ON_READS] = c->o.compute}};
+    remote_serve(&c->served);
 }

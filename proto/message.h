@@ -10,6 +10,15 @@
 #include "proto/transport.h"
 
 /* Name of the number, name of the row, number on the wire. Numbers do not change; 10, 97, 131 and 132 were others'. */
+#define MASTER_MESSAGES(X)                                                                               \
+    X(META, meta, 32) /* master/: a change of metadata; what nodes tell the master of their shards */    \
+    X(SHARD_STARTED, shard_started, 33)                                                                  \
+    X(SHARD_FAILED, shard_failed, 34)                                                                    \
+    X(MARK_STALE, mark_stale, 35)                                                                        \
+    X(LIST_COPIES, list_copies, 36) /* the master asks: what copies of these shards are on your disk? */ \
+    X(DISK_USAGE, disk_usage, 37)                                                                        \
+    X(PENDING_TASKS, pending_tasks, 38) /* what waits at the master, and its state's version */
+#define SHARD_MESSAGES(X) X(CANCEL_QUERY, cancel_query, 71) /* the number of a call to a shard */
 #define NODE_MESSAGES(X)                                                     \
     X(NODE_INFO, node_info, 128) /* coordinator/: questions to every node */ \
     X(NODE_STATS, node_stats, 129)                                           \
@@ -18,7 +27,7 @@
 /* Who sends what. */
 enum message_kind {
 #define MESSAGE_KIND(NAME, name, number) MESSAGE_##NAME = (number),
-    NODE_MESSAGES(MESSAGE_KIND)
+    MASTER_MESSAGES(MESSAGE_KIND) SHARD_MESSAGES(MESSAGE_KIND) NODE_MESSAGES(MESSAGE_KIND)
 #undef MESSAGE_KIND
         MESSAGE_HANDSHAKE = 1, /* who are you? -> node_meta, cluster name and uuid, version of the protocol */
     /* master/: coordination */
@@ -32,14 +41,6 @@ enum message_kind {
     MESSAGE_LEADER_CHECK,
     MESSAGE_STATE_CHUNK,
     MESSAGE_HAND_OVER, /* a leader whose vote does not count any more -> who is to stand in its place */
-    /* master/: tasks */
-    MESSAGE_META = 32, /* struct meta_request */
-    MESSAGE_SHARD_STARTED,
-    MESSAGE_SHARD_FAILED,
-    MESSAGE_MARK_STALE,  /* a primary asks to take a copy out of the in-sync set */
-    MESSAGE_LIST_COPIES, /* master -> node: what copies of these shards are on your disk? */
-    MESSAGE_DISK_USAGE,
-    MESSAGE_PENDING_TASKS, /* what waits at the master, and its state's version */
     /* data/: shards */
     MESSAGE_SHARD_WRITE = 64,
     MESSAGE_SHARD_GET,
@@ -48,8 +49,7 @@ enum message_kind {
     MESSAGE_SHARD_ACT,
     MESSAGE_SHARD_EXPLAIN,
     MESSAGE_FREE_CONTEXTS,
-    MESSAGE_CANCEL_QUERY,
-    MESSAGE_REPLICATE,
+    MESSAGE_REPLICATE = 72,
     MESSAGE_RESYNC,
     MESSAGE_GLOBAL_CHECKPOINT,
     MESSAGE_SHARD_CAN_MATCH,
@@ -94,7 +94,13 @@ struct message {
 /* The row: its action, lane, pool, time-out, and the two codecs. */
 #define MESSAGE(NAME, name, ...) const struct message message_##name = {MESSAGE_##NAME, __VA_ARGS__}
 
+/* How many a list has. */
+#define MESSAGE_COUNT(list)             (0 list(MESSAGE_ONE))
+#define MESSAGE_ONE(NAME, name, number) +1
+
 #define MESSAGE_ROW(NAME, name, number) extern const struct message message_##name;
+MASTER_MESSAGES(MESSAGE_ROW)
+SHARD_MESSAGES(MESSAGE_ROW)
 NODE_MESSAGES(MESSAGE_ROW)
 #undef MESSAGE_ROW
 

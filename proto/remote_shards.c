@@ -1,6 +1,6 @@
 #include "proto/remote_shards.h"
 
-#include "proto/message.h"
+#include "proto/remote.h"
 #include "proto/shard_bytes.h"
 #include "proto/shard_ops.h"
 
@@ -35,6 +35,7 @@ struct incoming {
 
 struct remote_shards {
     struct remote_shards_opts o;
+    struct remote_service cancelling;
     pthread_mutex_t lock;
     pthread_cond_t idle; /* n_in is 0 */
     struct outgoing *out;
@@ -167,28 +168,8 @@ void remote_shards_call(struct remote_shards *r, const struct transport_peer *to
 
 /* ---- second thoughts ----------------------------------------------------------------------------------- */
 
-static void cancel_told(struct transport_rq *t)
-{
-    buf_fini(&t->answer_memory);
-    free(t);
-}
-
-static void send_cancel(struct remote_shards *r, const struct outgoing *c)
-{
-    struct transport_rq *x = calloc(1, sizeof(*x));
-    if (x == NULL) {
-        return; /* it is only slower */
-    }
-    *x = (struct transport_rq){.cls = TRANSPORT_DATA,
-                               .kind = MESSAGE_CANCEL_QUERY,
-                               .timeout_ms = CANCEL_MS,
-                               .on = r->o.writes,
-                               .done = cancel_told};
-    err_clear(&x->error);
-    buf_init(&x->payload, NULL, KIB);
-    put_varint(&x->payload, c->id);
-    r->o.transport->send(r->o.transport->self, &c->to, x);
-}
+MESSAGE(CANCEL_QUERY, cancel_query, "internal:transport/cancel", TRANSPORT_DATA, MESSAGE_ON_WRITES, CANCEL_MS,
+        &codec_number, &codec_nothing);
 
 /* Without the lock: what is asked here has locks of its own. */
 static void look_at(struct remote_shards *r, struct outgoing *c,
@@ -196,7 +177,8 @@ static void look_at(struct remote_shards *r, struct outgoing *c,
 {
     if (!c->cancel_sent && shard_rq_cancelled(c->rq)) {
         c->cancel_sent = true;
-        send_cancel(r, c);
+        remote_tell(r->o.transport, &c->to, &message_cancel_query, &c->id,
+                    r->o.writes); /* lost: it is only slower */
     }
     if (!c->lost && gone(self, c->to.ephemeral_id)) {
         c->lost = true;
@@ -351,24 +333,22 @@ static void serve(void *self, struct transport_call *call)
     r->o.local->serve(r->o.local->self, &c->rq);
 }
 
-static void cancel_query(void *self, struct transport_call *call)
+static void cancel_query(void *self, struct remote_rq *rq)
 {
     struct remote_shards *r = self;
-    struct bytes_in in = bytes_in(call->payload);
-    struct buf none;
-    uint64_t id = get_varint(&in);
+    const uint64_t *id = (const uint64_t *)(const void *)rq->body;
     pthread_mutex_lock(&r->lock);
     for (struct incoming *c = r->in; c != NULL; c = c->next) {
-        c->cancelled |= c->id == id && str_eq(c->call->from, call->from);
+        c->cancelled |= c->id == *id && str_eq(c->call->from, rq->call->from);
     }
     pthread_mutex_unlock(&r->lock);
-    buf_init(&none, NULL, 0);
-    r->o.transport->reply(r->o.transport->self, call, &none);
+    remote_reply(rq, NULL);
 }
 
 enum err remote_shards_new(struct remote_shards **out, const struct remote_shards_opts *opts,
                            struct errmsg *em)
 {
+    static const struct remote_row rows[] = {{&message_cancel_query, cancel_query}};
     struct remote_shards *r = calloc(1, sizeof(*r));
     *out = r;
     if (r == NULL) {
@@ -382,7 +362,9 @@ enum err remote_shards_new(struct remote_shards **out, const struct remote_shard
         t->serve(t->self, shard_ops[i]->kind, pool_of(r, shard_ops[i]), serve, r);
     }
     /* Not where searches run: those to be cancelled may be what fills it. */
-    t->serve(t->self, MESSAGE_CANCEL_QUERY, opts->writes, cancel_query, r);
+    r->cancelling = (struct remote_service){
+        .transport = t, .self = r, .rows = rows, .n = 1, .pools = {[MESSAGE_ON_WRITES] = opts->writes}};
+    remote_serve(&r->cancelling);
     return ERR_OK;
 }
 

@@ -59,7 +59,7 @@ static void health_asked(struct master_view *v)
     table_number(&t, h.relocating);
     table_number(&t, h.initializing);
     table_number(&t, h.unassigned);
-    table_number(&t, v->pending->n);
+    table_number(&t, v->pending->queue.n);
     if (longest > 0) {
         table_ms(&t, longest);
     } else {
@@ -125,8 +125,8 @@ static void pending_asked(struct master_view *v)
 {
     struct table t;
     table_init(&t, v->r, pending_tasks_columns, ARRAY_LEN(pending_tasks_columns));
-    for (uint32_t i = 0; i < v->pending->n; i++) {
-        const struct pending_task *p = &v->pending->v[i];
+    for (uint32_t i = 0; i < v->pending->queue.n; i++) {
+        const struct pending_task *p = &v->pending->queue.v[i];
         table_row(&t);
         table_number(&t, (int64_t)p->order);
         table_ms(&t, p->queued_ms);

@@ -181,7 +181,7 @@ static bool met(const struct health_rq *q)
            && (!q->want_no_relocating || h->relocating == 0)
            && (!q->want_no_initializing || h->initializing == 0) && (int64_t)h->active >= q->active
            && (!q->want_all_active || h->initializing + h->unassigned == 0)
-           && (!q->want_nodes || nodes_met(q)) && (!q->want_events || q->view->pending->n == 0);
+           && (!q->want_nodes || nodes_met(q)) && (!q->want_events || q->view->pending->queue.n == 0);
 }
 
 /* ---- answering ----------------------------------------------------------------------------------------- */
@@ -253,8 +253,8 @@ static void answer(const struct health_rq *q, bool timed_out)
     jw_ki64(&w, "number_of_data_nodes", health_nodes(r->state, ROLE_DATA));
     write_counts(&w, &q->found);
     jw_ki64(&w, "delayed_unassigned_shards", all.delayed);
-    jw_ki64(&w, "number_of_pending_tasks", q->view->pending->n);
-    jw_ki64(&w, "number_of_in_flight_fetch", q->view->pending->fetching);
+    jw_ki64(&w, "number_of_pending_tasks", q->view->pending->queue.n);
+    jw_ki64(&w, "number_of_in_flight_fetch", q->view->pending->queue.fetching);
     jw_ki64(&w, "task_max_waiting_in_queue_millis", master_view_longest_ms(q->view));
     /* Of the whole cluster, unless what was asked for is all there. */
     jw_kdouble(&w, "active_shards_percent_as_number",
@@ -293,7 +293,7 @@ static void look_again(void *arg)
     struct rest *r = q->r;
     uint64_t seen = state_waits_seen(&r->co->state_waits);
     int64_t left = q->deadline_ms - clock_mono_ms(r->co->o.clock);
-    if (q->want_events && q->view->pending->n > 0 && left > 0) {
+    if (q->want_events && q->view->pending->queue.n > 0 && left > 0) {
         rest_ask_master(r, q->local, left, asked_again, q);
         return;
     }

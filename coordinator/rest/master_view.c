@@ -14,15 +14,15 @@ struct asked {
 static bool keep(struct asked *a)
 {
     struct arena *in = a->view.r->arena;
-    struct pending_task *v = ARENA_ARRAY(in, struct pending_task, a->rq.n);
+    struct pending_task *v = ARENA_ARRAY(in, struct pending_task, a->rq.queue.n);
     bool ok = v != NULL;
-    for (uint32_t i = 0; ok && i < a->rq.n; i++) {
-        v[i] = a->rq.v[i];
-        v[i].source = arena_str(in, a->rq.v[i].source);
+    for (uint32_t i = 0; ok && i < a->rq.queue.n; i++) {
+        v[i] = a->rq.queue.v[i];
+        v[i].source = arena_str(in, a->rq.queue.v[i].source);
         ok = v[i].source.p != NULL;
     }
-    a->rq.v = v;
-    a->rq.n = ok ? a->rq.n : 0;
+    a->rq.queue.v = v;
+    a->rq.queue.n = ok ? a->rq.queue.n : 0;
     return ok;
 }
 
@@ -96,8 +96,8 @@ void rest_ask_queue(struct rest *r, bool local, int64_t timeout_ms, void (*then)
 int64_t master_view_longest_ms(const struct master_view *v)
 {
     int64_t longest = 0;
-    for (uint32_t i = 0; i < v->pending->n; i++) {
-        longest = MAX_OF(longest, v->pending->v[i].queued_ms);
+    for (uint32_t i = 0; i < v->pending->queue.n; i++) {
+        longest = MAX_OF(longest, v->pending->queue.v[i].queued_ms);
     }
     return longest;
 }

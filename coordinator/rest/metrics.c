@@ -101,11 +101,11 @@ static void put_cluster(struct metrics_out *o, const struct metrics_rq *q)
           health_nodes(s, ROLE_DATA));
     put_shards(o, &h);
     gauge(o, "es_cluster_pending_tasks_number", "Number of tasks that wait at the master", false,
-          q->view->pending->n);
+          q->view->pending->queue.n);
     gauge(o, "es_cluster_task_max_waiting_time_seconds", "The longest that one of them waits", false,
           (double)master_view_longest_ms(q->view) / 1000);
     gauge(o, "es_cluster_inflight_fetch_number", "Number of shards whose copies are looked for", false,
-          q->view->pending->fetching);
+          q->view->pending->queue.fetching);
     gauge(o, "serai_cluster_term", "The term of the state's master", false, (double)term);
     gauge(o, "serai_cluster_state_version", "The version of the state applied here", true,
           (double)s->version);

@@ -309,8 +309,8 @@ static void write_pending(struct master_view *v)
     jw_obj(&w);
     jw_k(&w, "tasks");
     jw_arr(&w);
-    for (uint32_t i = 0; i < v->pending->n; i++) {
-        const struct pending_task *t = &v->pending->v[i];
+    for (uint32_t i = 0; i < v->pending->queue.n; i++) {
+        const struct pending_task *t = &v->pending->queue.v[i];
         struct buf time;
         buf_init(&time, NULL, KIB);
         time_put_ns(&time, t->queued_ms * 1000000);

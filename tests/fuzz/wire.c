@@ -5,13 +5,12 @@
 #include "data/replication/replication_bytes.h"
 #include "data/shard/copy_data.h"
 #include "engine/search/search.h"
-#include "master/meta_bytes.h"
-#include "master/pending.h"
 #include "master/quorum.h"
 #include "master/state_pack.h"
 #include "proto/err_bytes.h"
 #include "proto/frame.h"
 #include "proto/json_bytes.h"
+#include "proto/message.h"
 #include "proto/recovery_bytes.h"
 #include "proto/shard_ops.h"
 
@@ -175,28 +174,34 @@ static void state(struct str in)
     }
 }
 
-static void metadata(struct str in)
+/* What reads is written. */
+static void read_as(const struct codec *c, struct str in)
 {
-    struct meta_request rq;
-    struct errmsg em;
-    uint64_t version;
-    meta_request_init(&rq, META_CREATE_INDEX, NULL, NULL);
-    fuzz_error(meta_request_decode(&rq, in, &em), &em);
-    meta_request_fini(&rq);
-    meta_request_init(&rq, META_CREATE_INDEX, NULL, NULL);
-    fuzz_error(meta_answer_decode(&rq, &version, in, &em), &em);
-    meta_request_fini(&rq);
+    void *of = malloc(c->size + 1);
+    struct arena a;
+    struct buf out;
+    fuzz_arena(&a);
+    buf_init(&out, NULL, FUZZ_ARENA_BYTES);
+    if (codec_read(c, of, in, &a)) {
+        c->encode(of, &out);
+    }
+    buf_fini(&out);
+    arena_fini(&a);
+    free(of);
 }
 
-static void pending(struct str in)
-{
-    struct pending_rq rq;
-    struct errmsg em;
-    uint64_t version;
-    pending_rq_init(&rq, 1000, NULL, NULL);
-    fuzz_error(pending_decode(&rq, &version, in, &em), &em);
-    pending_rq_fini(&rq);
-}
+#define MESSAGE_READ(NAME, name, number)            \
+    static void read_##name(struct str in)          \
+    {                                               \
+        read_as(message_##name.request, in);        \
+    }                                               \
+    static void read_##name##_answer(struct str in) \
+    {                                               \
+        read_as(message_##name.answer, in);         \
+    }
+MASTER_MESSAGES(MESSAGE_READ)
+SHARD_MESSAGES(MESSAGE_READ)
+NODE_MESSAGES(MESSAGE_READ)
 
 static void copy_data(struct str in)
 {
@@ -236,8 +241,10 @@ static void result(struct str in)
 /* The first byte picks the message. */
 static void one_message(struct str in)
 {
-#define BOTH(name, type) shard_##name, shard_##name##_answer,
-    static void (*const kinds[])(struct str) = {SHARD_OPS(BOTH) recovery_start,
+#define BOTH(name, type)          shard_##name, shard_##name##_answer,
+#define READS(NAME, name, number) read_##name, read_##name##_answer,
+    static void (*const kinds[])(struct str) = {SHARD_OPS(BOTH) MASTER_MESSAGES(READS) SHARD_MESSAGES(READS)
+                                                    NODE_MESSAGES(READS) recovery_start,
                                                 recovery_plan,
                                                 recovery_chunk,
                                                 recovery_ops_wish,
@@ -250,8 +257,6 @@ static void one_message(struct str in)
                                                 replication,
                                                 quorum,
                                                 packed_state,
-                                                metadata,
-                                                pending,
                                                 copy_data,
                                                 error,
                                                 json_value,

@@ -1,6 +1,8 @@
 /* Every message between nodes: what goes in comes out, and damaged bytes are refused or read as something else, and never
  * more. A row of the list without a maker of requests and answers here does not compile. */
 #include "common/base/rand.h"
+#include "master/master_messages.h"
+#include "master/pending.h"
 #include "proto/node_messages.h"
 
 #include <check.h>
@@ -41,6 +43,125 @@ static struct str opt_text(void)
 {
     return flip() ? text() : STR_NULL;
 }
+
+static void make_nothing(void *of)
+{
+    (void)of;
+}
+
+static void make_number(void *of)
+{
+    *(uint64_t *)of = rng_u64(&rng);
+}
+
+static void make_error(struct errmsg *em)
+{
+    if (flip()) {
+        err_set_at(em, (enum err)(1 + below(ERR_COUNT - 1)), (uint32_t)below(9), (uint32_t)below(9), "why %d",
+                   (int)below(99));
+        err_about_shard(em, (int)below(4));
+    }
+}
+
+/* ---- the master ---------------------------------------------------------------------------------------- */
+
+static struct str *texts(uint32_t *n)
+{
+    struct str *v = ARENA_ARRAY(&arena, struct str, *n = (uint32_t)below(4));
+    for (uint32_t i = 0; i < *n; i++) {
+        v[i] = text();
+    }
+    return v;
+}
+
+static void make_meta(void *of)
+{
+    struct meta_request *rq = of;
+    rq->action = (enum meta_action)below(META_CLEAR_EXCLUSIONS + 1);
+    rq->names = texts(&rq->n_names);
+    rq->uuid = text();
+    rq->text = flip() ? STR("{\"a\": [1, 2.5, null, \"\\u00e4\"], \"b\": {}}") : STR("");
+    if (rq->text.n > 0) {
+        ck_assert_int_eq(json_parse(&rq->body, rq->text, &arena, &json_limits_default, NULL), ERR_OK);
+    }
+    rq->template_kind = (enum template_kind)below(TEMPLATE_COMPONENT + 1);
+    rq->auto_create = flip();
+    rq->preserve_existing = flip();
+    rq->options = (unsigned)below(256);
+    rq->timeout_ms = number();
+    struct alias_action *v =
+        ARENA_ARRAY(&arena, struct alias_action, rq->n_alias_actions = (uint32_t)below(3));
+    for (uint32_t i = 0; i < rq->n_alias_actions; i++) {
+        v[i] = (struct alias_action){.kind = (enum alias_kind)below(ALIAS_REMOVE_INDEX + 1),
+                                     .index = text(),
+                                     .alias = {.filter = opt_text(), .has_is_write = flip()},
+                                     .must_exist = flip()};
+        v[i].aliases = texts(&v[i].n_aliases);
+    }
+    rq->alias_actions = v;
+}
+
+static void make_meta_answer(void *of)
+{
+    struct meta_answer *a = of;
+    *a = (struct meta_answer){flip(), flip(), text(), rng_u64(&rng), a->error};
+    make_error(&a->error);
+}
+
+static void make_event(void *of)
+{
+    *(struct shard_event *)of = (struct shard_event){(enum shard_event_kind)below(SHARD_EVENT_STALE + 1),
+                                                     text(),
+                                                     (uint32_t)below(9),
+                                                     text(),
+                                                     below(99),
+                                                     text()};
+}
+#define make_shard_started        make_event
+#define make_shard_started_answer make_number
+#define make_shard_failed         make_event
+#define make_shard_failed_answer  make_number
+#define make_mark_stale           make_event
+#define make_mark_stale_answer    make_number
+
+static void make_list_copies(void *of)
+{
+    struct copies_question *q = of;
+    q->v = ARENA_ARRAY(&arena, struct shard_id, q->n = (uint32_t)below(4));
+    for (uint32_t i = 0; i < q->n; i++) {
+        q->v[i] = (struct shard_id){.uuid = text(), .shard = (uint32_t)below(9)};
+    }
+}
+
+static void make_list_copies_answer(void *of)
+{
+    struct copies_answer *a = of;
+    a->v = ARENA_ARRAY(&arena, struct found_copy, a->n = (uint32_t)below(4));
+    for (uint32_t i = 0; i < a->n; i++) {
+        a->v[i] = (struct found_copy){
+            .index_uuid = text(), .shard = (uint32_t)below(9), .allocation_id = text(), .damaged = flip()};
+    }
+}
+
+#define make_disk_usage make_nothing
+static void make_disk_usage_answer(void *of)
+{
+    *(struct disk_answer *)of = (struct disk_answer){rng_u64(&rng), below(99)};
+}
+
+#define make_pending_tasks make_nothing
+static void make_pending_tasks_answer(void *of)
+{
+    struct pending_queue *q = of;
+    q->version = rng_u64(&rng);
+    q->v = ARENA_ARRAY(&arena, struct pending_task, q->n = (uint32_t)below(4));
+    for (uint32_t i = 0; i < q->n; i++) {
+        q->v[i] = (struct pending_task){below(99), flip() ? "URGENT" : "NORMAL", text(), flip(), number()};
+    }
+}
+
+#define make_cancel_query        make_number
+#define make_cancel_query_answer make_nothing
 
 /* ---- questions to nodes -------------------------------------------------------------------------------- */
 
@@ -115,7 +236,7 @@ static const struct {
     void (*make)(void *of), (*make_answer)(void *of);
 } cases[] = {
 #define CASE(NAME, name, number) {&message_##name, make_##name, make_##name##_answer},
-    NODE_MESSAGES(CASE)};
+    MASTER_MESSAGES(CASE) SHARD_MESSAGES(CASE) NODE_MESSAGES(CASE)};
 
 /* What reads can be written. The bytes end where their memory does, for what watches. */
 static void read_damaged(const struct codec *c, const char *p, size_t n)
