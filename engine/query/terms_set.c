@@ -1,5 +1,6 @@
 /* terms_set: a document must match as many of the terms as a field of it, or a script, says (Lucene's CoveringQuery). */
 #include "common/base/coerce.h"
+#include "common/base/sort_items.h"
 #include "engine/mapping/field_class.h"
 #include "engine/query/build.h"
 #include "engine/query/print.h"
@@ -30,7 +31,6 @@ static enum err covering_each_child(const struct query *q, child_fn fn, void *ar
     return e;
 }
 
-/* Lucene has no order of them: another order of the same is taken for another query. */
 static bool covering_same(const struct query *a, const struct query *b)
 {
     const struct covering *x = own_of(a), *y = own_of(b);
@@ -468,6 +468,40 @@ static enum err build_script_minimum(struct builder *b, const struct dsl_terms_s
                                : err_no_memory(em);
 }
 
+struct shown_query {
+    struct str text;
+    const struct query *query;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    return str_cmp(((const struct shown_query *)a)->text, ((const struct shown_query *)b)->text);
+}
+
+/* Equal terms are equal queries in whatever order they are given: they lie in that of their texts. */
+static enum err put_in_order(const struct query **v, uint32_t n, struct arena *arena, struct errmsg *em)
+{
+    struct shown_query *shown = ARENA_ARRAY(arena, struct shown_query, n);
+    struct buf text;
+    bool room = shown != NULL;
+    buf_init(&text, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < n && room; i++) {
+        buf_reset(&text);
+        query_print(v[i], &text);
+        shown[i] = (struct shown_query){arena_str(arena, buf_view(&text)), v[i]};
+        room = shown[i].text.p != NULL && !text.failed;
+    }
+    buf_fini(&text);
+    if (!room) {
+        return err_no_memory(em);
+    }
+    sort_items(shown, n, sizeof(*shown), by_text);
+    for (uint32_t i = 0; i < n; i++) {
+        v[i] = shown[i].query;
+    }
+    return ERR_OK;
+}
+
 static enum err build_terms_set(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     const struct dsl_terms_set_query *q = (const struct dsl_terms_set_query *)(const void *)d;
@@ -493,6 +527,7 @@ static enum err build_terms_set(struct builder *b, const struct dsl *d, struct q
     own->v = v;
     own->n = (uint32_t)q->values.n;
     n->own = own;
+    e = e == ERR_OK ? put_in_order(v, own->n, b->arena, em) : e;
     if (e != ERR_OK) {
         return e;
     }
