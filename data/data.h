@@ -21,13 +21,15 @@ void data_service_close(struct data_service *s);
 void data_service_free(struct data_service *s);
 
 /* Makes the copies here agree with a state (a reference is taken), then calls done(arg); what takes longer
- * (opening, recovering) goes on behind, and is told to the master. States apply in the order of the calls. */
-void data_apply(struct data_service *s, struct cluster_state *state, void (*done)(void *arg), void *arg);
+ * (opening, recovering) goes on behind, and is told to the master. States apply in the order of the calls. false: no memory, and
+ * it is not applied. */
+bool data_apply(struct data_service *s, struct cluster_state *state, void (*done)(void *arg),
+                void *arg) NODISCARD;
 
 /* Analysis with other dictionaries from now on: in requests that begin after done(arg), on any thread; those
- * under way keep what they have. env's dictionaries are kept as long as they are used. */
-void data_reload_analysis(struct data_service *s, const struct analysis_env *env, void (*done)(void *arg),
-                          void *arg);
+ * under way keep what they have. env's dictionaries are kept as long as they are used. false: no memory, and nothing changes. */
+bool data_reload_analysis(struct data_service *s, const struct analysis_env *env, void (*done)(void *arg),
+                          void *arg) NODISCARD;
 
 /* The allocation id of the copy on this node's disk, open or not, in `arena`; p == NULL: none, or (damaged)
  * files that do not say which one they are. Any thread. */

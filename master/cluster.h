@@ -38,8 +38,9 @@ struct cluster_opts { /* all borrowed unless said otherwise */
     uint32_t n_initial_masters, n_seeds;
     struct quorum_settings settings;
     const struct settings *own; /* what the node was started with; as long as any state; NULL: nothing */
-    /* Makes shards agree with the state, then calls done(arg), on any thread. One at a time. */
-    void (*apply)(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg);
+    /* Makes shards agree with the state, then calls done(arg), on any thread, never inside the call. One at a time. false: it cannot,
+     * and does not call. */
+    bool (*apply)(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg);
     /* The copies on this node's disk of the shards named, for a master that asks: answers in `arena`. Any
      * thread. */
     enum err (*list_copies)(void *self, const struct shard_id *shards, uint32_t n, struct arena *arena,
@@ -63,8 +64,8 @@ void cluster_submit(struct cluster *c, struct meta_request *rq);
 void cluster_pending(struct cluster *c, struct pending_rq *rq);
 /* Tells the master (the event's strings are copied), again and again until one has taken it or the state shows it superfluous; done (may be
  * NULL) gets the outcome: NULL when it is in an applied state here. ERR_STALE_TERM: the sender is the primary
- * no more. Any thread. */
-void cluster_shard_event(struct cluster *c, const struct shard_event *event,
+ * no more. Any thread. false: no memory, and the master is not told. */
+bool cluster_shard_event(struct cluster *c, const struct shard_event *event,
                          void (*done)(void *arg, const struct errmsg *error), void *arg);
 /* Runs watch(arg, state) on the loop after each applied state, and when nobody leads any more; for those who
  * wait for one. */

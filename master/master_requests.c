@@ -316,25 +316,21 @@ bool shard_event_keep(struct shard_event *to, const struct shard_event *from, st
     return to->index_uuid.p != NULL && to->allocation_id.p != NULL && to->why.p != NULL;
 }
 
-void cluster_shard_event(struct cluster *c, const struct shard_event *event,
+bool cluster_shard_event(struct cluster *c, const struct shard_event *event,
                          void (*done)(void *arg, const struct errmsg *error), void *arg)
 {
     struct master_request *r = master_request_new(c);
-    struct errmsg em;
     if (r == NULL || !shard_event_keep(&r->event, event, &r->arena)) {
         if (r != NULL) {
             arena_fini(&r->arena);
             free(r);
         }
-        err_no_memory(&em);
-        if (done != NULL) {
-            done(arg, &em);
-        }
-        return;
+        return false;
     }
     r->event_done = done;
     r->event_arg = arg;
     post(c, r);
+    return true;
 }
 
 void master_requests_invariant(const struct cluster *c)

@@ -42,7 +42,9 @@ static void look_at_dictionaries(void *arg)
     pthread_mutex_unlock(&n->lock);
     dictionaries_fini(&old);
     struct analysis_env env = node_analysis_env(n);
-    data_reload_analysis(member_data(n->member), &env, reloaded, n);
+    if (!data_reload_analysis(member_data(n->member), &env, reloaded, n)) {
+        reload_ended(n); /* no memory: indices keep those that they have */
+    }
     analysis_env_drop(&env);
 }
 

@@ -118,10 +118,10 @@ static enum err check_query(void *self, const struct json *query, struct str tex
 
 /* ---- between the roles --------------------------------------------------------------------------------- */
 
-static void apply_state(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg)
+static bool apply_state(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg)
 {
     struct member *m = self;
-    data_apply(m->data, state, done, arg);
+    return data_apply(m->data, state, done, arg);
 }
 
 static struct cluster_state *state_of(void *self)
@@ -175,16 +175,13 @@ static void mapping_done(struct meta_request *rq)
 }
 
 /* A document's new fields, on their way to the master. */
-static void update_mapping(void *self, struct str index, struct str uuid, struct str mapping,
+static bool update_mapping(void *self, struct str index, struct str uuid, struct str mapping,
                            void (*done)(void *, const struct errmsg *), void *arg)
 {
     struct member *m = self;
     struct mapping_call *c = calloc(1, sizeof(*c));
-    struct errmsg em;
     if (c == NULL) {
-        err_no_memory(&em);
-        done(arg, &em);
-        return;
+        return false;
     }
     meta_request_init(&c->rq, META_PUT_MAPPING, mapping_done, NULL);
     c->done = done;
@@ -196,25 +193,24 @@ static void update_mapping(void *self, struct str index, struct str uuid, struct
         *name = arena_str(&c->rq.arena, index);
     }
     if (name == NULL || name->p == NULL || text.p == NULL || c->rq.uuid.p == NULL
-        || json_parse(&c->rq.body, text, &c->rq.arena, &json_limits_default, &em) != ERR_OK) {
-        err_no_memory(&em);
+        || json_parse(&c->rq.body, text, &c->rq.arena, &json_limits_default, NULL) != ERR_OK) {
         meta_request_fini(&c->rq);
         free(c);
-        done(arg, &em);
-        return;
+        return false;
     }
     c->rq.names = name;
     c->rq.n_names = 1;
     c->rq.text = text;
     cluster_submit(m->cluster, &c->rq);
+    return true;
 }
 
 /* A copy here has started, or failed. */
-static void tell_master(void *self, const struct shard_event *event,
+static bool tell_master(void *self, const struct shard_event *event,
                         void (*done)(void *arg, const struct errmsg *error), void *arg)
 {
     struct member *m = self;
-    cluster_shard_event(m->cluster, event, done, arg);
+    return cluster_shard_event(m->cluster, event, done, arg);
 }
 
 /* What a master wants to know before it puts a primary where its data is. */

@@ -102,7 +102,11 @@ static void report(struct copy_link *l)
     log_info(s->o.log, "data", "shard [%.*s][%u]: copy [%.*s] must leave the in-sync set: %s",
              STR_ARG(sh->index->name), sh->number, STR_ARG(l->c.allocation_id), l->c.why);
     shard_ref(sh);
-    s->o.shard_event(s->o.node_self, &e, master_answered, l);
+    if (!s->o.shard_event(s->o.node_self, &e, master_answered, l)) {
+        struct errmsg em;
+        err_no_memory(&em);
+        master_answered(l, &em);
+    }
 }
 
 /* ---- sending ---------------------------------------------------------------------------------------- */

@@ -216,7 +216,7 @@ static void apply_state(void *arg)
     done_with_state(a);
 }
 
-void data_apply(struct data_service *s, struct cluster_state *state, void (*done)(void *arg), void *arg)
+bool data_apply(struct data_service *s, struct cluster_state *state, void (*done)(void *arg), void *arg)
 {
     struct apply *a = malloc(sizeof(*a));
     if (a == NULL
@@ -227,6 +227,7 @@ void data_apply(struct data_service *s, struct cluster_state *state, void (*done
             cluster_state_unref(state);
             free(a);
         }
-        done(arg);
+        return false;
     }
+    return true;
 }

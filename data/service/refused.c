@@ -2,11 +2,6 @@
  * node, say): the master hears why. Else it would wait for them, and so would all that comes behind them. */
 #include "data/service/service_int.h"
 
-static void ignore_answer(void *arg, const struct errmsg *error)
-{
-    (void)arg, (void)error; /* what the next state says of the copy counts */
-}
-
 static void refuse_copy(struct data_service *s, const struct index_meta *m, uint32_t shard,
                         struct str allocation_id, const struct errmsg *why)
 {
@@ -15,7 +10,7 @@ static void refuse_copy(struct data_service *s, const struct index_meta *m, uint
                             .shard = shard,
                             .allocation_id = allocation_id,
                             .why = str_of(why->n > 0 ? why->frame[0].reason : "unknown")};
-    s->o.shard_event(s->o.node_self, &e, ignore_answer, NULL);
+    (void)s->o.shard_event(s->o.node_self, &e, NULL, NULL); /* what the next state says of the copy counts */
 }
 
 void data_refuse_copies(struct data_service *s, const struct cluster_state *state, const struct index_meta *m,

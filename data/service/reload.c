@@ -70,20 +70,20 @@ static void reload(void *arg)
     free(r);
 }
 
-void data_reload_analysis(struct data_service *s, const struct analysis_env *env, void (*done)(void *arg),
+bool data_reload_analysis(struct data_service *s, const struct analysis_env *env, void (*done)(void *arg),
                           void *arg)
 {
     struct reload *r = malloc(sizeof(*r));
     if (r == NULL) {
-        done(arg);
-        return;
+        return false;
     }
     *r = (struct reload){s, keep_env(env), done, arg};
-    if (!executor_submit(strand_executor(s->applier->strand), reload, r)) {
+    bool ok = executor_submit(strand_executor(s->applier->strand), reload, r);
+    if (!ok) {
         drop_env(&r->env);
         free(r);
-        done(arg);
     }
+    return ok;
 }
 
 void service_keep_env(struct data_service *s)

@@ -32,9 +32,14 @@ void write_ask_for_fields(struct write_run *r, const struct json *update)
         mapping_updated(r, &em);
         return;
     }
-    s->o.update_mapping(s->o.node_self, r->sh->index->name, r->sh->index->uuid, buf_view(&b), mapping_updated,
-                        r);
-    buf_fini(&b);
+    bool asked = s->o.update_mapping(s->o.node_self, r->sh->index->name, r->sh->index->uuid, buf_view(&b),
+                                     mapping_updated, r);
+    buf_fini(&b); /* r may be gone, if somebody was asked */
+    if (!asked) {
+        struct errmsg em;
+        err_no_memory(&em);
+        mapping_updated(r, &em);
+    }
 }
 
 /* Borrowed: held until the request ends. */

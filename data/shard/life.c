@@ -67,7 +67,11 @@ static void send_event(struct shard *sh, enum shard_event_kind kind)
                             .why = str_of(sh->life.why)};
     sh->life.event_out = true;
     shard_ref(sh);
-    s->o.shard_event(s->o.node_self, &e, master_answered, t);
+    if (!s->o.shard_event(s->o.node_self, &e, master_answered, t)) {
+        sh->life.event_out = false; /* at the next tick */
+        shard_unref(sh);
+        free(t);
+    }
 }
 
 void shard_tell_started(struct shard *sh)

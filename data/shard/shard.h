@@ -197,7 +197,7 @@ void shard_serve_waiters(struct shard *sh);
 /* The shard is leaving: nobody refreshes it any more, and who waits for that has what was promised on disk. */
 void shard_wake_unrefreshed(struct shard *sh);
 void shard_start_sync(struct shard *sh);
-/* Woken when the operation there is on disk, or searchable. */
+/* Woken when the operation there is on disk, or searchable: a step on the strand, perhaps at once; nothing comes after the call. */
 void shard_wait_durable(struct shard *sh, struct shard_waiter *w);
 void shard_wait_refreshed(struct shard *sh, struct shard_waiter *w);
 void shard_fail_waiters(struct shard *sh, const struct errmsg *em);

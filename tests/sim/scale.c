@@ -29,6 +29,9 @@ struct big_node {
     struct sim_lane *loop, *compute, *disk;
     struct cluster *cluster;
     struct cluster_state *applied;
+    void (*done)(void *arg); /* of the one that is being applied */
+    void *arg;
+    struct later end;
 };
 
 struct waiting_copy { /* that is to say that it has started */
@@ -115,7 +118,13 @@ static void look_for_copies(struct scale *s, const struct cluster_state *state)
     }
 }
 
-static void apply(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg)
+static void applied(struct later *l)
+{
+    struct big_node *n = CONTAINER_OF(l, struct big_node, end);
+    n->done(n->arg);
+}
+
+static bool apply(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg)
 {
     struct big_node *n = self;
     look_for_copies(n->s, state);
@@ -124,7 +133,10 @@ static void apply(void *self, struct cluster_state *state, void (*done)(void *ar
     }
     cluster_state_unref(n->applied);
     n->applied = cluster_state_ref(state);
-    done(arg);
+    n->done = done;
+    n->arg = arg;
+    later(&n->end, applied);
+    return true;
 }
 
 static enum err list_copies(void *self, const struct shard_id *shards, uint32_t n, struct arena *arena,

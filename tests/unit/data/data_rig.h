@@ -126,7 +126,7 @@ int64_t dr_delay_ms(struct dr_rig *r);
 struct transport dr_transport(struct dr_node *n);
 /* Requests of a node that is going, and to it, end now. */
 void dr_end_flights(struct dr_rig *r, int node);
-void dr_shard_event(void *self, const struct shard_event *event,
+bool dr_shard_event(void *self, const struct shard_event *event,
                     void (*done)(void *arg, const struct errmsg *error), void *arg);
 
 #endif

@@ -87,7 +87,7 @@ static void state_comes(void *arg)
 {
     struct late_state *l = arg;
     if (l->node->up && l->node->lives == l->life) {
-        data_apply(l->node->s, l->state, applied, &count);
+        ck_assert(data_apply(l->node->s, l->state, applied, &count));
     }
     cluster_state_unref(l->state);
     free(l);
@@ -118,7 +118,7 @@ void dr_publish(struct dr_rig *r)
             *late = (struct late_state){n, n->lives, cluster_state_ref(next)};
             ck_assert(timer_start(sim_lane_timers(r->net), n->lag_ms, state_comes, late) != NULL);
         } else if (n->up && !n->cut) {
-            data_apply(n->s, next, applied, &count);
+            ck_assert(data_apply(n->s, next, applied, &count));
         }
     }
 }
@@ -235,7 +235,7 @@ static void told(void *arg)
     free(t);
 }
 
-void dr_shard_event(void *self, const struct shard_event *event,
+bool dr_shard_event(void *self, const struct shard_event *event,
                     void (*done)(void *arg, const struct errmsg *error), void *arg)
 {
     struct dr_node *n = self;
@@ -254,14 +254,9 @@ void dr_shard_event(void *self, const struct shard_event *event,
         t = NULL;
     }
     pthread_mutex_unlock(&r->lock);
-    if (t != NULL) {
-        struct errmsg em;
-        err_set(&em, ERR_NODE_CLOSED, "there is no master");
-        if (done != NULL) {
-            done(arg, &em);
-        }
-        free(t);
-    }
+    bool sent = t == NULL; /* else there is no master */
+    free(t);
+    return sent;
 }
 
 void dr_create(struct dr_rig *r, int node)
