@@ -515,6 +515,12 @@ static bool known_gone(struct quorum *q, const struct node_meta *n)
     return p == NULL || p->leaving;
 }
 
+/* Another process with the id or the address of the one. */
+static bool passes_for(const struct node_meta *one, const struct node_meta *n)
+{
+    return str_eq(n->id, one->id) || str_eq(n->transport_address, one->transport_address);
+}
+
 enum err quorum_next_nodes(struct quorum *q, const struct cluster_state *from, struct state_builder *b,
                            struct errmsg *em)
 {
@@ -527,8 +533,8 @@ enum err quorum_next_nodes(struct quorum *q, const struct cluster_state *from, s
     struct nodes_part *p = nodes_part_copy(old, more);
     bool ok = p != NULL && nodes_part_put(p, &q->local);
     for (const struct joiner *j = q->joiners; ok && j != NULL; j = j->next) {
-        if (known_gone(
-                q, &j->node)) { /* before it was in any state: it must not take its address from another */
+        /* Gone before it was in any state: it must not take its address from another. Nor does it take this node's. */
+        if (known_gone(q, &j->node) || passes_for(&q->local, &j->node)) {
             continue;
         }
         for (uint32_t i = 0; i < p->n; i++) { /* another node's old address, taken over by this one */

@@ -462,7 +462,8 @@ void publication_applied(struct quorum *q, uint64_t version)
     }
     q->n_commits = left;
     struct publication *p = q->publication;
-    if (p == NULL || p->state->version != version) {
+    /* What is not committed yet is another state of that version, of a master before this one. */
+    if (p == NULL || p->state->version != version || !p->committed || p->own_ticket != 0) {
         if (q->mode == QUORUM_FOLLOWER) {
             forget_strangers(q);
         }

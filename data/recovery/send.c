@@ -353,7 +353,8 @@ void recovery_refresh_waiting(struct shard *sh)
 static void drained(void *arg)
 {
     struct shard *sh = arg;
-    for (struct recovery_session *r = sh->recovery->sessions; r != NULL; r = r->next) {
+    bool leads = replication_tracker(sh) != NULL; /* else sessions end soon */
+    for (struct recovery_session *r = sh->recovery->sessions; leads && r != NULL; r = r->next) {
         if (source_drained(&r->core)) {
             answer_handoff(r);
         }

@@ -277,11 +277,17 @@ void group_checkpoint_moved(struct group *g)
 }
 
 void group_answered(struct group *g, struct group_message *m, int64_t local_checkpoint,
-                    int64_t global_checkpoint)
+                    int64_t global_checkpoint, int64_t max_seq_no)
 {
     struct group_copy *c = m->copy;
+    bool ours = !c->ended && !c->gone;
     unlink_sent(m);
-    if (!c->ended && !c->gone) {
+    if (ours && g->leads && !tracker_believes(&g->tracker, c->allocation_id, local_checkpoint, max_seq_no)) {
+        group_report(c, "it has not what all copies have, or more than its primary");
+        take_failure(g, m, c->why, false);
+        return;
+    }
+    if (ours) {
         c->known_checkpoint = MAX_OF(c->known_checkpoint, m->global);
         c->persisted_checkpoint = MAX_OF(c->persisted_checkpoint, global_checkpoint);
         if (g->leads && tracker_advance(&g->tracker, c->allocation_id, local_checkpoint)) {

@@ -141,8 +141,9 @@ void group_checkpoint_moved(struct group *g);
 bool group_send(struct group *g, struct group_copy *c, struct group_message *m);
 /* It cannot be made, or did not get there. absent: the copy is not there to fail. */
 void group_failed(struct group *g, struct group_message *m, const char *why, bool absent, int64_t now_ms);
+/* max_seq_no: of this copy. One that says what cannot be has failed. */
 void group_answered(struct group *g, struct group_message *m, int64_t local_checkpoint,
-                    int64_t global_checkpoint);
+                    int64_t global_checkpoint, int64_t max_seq_no);
 /* The copy will miss something; of a request, if that could not be sent. */
 void group_report(struct group_copy *c, const char *why);
 void group_missed(struct group_copy *c, struct group_request *r, const char *why);

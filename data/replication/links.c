@@ -132,7 +132,8 @@ static void answered(struct transport_rq *rq)
         if (o->m.kind == GROUP_RESYNC && o->m.last && !l->c.ended && !l->c.gone) {
             log_follows(l);
         }
-        group_answered(g, &o->m, a.local_checkpoint, a.global_checkpoint);
+        group_answered(g, &o->m, a.local_checkpoint, a.global_checkpoint,
+                       sh->engine != NULL ? engine_max_seq_no(sh->engine) : a.local_checkpoint);
     } else {
         group_failed(g, &o->m, em.frame[0].reason, err_code(&em) == ERR_NO_SHARD,
                      clock_mono_ms(sh->service->o.clock));

@@ -130,11 +130,28 @@ void replication_stop(struct shard *sh)
     replica_step(sh, &(struct follower_event){.kind = FOLLOWER_STOP});
 }
 
+static void advance(struct shard *sh, struct str allocation_id, int64_t local_checkpoint)
+{
+    struct group *g = &sh->replication->group;
+    if (g->leads && tracker_advance(&g->tracker, allocation_id, local_checkpoint)) {
+        group_checkpoint_moved(g);
+        group_perform(sh);
+    }
+}
+
 void replication_persisted(struct shard *sh)
 {
     if (sh->engine != NULL && sh->replication->group.leads) {
-        replication_advance(sh, sh->replication->group.tracker.own, engine_persisted_checkpoint(sh->engine));
+        advance(sh, sh->replication->group.tracker.own, engine_persisted_checkpoint(sh->engine));
     }
+}
+
+/* What another node says of a copy: of another one than this, and nothing that cannot be. */
+static bool is_credible(const struct shard *sh, struct str allocation_id, int64_t local_checkpoint)
+{
+    const struct tracker *t = replication_tracker(sh);
+    return t != NULL && sh->engine != NULL && !str_eq(allocation_id, t->own)
+           && tracker_believes(t, allocation_id, local_checkpoint, engine_max_seq_no(sh->engine));
 }
 
 bool replication_track(struct shard *sh, struct str allocation_id, struct str node)
@@ -146,10 +163,8 @@ bool replication_track(struct shard *sh, struct str allocation_id, struct str no
 
 void replication_advance(struct shard *sh, struct str allocation_id, int64_t local_checkpoint)
 {
-    struct group *g = &sh->replication->group;
-    if (g->leads && tracker_advance(&g->tracker, allocation_id, local_checkpoint)) {
-        group_checkpoint_moved(g);
-        group_perform(sh);
+    if (is_credible(sh, allocation_id, local_checkpoint)) {
+        advance(sh, allocation_id, local_checkpoint);
     }
 }
 
@@ -158,7 +173,8 @@ bool replication_catch_up(struct shard *sh, struct str allocation_id, int64_t lo
     struct group *g = &sh->replication->group;
     *now = false;
     int64_t before = g->leads ? g->tracker.global_checkpoint : SEQ_NONE;
-    if (!g->leads || !tracker_catch_up(&g->tracker, allocation_id, local_checkpoint, now)) {
+    if (!is_credible(sh, allocation_id, local_checkpoint)
+        || !tracker_catch_up(&g->tracker, allocation_id, local_checkpoint, now)) {
         return false;
     }
     if (g->tracker.global_checkpoint != before) {
@@ -231,7 +247,8 @@ const struct tracker *replication_tracker(const struct shard *sh)
 const struct tracked *replication_copy(const struct shard *sh, struct str allocation_id)
 {
     struct group *g = &sh->replication->group;
-    return g->leads ? tracker_find(&g->tracker, allocation_id) : NULL;
+    bool other = g->leads && !str_eq(allocation_id, g->tracker.own);
+    return other ? tracker_find(&g->tracker, allocation_id) : NULL;
 }
 
 bool replication_handing_over(const struct shard *sh)

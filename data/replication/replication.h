@@ -28,7 +28,7 @@ enum err replication_new(struct shard *sh, struct errmsg *em);
 void replication_free(struct shard *sh);
 /* What a primary knows of the copies; NULL: this one does not lead. Borrowed until the strand's task ends. */
 const struct tracker *replication_tracker(const struct shard *sh);
-/* One of these copies; NULL: there is none such, or this one does not lead. */
+/* One of the other copies; NULL: there is none such, or this one does not lead. */
 const struct tracked *replication_copy(const struct shard *sh, struct str allocation_id);
 /* Now and then: idle copies hear of the global checkpoint; requests whose time is up are answered. */
 void replication_tick(struct shard *sh, int64_t now_ms);
@@ -57,7 +57,7 @@ void replication_drain(struct shard *sh, void (*drained)(void *arg), void *arg);
 /* The handover failed for certain: requests go on. */
 void replication_undrain(struct shard *sh);
 bool replication_handing_over(const struct shard *sh); /* between the two */
-/* A copy has everything up to there on its disk: this one, or one of which the primary before this one knew it. */
+/* A copy has everything up to there on its disk, as the primary before this one knew. */
 void replication_advance(struct shard *sh, struct str allocation_id, int64_t local_checkpoint);
 /* A recovery has given this copy the history of that term's primary. */
 void replication_took_history(struct shard *sh, uint64_t term);

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-struct tracked *tracker_find(struct tracker *t, struct str allocation_id)
+struct tracked *tracker_find(const struct tracker *t, struct str allocation_id)
 {
     for (uint32_t i = 0; i < t->n; i++) {
         if (str_eq(t->v[i].allocation_id, allocation_id)) {
@@ -36,17 +36,22 @@ static bool compute(struct tracker *t)
     return true;
 }
 
-static bool add(struct arena *a, struct tracked *v, uint32_t *n, struct str id, struct str node,
-                const struct tracked *old, bool in_sync)
+static bool add(const struct tracker *t, struct arena *a, struct tracked *v, uint32_t *n, struct str id,
+                struct str node, bool in_sync)
 {
+    const struct tracked *old = tracker_find(t, id);
+    bool old_in_sync = old != NULL && old->in_sync;
     struct tracked *c = &v[(*n)++];
     *c = (struct tracked){.allocation_id = arena_str(a, id),
                           .node = node.p != NULL ? arena_str(a, node) : STR_NULL,
                           .local_checkpoint = old != NULL ? old->local_checkpoint : SEQ_NONE,
                           .floor = old != NULL ? old->floor : SEQ_NONE,
-                          .in_sync = in_sync || (old != NULL && old->in_sync),
+                          .in_sync = in_sync || old_in_sync,
                           .tracked = in_sync || (old != NULL && old->tracked)};
     c->catching_up = old != NULL && old->catching_up && !c->in_sync;
+    if (c->in_sync && !old_in_sync && c->local_checkpoint < t->global_checkpoint) {
+        c->local_checkpoint = SEQ_NONE; /* the master knows better than this one what it has */
+    }
     return c->allocation_id.p != NULL && (node.p == NULL || c->node.p != NULL);
 }
 
@@ -64,12 +69,10 @@ static enum err take_copies(struct tracker *t, const struct index_meta *meta, ui
     for (uint32_t i = 0; ok && i < routing->n; i++) {
         const struct shard_copy *c = &routing->copies[i];
         if (c->node.p != NULL) {
-            ok = add(&fresh, v, &n, c->allocation_id, c->node, tracker_find(t, c->allocation_id),
-                     str_set_has(in_sync, c->allocation_id));
+            ok = add(t, &fresh, v, &n, c->allocation_id, c->node, str_set_has(in_sync, c->allocation_id));
         }
         if (ok && c->target_node.p != NULL) {
-            ok = add(&fresh, v, &n, c->target_id, c->target_node, tracker_find(t, c->target_id),
-                     str_set_has(in_sync, c->target_id));
+            ok = add(t, &fresh, v, &n, c->target_id, c->target_node, str_set_has(in_sync, c->target_id));
         }
     }
     for (uint32_t i = 0; ok && i < in_sync->n; i++) {
@@ -77,7 +80,7 @@ static enum err take_copies(struct tracker *t, const struct index_meta *meta, ui
         for (uint32_t k = 0; k < n; k++) {
             there |= str_eq(v[k].allocation_id, in_sync->v[i]);
         }
-        ok = there || add(&fresh, v, &n, in_sync->v[i], STR_NULL, tracker_find(t, in_sync->v[i]), true);
+        ok = there || add(t, &fresh, v, &n, in_sync->v[i], STR_NULL, true);
     }
     if (!ok) {
         arena_fini(&fresh);
@@ -131,6 +134,15 @@ static void settle(const struct tracker *t, struct tracked *c)
         c->catching_up = false;
         c->in_sync = true;
     }
+}
+
+bool tracker_believes(const struct tracker *t, struct str allocation_id, int64_t local_checkpoint,
+                      int64_t max_seq_no)
+{
+    const struct tracked *c = tracker_find(t, allocation_id);
+    return c == NULL
+           || (local_checkpoint <= max_seq_no
+               && (!c->in_sync || MAX_OF(c->local_checkpoint, local_checkpoint) >= t->global_checkpoint));
 }
 
 bool tracker_advance(struct tracker *t, struct str allocation_id, int64_t local_checkpoint)

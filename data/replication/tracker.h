@@ -41,6 +41,10 @@ void tracker_fini(struct tracker *t);
 enum err tracker_update(struct tracker *t, const struct index_meta *meta, uint32_t shard,
                         const struct shard_routing *routing, struct errmsg *em);
 
+/* Can it be that the copy has everything up to there? None has what this one, whose last operation is max_seq_no, has not, and one in
+ * sync lacks nothing that all have. What another node says is asked this first; of a copy that is not known anything is believed. */
+bool tracker_believes(const struct tracker *t, struct str allocation_id, int64_t local_checkpoint,
+                      int64_t max_seq_no);
 /* A copy (or this one) has everything up to there on its disk. true: the global checkpoint moved. */
 bool tracker_advance(struct tracker *t, struct str allocation_id, int64_t local_checkpoint);
 /* A copy that recovers gets every write from now on; those up to `max_seq_no` its recovery gives it. false: it is not
@@ -51,7 +55,7 @@ bool tracker_track(struct tracker *t, struct str allocation_id, struct str node,
 bool tracker_catch_up(struct tracker *t, struct str allocation_id, int64_t local_checkpoint, bool *now);
 /* The master has taken the copy out of the in-sync set. true: the global checkpoint moved. */
 bool tracker_drop(struct tracker *t, struct str allocation_id);
-struct tracked *tracker_find(struct tracker *t, struct str allocation_id);
+struct tracked *tracker_find(const struct tracker *t, struct str allocation_id);
 
 /* Must a write go there? To all but this copy that have a node, and an engine by what is known. */
 static inline bool tracker_sends_to(const struct tracker *t, const struct tracked *c)

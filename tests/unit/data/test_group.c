@@ -343,10 +343,25 @@ static void arrive(struct message *m, bool here, bool back)
         copies[i].has[m->seq_no] = true;
     }
     if (here && back) {
-        group_answered(&g, &m->m, checkpoint_of(i), g.tracker.global_checkpoint);
+        group_answered(&g, &m->m, checkpoint_of(i), g.tracker.global_checkpoint, n_requests - 1);
     } else {
         group_failed(&g, &m->m, "lost", false, now_ms);
     }
+}
+
+/* It says that it has what its primary has not, or that it has nothing. */
+static void lie(struct message *m)
+{
+    const struct group_copy *c = m->m.copy;
+    const struct tracked *t = g.leads ? tracker_find(&g.tracker, c->allocation_id) : NULL;
+    int64_t said = rng_below(&rng, 2) == 0 ? n_requests + (int64_t)rng_below(&rng, 3) : SEQ_NONE;
+    bool ours = !c->gone && !c->ended && t != NULL;
+    bool low = ours && t->in_sync && t->local_checkpoint < g.tracker.global_checkpoint;
+    if (ours && said == SEQ_NONE && !low) {
+        said = INT64_MAX - 1; /* the other may be an old answer */
+    }
+    group_answered(&g, &m->m, said, SEQ_NONE, n_requests - 1);
+    ck_assert(!ours || c->broken);
 }
 
 /* The master takes it out, or cannot be asked. */
@@ -386,7 +401,9 @@ static void happens(void)
         break;
     case 3:
         m = take((unsigned)rng_below(&rng, 8));
-        if (m != NULL && rng_below(&rng, 4) == 0) {
+        if (m != NULL && rng_below(&rng, 30) == 0) {
+            lie(m);
+        } else if (m != NULL && rng_below(&rng, 4) == 0) {
             arrive(m, rng_below(&rng, 2) == 0, false);
         } else if (m != NULL) {
             arrive(m, true, true);

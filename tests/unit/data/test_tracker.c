@@ -250,6 +250,49 @@ START_TEST(test_before_it_was_tracked)
 }
 END_TEST
 
+START_TEST(test_what_cannot_be)
+{
+    struct tracker t;
+    struct str_set none = {0};
+    uint64_t term = 1;
+    meta = index_meta_new();
+    meta->n_shards = 1;
+    meta->primary_terms = &term;
+    meta->in_sync = &none;
+    for (int i = 0; i < COPIES; i++) {
+        forget(i);
+    }
+    for (int i = 0; i < 2; i++) {
+        model[i].routed = model[i].promised = true;
+    }
+    model[2].routed = true;
+    show();
+    ck_assert_int_eq(tracker_init(&t, id_of(0), 9, 5, meta, 0, &routing, NULL), ERR_OK);
+    /* More than the primary has; less than a copy in sync has promised, unless that is an old answer. */
+    ck_assert(!tracker_believes(&t, id_of(1), 11, 10));
+    ck_assert(!tracker_believes(&t, id_of(1), 4, 10));
+    ck_assert(tracker_believes(&t, id_of(1), 5, 10));
+    ck_assert(tracker_believes(&t, id_of(2), 4, 10) && !tracker_believes(&t, id_of(2), 11, 10));
+    ck_assert(tracker_believes(&t, id_of(4), 11, 10));
+    ck_assert(tracker_advance(&t, id_of(1), 7));
+    ck_assert_int_eq(t.global_checkpoint, 7);
+    ck_assert(tracker_believes(&t, id_of(1), 4, 10));
+    /* The master has a copy in sync of which this one knows that it is not: what it has is to be heard of it. */
+    ck_assert(tracker_track(&t, id_of(2), node_of(2), 9));
+    ck_assert(!tracker_advance(&t, id_of(2), 3));
+    model[2].promised = true;
+    show();
+    ck_assert_int_eq(tracker_update(&t, meta, 0, &routing, NULL), ERR_OK);
+    tracker_invariant(&t);
+    ck_assert(!tracker_believes(&t, id_of(2), 3, 10) && tracker_believes(&t, id_of(2), 7, 10));
+    ck_assert(!tracker_advance(&t, id_of(1), 9));
+    ck_assert(tracker_advance(&t, id_of(2), 9));
+    ck_assert_int_eq(t.global_checkpoint, 9);
+    tracker_fini(&t);
+    state_part_unref(&meta->part);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("tracker");
@@ -257,6 +300,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, test_random, 0, 20);
     tcase_add_test(c, test_before_it_was_tracked);
+    tcase_add_test(c, test_what_cannot_be);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
