@@ -69,7 +69,7 @@ static enum err quoted(struct csv *c, struct arena *arena, struct str *out, stru
     return ERR_OK;
 }
 
-static enum err plain(struct csv *c, struct str *out, struct errmsg *em)
+static enum err csv_plain(struct csv *c, struct str *out, struct errmsg *em)
 {
     size_t from = c->at;
     while (!at_line_end(c) && c->text.p[c->at] != ',') {
@@ -100,7 +100,7 @@ enum err csv_row(struct csv *c, struct arena *arena, struct str v[CSV_FIELDS_MAX
                            (unsigned long long)c->line, CSV_FIELDS_MAX);
         }
         bool quote = c->at < c->text.n && c->text.p[c->at] == '"';
-        enum err e = quote ? quoted(c, arena, &v[*n], em) : plain(c, &v[*n], em);
+        enum err e = quote ? quoted(c, arena, &v[*n], em) : csv_plain(c, &v[*n], em);
         if (e != ERR_OK) {
             return e;
         }

@@ -127,7 +127,7 @@ static void greeted(void *arg, struct tnng_conn *c, enum transport_class cls)
     tnng_slots_hand_over(ended);
 }
 
-static void answered(void *arg, struct tnng_conn *c, uint64_t id, struct buf *frame)
+static void tnng_link_answered(void *arg, struct tnng_conn *c, uint64_t id, struct buf *frame)
 {
     (void)c;
     tnng_slot_answered(arg, id, frame);
@@ -153,7 +153,7 @@ static void gone(void *arg, struct tnng_conn *c)
     tnng_conn_unref(c);
 }
 
-static const struct tnng_conn_events events = {greeted, answered, gone};
+static const struct tnng_conn_events events = {greeted, tnng_link_answered, gone};
 
 /* ---- links ---- */
 

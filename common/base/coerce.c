@@ -184,7 +184,7 @@ static bool read_decimal(struct str s, struct decimal *out)
     return true;
 }
 
-static bool fits(const struct decimal *d, enum num_type type, int64_t *v)
+static bool number_fits(const struct decimal *d, enum num_type type, int64_t *v)
 {
     int64_t min, max;
     num_range(type, &min, &max);
@@ -242,8 +242,8 @@ static enum err whole_of_text(struct num *out, struct str s, struct str shown, e
         }
     }
     int64_t v;
-    if (!fits(&d, type, &v)) {
-        if (type == NUM_BYTE && fits(&d, NUM_INTEGER, &v)) { /* it is an int by then */
+    if (!number_fits(&d, type, &v)) {
+        if (type == NUM_BYTE && number_fits(&d, NUM_INTEGER, &v)) { /* it is an int by then */
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%d] is out of range for a byte", (int)v);
         }
         return out_of_range(s, type, em);
@@ -263,7 +263,7 @@ static enum err json_out_of_range(const struct json *v, enum num_type type, stru
     struct decimal d;
     int64_t i;
     json_place(text, v->off, &line, &col);
-    bool is_int = json_is_integral(v) ? read_decimal(v->s, &d) && fits(&d, NUM_INTEGER, &i)
+    bool is_int = json_is_integral(v) ? read_decimal(v->s, &d) && number_fits(&d, NUM_INTEGER, &i)
                                       : fabs(json_double(v)) <= INT32_MAX;
     if (type == NUM_SHORT && is_int) {
         return err_set(em, ERR_JSON,
@@ -288,7 +288,7 @@ static enum err whole_of_json(struct num *out, const struct json *v, enum num_ty
     struct decimal d;
     int64_t i, min, max;
     if (json_is_integral(v)) {
-        if (!read_decimal(v->s, &d) || !fits(&d, type, &i)) {
+        if (!read_decimal(v->s, &d) || !number_fits(&d, type, &i)) {
             return json_out_of_range(v, type, text, em);
         }
         *out = (struct num){.whole = true, .i = i};

@@ -361,7 +361,7 @@ static void put_mismatch(const struct el_run *run, struct str text, struct errms
             utf16_length(str_slice(text, 0, matched ? end : MIN_OF(m.fault, text.n))));
 }
 
-static enum err failed(const struct date_format *f, struct str text, bool range, struct errmsg *em)
+static enum err date_failed(const struct date_format *f, struct str text, bool range, struct errmsg *em)
 {
     if (f->n > 1) {
         err_set(em, ERR_DATE_TIME_PARSE, "Failed to parse with all enclosed parsers");
@@ -397,5 +397,5 @@ enum err date_parse(const struct date_format *f, struct str text, const struct z
             range = true;
         }
     }
-    return failed(f, text, range, em);
+    return date_failed(f, text, range, em);
 }

@@ -61,7 +61,7 @@ static enum err bad(struct pattern *p, const char *fmt, ...)
     return err_wrap(p->em, ERR_ILLEGAL_ARGUMENT, "Invalid format: [%.*s]: %s", STR_ARG(p->text), why);
 }
 
-static enum err push(struct pattern *p, struct el el)
+static enum err pattern_push(struct pattern *p, struct el el)
 {
     if (p->run->n >= ELEMENTS_MAX) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Invalid format: the pattern is too long");
@@ -69,9 +69,10 @@ static enum err push(struct pattern *p, struct el el)
     return el_push(p->run, p->a, el, &p->adjacent) ? ERR_OK : err_no_memory(p->em);
 }
 
-static enum err number(struct pattern *p, enum date_field f, unsigned min, unsigned max, enum el_sign sign)
+static enum err pattern_number(struct pattern *p, enum date_field f, unsigned min, unsigned max,
+                               enum el_sign sign)
 {
-    return push(
+    return pattern_push(
         p,
         (struct el){.kind = EL_NUMBER, .field = f, .min = (uint8_t)min, .max = (uint8_t)max, .sign = sign});
 }
@@ -93,10 +94,11 @@ static enum err text_or_number(struct pattern *p, char c, unsigned n, enum date_
 {
     if (n == 1 || (n == 2 && c != 'E' && c != 'c')) {
         if (c == 'e' || c == 'c') { /* day of the week, from Monday */
-            return number(p, f, n, 2, SIGN_NOT_NEGATIVE);
+            return pattern_number(p, f, n, 2, SIGN_NOT_NEGATIVE);
         }
         if (c != 'E' && c != 'G' && c != 'a') {
-            return n == 1 ? number(p, f, 1, 19, SIGN_NORMAL) : number(p, f, 2, 2, SIGN_NOT_NEGATIVE);
+            return n == 1 ? pattern_number(p, f, 1, 19, SIGN_NORMAL)
+                          : pattern_number(p, f, 2, 2, SIGN_NOT_NEGATIVE);
         }
     }
     if (n == 2 && c == 'c') {
@@ -106,23 +108,23 @@ static enum err text_or_number(struct pattern *p, char c, unsigned n, enum date_
         return bad(p, "Too many pattern letters: %c", c);
     }
     enum el_text style = n == 4 ? TEXT_FULL : n == 5 ? TEXT_NARROW : TEXT_SHORT;
-    return push(p, (struct el){.kind = EL_TEXT, .field = f, .style = style});
+    return pattern_push(p, (struct el){.kind = EL_TEXT, .field = f, .style = style});
 }
 
 static enum err year(struct pattern *p, enum date_field f, unsigned n)
 {
     if (n == 2) {
-        return push(p, (struct el){.kind = EL_NUMBER,
-                                   .field = f,
-                                   .min = 2,
-                                   .max = 2,
-                                   .sign = SIGN_NOT_NEGATIVE,
-                                   .reduced = true});
+        return pattern_push(p, (struct el){.kind = EL_NUMBER,
+                                           .field = f,
+                                           .min = 2,
+                                           .max = 2,
+                                           .sign = SIGN_NOT_NEGATIVE,
+                                           .reduced = true});
     }
     if (n > 19) {
         return bad(p, "Too many pattern letters: %c", f == FLD_YEAR ? 'u' : f == FLD_WEEK_YEAR ? 'Y' : 'y');
     }
-    return number(p, f, n, 19, n < 4 ? SIGN_NORMAL : SIGN_EXCEEDS_PAD);
+    return pattern_number(p, f, n, 19, n < 4 ? SIGN_NORMAL : SIGN_EXCEEDS_PAD);
 }
 
 static enum err offset(struct pattern *p, char c, unsigned n)
@@ -132,21 +134,22 @@ static enum err offset(struct pattern *p, char c, unsigned n)
         if (n != 1 && n != 4) {
             return bad(p, "Pattern letter count must be 1 or 4: %c", c);
         }
-        return push(p, (struct el){.kind = EL_LOCAL_OFFSET, .style = n == 4 ? TEXT_FULL : TEXT_SHORT});
+        return pattern_push(p,
+                            (struct el){.kind = EL_LOCAL_OFFSET, .style = n == 4 ? TEXT_FULL : TEXT_SHORT});
     }
     if (n > 5) {
         return bad(p, "Too many pattern letters: %c", c);
     }
     if (c == 'Z') {
         if (n == 4) {
-            return push(p, (struct el){.kind = EL_LOCAL_OFFSET, .style = TEXT_FULL});
+            return pattern_push(p, (struct el){.kind = EL_LOCAL_OFFSET, .style = TEXT_FULL});
         }
-        return push(p, (struct el){.kind = EL_OFFSET,
-                                   .offset = n < 4 ? "+HHMM" : "+HH:MM:ss",
-                                   .text = n < 4 ? STR("+0000") : STR("Z")});
+        return pattern_push(p, (struct el){.kind = EL_OFFSET,
+                                           .offset = n < 4 ? "+HHMM" : "+HH:MM:ss",
+                                           .text = n < 4 ? STR("+0000") : STR("Z")});
     }
     struct str zero = c == 'X' ? STR("Z") : n == 1 ? STR("+00") : n % 2 == 0 ? STR("+0000") : STR("+00:00");
-    return push(p, (struct el){.kind = EL_OFFSET, .offset = forms[n - 1], .text = zero});
+    return pattern_push(p, (struct el){.kind = EL_OFFSET, .offset = forms[n - 1], .text = zero});
 }
 
 static enum err letters(struct pattern *p, char c, unsigned n)
@@ -154,9 +157,9 @@ static enum err letters(struct pattern *p, char c, unsigned n)
     for (size_t i = 0; i < ARRAY_LEN(two_digit); i++) {
         if (two_digit[i].letter == c) {
             return n > 2      ? bad(p, "Too many pattern letters: %c", c)
-                   : n == 2   ? number(p, two_digit[i].field, 2, 2, SIGN_NOT_NEGATIVE)
-                   : c == 'w' ? number(p, FLD_WEEK, 1, 2, SIGN_NOT_NEGATIVE)
-                              : number(p, two_digit[i].field, 1, 19, SIGN_NORMAL);
+                   : n == 2   ? pattern_number(p, two_digit[i].field, 2, 2, SIGN_NOT_NEGATIVE)
+                   : c == 'w' ? pattern_number(p, FLD_WEEK, 1, 2, SIGN_NOT_NEGATIVE)
+                              : pattern_number(p, two_digit[i].field, 1, 19, SIGN_NORMAL);
         }
     }
     switch (c) {
@@ -182,36 +185,37 @@ static enum err letters(struct pattern *p, char c, unsigned n)
         return text_or_number(p, c, n, FLD_ERA);
     case 'D':
         return n > 3    ? bad(p, "Too many pattern letters: %c", c)
-               : n == 1 ? number(p, FLD_DAY_OF_YEAR, 1, 19, SIGN_NORMAL)
-                        : number(p, FLD_DAY_OF_YEAR, n, 3, SIGN_NOT_NEGATIVE);
+               : n == 1 ? pattern_number(p, FLD_DAY_OF_YEAR, 1, 19, SIGN_NORMAL)
+                        : pattern_number(p, FLD_DAY_OF_YEAR, n, 3, SIGN_NOT_NEGATIVE);
     case 'F':
         return n > 1 ? bad(p, "Too many pattern letters: %c", c)
-                     : number(p, FLD_ALIGNED_DAY, 1, 19, SIGN_NORMAL);
+                     : pattern_number(p, FLD_ALIGNED_DAY, 1, 19, SIGN_NORMAL);
     case 'W':
         return n > 1 ? bad(p, "Too many pattern letters: %c", c)
-                     : number(p, FLD_WEEK_OF_MONTH, 1, 1, SIGN_NOT_NEGATIVE);
+                     : pattern_number(p, FLD_WEEK_OF_MONTH, 1, 1, SIGN_NOT_NEGATIVE);
     case 'S':
         return n > 9
                    ? bad(p, "Minimum width must be from 0 to 9 inclusive but was %u", n)
-                   : push(p,
-                          (struct el){
+                   : pattern_push(
+                       p, (struct el){
                               .kind = EL_FRACTION, .field = FLD_NANO, .min = (uint8_t)n, .max = (uint8_t)n});
     case 'A':
     case 'N':
     case 'n':
         return n > 19 ? bad(p, "Too many pattern letters: %c", c)
-                      : number(p,
-                               c == 'A'   ? FLD_MILLI_OF_DAY
-                               : c == 'N' ? FLD_NANO_OF_DAY
-                                          : FLD_NANO,
-                               n, 19, SIGN_NOT_NEGATIVE);
+                      : pattern_number(p,
+                                       c == 'A'   ? FLD_MILLI_OF_DAY
+                                       : c == 'N' ? FLD_NANO_OF_DAY
+                                                  : FLD_NANO,
+                                       n, 19, SIGN_NOT_NEGATIVE);
     case 'V':
         return n != 2 ? bad(p, "Pattern letter count must be 2: %c", c)
-                      : push(p, (struct el){.kind = EL_ZONE});
+                      : pattern_push(p, (struct el){.kind = EL_ZONE});
     case 'z':
     case 'v':
         return n > 4 ? bad(p, "Too many pattern letters: %c", c)
-                     : push(p, (struct el){.kind = EL_ZONE_NAME, .style = n == 4 ? TEXT_FULL : TEXT_SHORT});
+                     : pattern_push(
+                         p, (struct el){.kind = EL_ZONE_NAME, .style = n == 4 ? TEXT_FULL : TEXT_SHORT});
     case 'X':
     case 'x':
     case 'Z':
@@ -260,7 +264,7 @@ static enum err quoted(struct pattern *p, size_t *at)
     if (n == 0) {
         copy[n++] = '\'';
     }
-    return push(p, (struct el){.kind = EL_LITERAL, .text = str_mk(copy, n)});
+    return pattern_push(p, (struct el){.kind = EL_LITERAL, .text = str_mk(copy, n)});
 }
 
 static enum err open_option(struct pattern *p)
@@ -269,7 +273,7 @@ static enum err open_option(struct pattern *p)
         return bad(p, "Too many optional sections: %c", '[');
     }
     p->open[p->depth++] = p->run->n;
-    return push(p, (struct el){.kind = EL_OPTION});
+    return pattern_push(p, (struct el){.kind = EL_OPTION});
 }
 
 static enum err close_option(struct pattern *p)
@@ -295,7 +299,7 @@ static enum err pattern_step(struct pattern *p, size_t *at)
         if (*at >= p->text.n || !is_letter(p->text.p[*at])) {
             return bad(p, "Pad letter 'p' must be followed by valid pad pattern: %.*s", STR_ARG(p->text));
         }
-        return push(p, (struct el){.kind = EL_PAD, .max = (uint8_t)MIN_OF(n, 255U)});
+        return pattern_push(p, (struct el){.kind = EL_PAD, .max = (uint8_t)MIN_OF(n, 255U)});
     }
     if (is_letter(c)) {
         enum err e = letters(p, c, (unsigned)MIN_OF(n, 200U));
@@ -314,7 +318,7 @@ static enum err pattern_step(struct pattern *p, size_t *at)
     case '#':
         return bad(p, "Pattern includes reserved character: '%c'", c);
     default:
-        return push(p, (struct el){.kind = EL_LITERAL, .text = str_slice(p->text, from, from + 1)});
+        return pattern_push(p, (struct el){.kind = EL_LITERAL, .text = str_slice(p->text, from, from + 1)});
     }
 }
 
@@ -438,7 +442,7 @@ static enum err el_run_of_notation(struct el_run *run, const char *notation, str
     while (*at != '\0' && e == ERR_OK) {
         switch (*at) {
         case '{':
-            e = push(&p, notation_element(&at));
+            e = pattern_push(&p, notation_element(&at));
             continue;
         case '[':
             e = open_option(&p);
@@ -451,7 +455,7 @@ static enum err el_run_of_notation(struct el_run *run, const char *notation, str
             break;
         default: { /* "-W" of weeks is one */
             size_t n = at[0] == '-' && at[1] == 'W' ? 2 : 1;
-            e = push(&p, (struct el){.kind = EL_LITERAL, .text = str_mk(at, n)});
+            e = pattern_push(&p, (struct el){.kind = EL_LITERAL, .text = str_mk(at, n)});
             at += n - 1;
         }
         }

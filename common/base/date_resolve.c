@@ -20,7 +20,7 @@ static bool between(int64_t v, int64_t min, int64_t max)
     return v >= min && v <= max;
 }
 
-static void drop(struct date_parts *p, enum date_field f)
+static void date_drop(struct date_parts *p, enum date_field f)
 {
     p->has &= ~(1U << f);
 }
@@ -49,15 +49,15 @@ static bool resolve_era(struct resolver *r)
     }
     if (parts_has(p, FLD_ERA)) {
         bool ce = p->v[FLD_ERA] == 1;
-        drop(p, FLD_YEAR_OF_ERA);
-        drop(p, FLD_ERA);
+        date_drop(p, FLD_YEAR_OF_ERA);
+        date_drop(p, FLD_ERA);
         return derive(p, FLD_YEAR, ce ? yoe : 1 - yoe);
     }
     bool has_year = parts_has(p, FLD_YEAR);
     if (r->strict && !has_year) {
         return true; /* stays a year of an unknown era: no date comes of it here */
     }
-    drop(p, FLD_YEAR_OF_ERA);
+    date_drop(p, FLD_YEAR_OF_ERA);
     return derive(p, FLD_YEAR, !has_year || p->v[FLD_YEAR] > 0 ? yoe : 1 - yoe);
 }
 

@@ -166,7 +166,7 @@ static enum err read_form(struct reader *r, struct str *prefix, struct str *suff
     return e;
 }
 
-static enum err settle(struct reader *r, struct shape s)
+static enum err decimal_settle(struct reader *r, struct shape s)
 {
     struct decimal_format *f = r->f;
     if (s.zero == 0 && s.left > 0
@@ -203,7 +203,7 @@ enum err decimal_format_new(const struct decimal_format **out, struct str patter
     struct shape shape = {.point = -1, .grouping = -1};
     f->multiplier = 1;
     enum err e = read_form(&r, &f->prefix, &f->suffix, &shape, &f->multiplier);
-    e = e == ERR_OK ? settle(&r, shape) : e;
+    e = e == ERR_OK ? decimal_settle(&r, shape) : e;
     if (e == ERR_OK && pattern.n == 0) {
         f->frac_max = DIGITS_MAX;
         f->grouping = 3;
@@ -249,7 +249,7 @@ static void trim(struct digits *g)
     }
 }
 
-static void take(struct digits *g, const char *text)
+static void decimal_take(struct digits *g, const char *text)
 {
     g->n = 0;
     g->point = -1;
@@ -275,18 +275,18 @@ static void digits_of(struct digits *g, double v, const struct decimal_format *f
     struct buf b;
     buf_init(&b, NULL, 64);
     num_put_double(&b, v);
-    take(g, b.p != NULL ? b.p : "0");
+    decimal_take(g, b.p != NULL ? b.p : "0");
     buf_fini(&b);
     if (f->exponent) {
         int most = f->int_max + f->frac_max;
         if (g->n > most && most > 0) {
             bool half = v < 0x1p62 && v == floor(v) && g->n == most + 1 && g->d[most] == '5';
             snprintf(text, sizeof(text), "%.*e", most - 1, half ? nextafter(v, INFINITY) : v);
-            take(g, text);
+            decimal_take(g, text);
         }
     } else if (g->n - g->point > f->frac_max) {
         snprintf(text, sizeof(text), "%.*f", f->frac_max, v);
-        take(g, text);
+        decimal_take(g, text);
     }
 }
 
@@ -343,7 +343,8 @@ static void put_exponent(const struct decimal_format *f, const struct digits *g,
     buf_printf(out, "E%s%0*d", exponent < 0 ? "-" : "", f->exponent_min, abs(exponent));
 }
 
-static void put(const struct decimal_format *f, const struct digits *g, bool negative, struct buf *out)
+static void decimal_put(const struct decimal_format *f, const struct digits *g, bool negative,
+                        struct buf *out)
 {
     buf_str(out, negative ? f->neg_prefix : f->prefix);
     if (f->exponent) {
@@ -369,7 +370,7 @@ void decimal_format_print(const struct decimal_format *f, double v, struct buf *
         return;
     }
     digits_of(&g, fabs(v) * f->multiplier, f);
-    put(f, &g, negative, out);
+    decimal_put(f, &g, negative, out);
 }
 
 void decimal_format_print_i64(const struct decimal_format *f, int64_t v, struct buf *out)
@@ -382,8 +383,8 @@ void decimal_format_print_i64(const struct decimal_format *f, int64_t v, struct 
         return;
     }
     snprintf(text, sizeof(text), "%llu", (unsigned long long)(abs * (unsigned)f->multiplier));
-    take(&g, text);
-    put(f, &g, v < 0, out);
+    decimal_take(&g, text);
+    decimal_put(f, &g, v < 0, out);
 }
 
 /* ---- reading ---- */

@@ -29,7 +29,7 @@ static enum err unknown_field(struct jr_reader *rd, const struct jr_object *o, c
     return jr_unknown_field(rd->text, m->key_off, o->parser, m->key, known, rd->em);
 }
 
-static enum err missing(struct jr_reader *rd, const struct jr_object *o, unsigned seen)
+static enum err member_missing(struct jr_reader *rd, const struct jr_object *o, unsigned seen)
 {
     struct buf names;
     enum err e = ERR_OK;
@@ -99,7 +99,7 @@ enum err jr_read_object(struct jr_reader *rd, const struct jr_object *o, void *t
         }
     }
     rd->at = v->end - 1;
-    enum err e = missing(rd, o, seen);
+    enum err e = member_missing(rd, o, seen);
     return e != ERR_OK || (seen & arguments) == arguments ? e : built(rd, o, to);
 }
 

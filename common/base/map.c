@@ -20,7 +20,7 @@ static size_t probe(const struct map *m, struct str key, uint32_t hash)
     return at;
 }
 
-static struct map_entry *find(const struct map *m, struct str key)
+static struct map_entry *slot_find(const struct map *m, struct str key)
 {
     if (m->n == 0) {
         return NULL;
@@ -31,13 +31,13 @@ static struct map_entry *find(const struct map *m, struct str key)
 
 void *map_get(const struct map *m, struct str key)
 {
-    struct map_entry *e = find(m, key);
+    struct map_entry *e = slot_find(m, key);
     return e != NULL ? e->value : NULL;
 }
 
 bool map_has(const struct map *m, struct str key)
 {
-    return find(m, key) != NULL;
+    return slot_find(m, key) != NULL;
 }
 
 static bool grow_slots(struct map *m)
@@ -57,7 +57,7 @@ static bool grow_slots(struct map *m)
 
 bool map_put(struct map *m, struct str key, void *value)
 {
-    struct map_entry *old = find(m, key);
+    struct map_entry *old = slot_find(m, key);
     if (old != NULL) {
         old->value = value;
         return true;

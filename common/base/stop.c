@@ -15,12 +15,12 @@ void stop_leave(struct stop *s)
     stop_of_thread = s->before;
 }
 
-static bool look(struct stop *s)
+static bool stop_look(struct stop *s)
 {
     if (s->on) {
         return true;
     }
-    if ((s->within && s->before != NULL && look(s->before)) || (s->asked != NULL && s->asked(s->self))) {
+    if ((s->within && s->before != NULL && stop_look(s->before)) || (s->asked != NULL && s->asked(s->self))) {
         s->on = true;
     } else if (s->clock != NULL && s->clock->mono_ns(s->clock->self) > s->deadline_ns) {
         s->on = s->late = true;
@@ -30,5 +30,5 @@ static bool look(struct stop *s)
 
 bool stop_now(void)
 {
-    return stop_of_thread != NULL && look(stop_of_thread);
+    return stop_of_thread != NULL && stop_look(stop_of_thread);
 }

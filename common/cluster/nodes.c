@@ -90,8 +90,8 @@ static void apply_pair(const struct node_meta *n, struct str name, struct str va
     }
 }
 
-static void apply(const struct cluster_state *s, const struct node_meta *n, struct str one, struct str local,
-                  bool *in)
+static void node_filter_apply(const struct cluster_state *s, const struct node_meta *n, struct str one,
+                              struct str local, bool *in)
 {
     if (str_is(one, "_local")) {
         *in |= str_eq(n->id, local);
@@ -120,7 +120,7 @@ uint32_t nodes_choose(const struct cluster_state *s, struct str list, struct str
         struct str rest = list;
         chosen[i] = list.n == 0;
         while (rest.p != NULL && rest.n > 0) {
-            apply(s, &s->nodes->v[i], str_cut(rest, ',', &rest), local, &chosen[i]);
+            node_filter_apply(s, &s->nodes->v[i], str_cut(rest, ',', &rest), local, &chosen[i]);
         }
         n += chosen[i];
     }
@@ -133,7 +133,7 @@ enum err nodes_choose_one(const struct cluster_state *s, struct str text, struct
     uint32_t found = 0;
     for (uint32_t i = 0; s->nodes != NULL && i < s->nodes->n; i++) {
         bool in = false;
-        apply(s, &s->nodes->v[i], text, local, &in);
+        node_filter_apply(s, &s->nodes->v[i], text, local, &in);
         if (in) {
             *out = &s->nodes->v[i];
             found++;

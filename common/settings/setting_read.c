@@ -29,7 +29,7 @@ struct str setting_str(const struct settings *s, enum setting_id id)
 /* Numbers, in the unit of their reader. */
 typedef bool (*read_number)(struct str text, int64_t *out);
 
-static int64_t number(const struct settings *s, enum setting_id id, read_number read)
+static int64_t setting_number(const struct settings *s, enum setting_id id, read_number read)
 {
     char room[SETTING_ROOM];
     int64_t v = 0;
@@ -59,22 +59,22 @@ static bool read_bytes(struct str text, int64_t *out)
 
 bool setting_bool(const struct settings *s, enum setting_id id)
 {
-    return number(s, id, read_bool) != 0;
+    return setting_number(s, id, read_bool) != 0;
 }
 
 int64_t setting_i64(const struct settings *s, enum setting_id id)
 {
-    return number(s, id, num_parse_i64);
+    return setting_number(s, id, num_parse_i64);
 }
 
 int64_t setting_ms(const struct settings *s, enum setting_id id)
 {
-    return number(s, id, read_ms);
+    return setting_number(s, id, read_ms);
 }
 
 int64_t setting_bytes(const struct settings *s, enum setting_id id)
 {
-    return number(s, id, read_bytes);
+    return setting_number(s, id, read_bytes);
 }
 
 double setting_double(const struct settings *s, enum setting_id id)

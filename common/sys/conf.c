@@ -98,8 +98,8 @@ enum err conf_check_known(const struct conf_opts *opts, struct str key, struct e
 }
 
 /* "[]" is the list without members, which nothing else can say here. */
-static enum err put(struct settings *out, const struct conf_opts *opts, struct str key, struct str value,
-                    struct errmsg *em)
+static enum err conf_put(struct settings *out, const struct conf_opts *opts, struct str key, struct str value,
+                         struct errmsg *em)
 {
     enum err e = conf_check_known(opts, key, em);
     if (e != ERR_OK) {
@@ -174,9 +174,9 @@ static enum err load_environment(struct settings *out, const struct conf_opts *o
         }
         enum err e = ERR_OK;
         if (str_starts(name, prefix)) {
-            e = put(out, opts, plain_name(str_slice(name, prefix.n, name.n), text), value, em);
+            e = conf_put(out, opts, plain_name(str_slice(name, prefix.n, name.n), text), value, em);
         } else if (opts->env_prefix == NULL && is_dotted_name(name)) {
-            e = put(out, opts, name, value, em);
+            e = conf_put(out, opts, name, value, em);
         }
         if (e != ERR_OK) {
             return err_prefix(em, e, "environment variable [%.*s]", STR_ARG(name));
@@ -208,7 +208,7 @@ static enum err load_arguments(struct settings *out, const struct conf_opts *opt
         if (name.n == 0 || value.n == 0) {
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "-E [%.*s]: name=value is expected", STR_ARG(pair));
         }
-        enum err e = put(out, opts, name, value, em);
+        enum err e = conf_put(out, opts, name, value, em);
         if (e != ERR_OK) {
             return err_prefix(em, e, "-E");
         }

@@ -13,8 +13,8 @@ static bool in_trouble(struct fs_mem *m, enum call what)
     return per_thousand > 0 && rng_below(&m->chance, 1000) < per_thousand;
 }
 
-/* Every call that can fail passes here first; the lock is held from here to leave(). */
-static enum outcome enter(struct fs_mem *m, enum call what)
+/* Every call that can fail passes here first; the lock is held from here to fs_mem_leave(). */
+static enum outcome fs_mem_enter(struct fs_mem *m, enum call what)
 {
     pthread_mutex_lock(&m->mutex);
     m->calls++;
@@ -41,7 +41,8 @@ static enum err injected(struct errmsg *em, const char *what, const char *path)
     return err_set(em, ERR_IO, "%s [%s]: Input/output error", what, path);
 }
 
-static enum err leave(struct fs_mem *m, enum outcome o, enum err e, const char *what, struct errmsg *em)
+static enum err fs_mem_leave(struct fs_mem *m, enum outcome o, enum err e, const char *what,
+                             struct errmsg *em)
 {
     pthread_mutex_unlock(&m->mutex);
     return e == ERR_OK && o != GO ? injected(em, what, "afterwards") : e;
@@ -167,19 +168,19 @@ static enum err mem_open(void *self, const char *path, bool fresh, struct fs_fil
 {
     struct fs_mem *m = self;
     *out = NULL;
-    enum outcome o = enter(m, CALL_WRITE);
+    enum outcome o = fs_mem_enter(m, CALL_WRITE);
     enum err e = o == FAIL || o == TEAR ? injected(em, "open", path) : open_locked(m, path, fresh, out, em);
     if (o == AFTERWARDS && *out != NULL) {
         mem_handle_free(*out);
         *out = NULL;
     }
-    return leave(m, o, e, "open", em);
+    return fs_mem_leave(m, o, e, "open", em);
 }
 
 static enum err mem_write(void *self, struct fs_file *f, const void *p, size_t n, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m, CALL_WRITE);
+    enum outcome o = fs_mem_enter(m, CALL_WRITE);
     enum err e = ERR_OK;
     size_t fits = o == FAIL ? 0 : o == TEAR ? n / 2 : n;
     if (o == FAIL || o == TEAR) {
@@ -196,14 +197,14 @@ static enum err mem_write(void *self, struct fs_file *f, const void *p, size_t n
     } else {
         m->used += fits;
     }
-    return leave(m, o, e, "write", em);
+    return fs_mem_leave(m, o, e, "write", em);
 }
 
 static enum err mem_patch(void *self, struct fs_file *f, uint64_t at, const void *p, size_t n,
                           struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m, CALL_WRITE);
+    enum outcome o = fs_mem_enter(m, CALL_WRITE);
     enum err e = o == FAIL || o == TEAR ? injected(em, "write", "file") : ERR_OK;
     size_t fits = o == FAIL ? 0 : o == TEAR ? n / 2 : n;
     if (f->dead) {
@@ -214,7 +215,7 @@ static enum err mem_patch(void *self, struct fs_file *f, uint64_t at, const void
                                        : !mem_file_patch(f->inode, (size_t)at, p, fits)) {
         e = err_no_memory(em);
     }
-    return leave(m, o, e, "write", em);
+    return fs_mem_leave(m, o, e, "write", em);
 }
 
 /* Without the lock: others go on while a disk is slow. */
@@ -229,7 +230,7 @@ static enum err mem_sync(void *self, struct fs_file *f, struct errmsg *em)
 {
     struct fs_mem *m = self;
     before_sync(m);
-    enum outcome o = enter(m, CALL_SYNC);
+    enum outcome o = fs_mem_enter(m, CALL_SYNC);
     enum err e = ERR_OK;
     if (f->dead) {
         e = err_set(em, ERR_IO, "sync: Bad file descriptor");
@@ -240,7 +241,7 @@ static enum err mem_sync(void *self, struct fs_file *f, struct errmsg *em)
         m->syncs++;
         mem_file_sync(f->inode);
     }
-    return leave(m, o, e, "sync", em);
+    return fs_mem_leave(m, o, e, "sync", em);
 }
 
 static void mem_close(void *self, struct fs_file *f)
@@ -256,7 +257,7 @@ static void mem_close(void *self, struct fs_file *f)
 static enum err mem_truncate(void *self, const char *path, uint64_t n, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m, CALL_WRITE);
+    enum outcome o = fs_mem_enter(m, CALL_WRITE);
     enum err e = ERR_OK;
     struct mem_inode *f = mem_lookup(m, path);
     if (o == FAIL || o == TEAR) {
@@ -269,7 +270,7 @@ static enum err mem_truncate(void *self, const char *path, uint64_t n, struct er
         m->used -= f->n - n;
         e = mem_file_cut(f, (size_t)n) ? ERR_OK : err_no_memory(em);
     }
-    return leave(m, o, e, "truncate", em);
+    return fs_mem_leave(m, o, e, "truncate", em);
 }
 
 static enum err map_locked(struct fs_mem *m, const char *path, struct fs_map *out, struct errmsg *em)
@@ -309,9 +310,9 @@ static enum err mem_map(void *self, const char *path, struct fs_map *out, struct
 {
     struct fs_mem *m = self;
     *out = (struct fs_map){0};
-    enum outcome o = enter(m, CALL_READ);
+    enum outcome o = fs_mem_enter(m, CALL_READ);
     enum err e = o != GO ? injected(em, "map", path) : map_locked(m, path, out, em);
-    return leave(m, o, e, "map", em);
+    return fs_mem_leave(m, o, e, "map", em);
 }
 
 static enum err rename_locked(struct fs_mem *m, const char *from, const char *to, struct errmsg *em)
@@ -342,9 +343,9 @@ static enum err rename_locked(struct fs_mem *m, const char *from, const char *to
 static enum err mem_rename(void *self, const char *from, const char *to, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m, CALL_WRITE);
+    enum outcome o = fs_mem_enter(m, CALL_WRITE);
     enum err e = o == FAIL || o == TEAR ? injected(em, "rename", from) : rename_locked(m, from, to, em);
-    return leave(m, o, e, "rename", em);
+    return fs_mem_leave(m, o, e, "rename", em);
 }
 
 static enum err remove_locked(struct fs_mem *m, const char *path, bool tree, struct errmsg *em)
@@ -365,17 +366,17 @@ static enum err remove_locked(struct fs_mem *m, const char *path, bool tree, str
 static enum err mem_remove(void *self, const char *path, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m, CALL_WRITE);
+    enum outcome o = fs_mem_enter(m, CALL_WRITE);
     enum err e = o == FAIL || o == TEAR ? injected(em, "remove", path) : remove_locked(m, path, false, em);
-    return leave(m, o, e, "remove", em);
+    return fs_mem_leave(m, o, e, "remove", em);
 }
 
 static enum err mem_remove_tree(void *self, const char *path, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m, CALL_WRITE);
+    enum outcome o = fs_mem_enter(m, CALL_WRITE);
     enum err e = o == FAIL || o == TEAR ? injected(em, "remove", path) : remove_locked(m, path, true, em);
-    return leave(m, o, e, "remove", em);
+    return fs_mem_leave(m, o, e, "remove", em);
 }
 
 static enum err make_dir_locked(struct fs_mem *m, const char *path, struct errmsg *em)
@@ -405,16 +406,16 @@ static enum err make_dir_locked(struct fs_mem *m, const char *path, struct errms
 static enum err mem_make_dir(void *self, const char *path, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m, CALL_WRITE);
+    enum outcome o = fs_mem_enter(m, CALL_WRITE);
     enum err e = o == FAIL || o == TEAR ? injected(em, "make folder", path) : make_dir_locked(m, path, em);
-    return leave(m, o, e, "make folder", em);
+    return fs_mem_leave(m, o, e, "make folder", em);
 }
 
 static enum err mem_sync_dir(void *self, const char *path, struct errmsg *em)
 {
     struct fs_mem *m = self;
     before_sync(m);
-    enum outcome o = enter(m, CALL_SYNC);
+    enum outcome o = fs_mem_enter(m, CALL_SYNC);
     struct mem_inode *d = mem_lookup(m, path);
     enum err e = ERR_OK;
     if (o == FAIL || o == TEAR) {
@@ -425,7 +426,7 @@ static enum err mem_sync_dir(void *self, const char *path, struct errmsg *em)
         m->syncs++;
         e = mem_dir_sync(d) ? ERR_OK : err_no_memory(em);
     }
-    return leave(m, o, e, "sync", em);
+    return fs_mem_leave(m, o, e, "sync", em);
 }
 
 static enum err mem_list(void *self, const char *path, struct arena *arena, struct fs_names *out,
@@ -433,7 +434,7 @@ static enum err mem_list(void *self, const char *path, struct arena *arena, stru
 {
     struct fs_mem *m = self;
     *out = (struct fs_names){0};
-    enum outcome o = enter(m, CALL_READ);
+    enum outcome o = fs_mem_enter(m, CALL_READ);
     struct mem_inode *d = mem_lookup(m, path);
     enum err e = ERR_OK;
     if (o != GO) {
@@ -449,17 +450,17 @@ static enum err mem_list(void *self, const char *path, struct arena *arena, stru
             out->n++;
         }
     }
-    return leave(m, o, e, "list", em);
+    return fs_mem_leave(m, o, e, "list", em);
 }
 
 static enum err mem_size(void *self, const char *path, bool *exists, uint64_t *n, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m, CALL_READ);
+    enum outcome o = fs_mem_enter(m, CALL_READ);
     const struct mem_inode *i = mem_lookup(m, path);
     *exists = i != NULL;
     *n = i != NULL ? i->n : 0;
-    return leave(m, o, o != GO ? injected(em, "stat", path) : ERR_OK, "stat", em);
+    return fs_mem_leave(m, o, o != GO ? injected(em, "stat", path) : ERR_OK, "stat", em);
 }
 
 static enum err lock_locked(struct fs_mem *m, const char *path, void **lock, struct errmsg *em)
@@ -493,9 +494,9 @@ static enum err mem_lock(void *self, const char *path, void **lock, struct errms
 {
     struct fs_mem *m = self;
     *lock = NULL;
-    enum outcome o = enter(m, CALL_READ);
+    enum outcome o = fs_mem_enter(m, CALL_READ);
     enum err e = o != GO ? injected(em, "lock", path) : lock_locked(m, path, lock, em);
-    return leave(m, o, e, "lock", em);
+    return fs_mem_leave(m, o, e, "lock", em);
 }
 
 static void mem_unlock(void *self, void *lock)
@@ -507,10 +508,10 @@ static enum err mem_space(void *self, const char *path, uint64_t *total, uint64_
                           struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m, CALL_READ);
+    enum outcome o = fs_mem_enter(m, CALL_READ);
     *total = m->capacity;
     *available = m->capacity - MIN_OF(m->used, m->capacity);
-    return leave(m, o, o != GO ? injected(em, "statvfs", path) : ERR_OK, "statvfs", em);
+    return fs_mem_leave(m, o, o != GO ? injected(em, "statvfs", path) : ERR_OK, "statvfs", em);
 }
 
 const struct fs mem_calls = {

@@ -102,7 +102,7 @@ struct places { /* where to listen; the ports are filled in */
     size_t n;
 };
 
-static enum err resolve(const struct str *hosts, size_t n, struct places *out, struct errmsg *em)
+static enum err listen_resolve(const struct str *hosts, size_t n, struct places *out, struct errmsg *em)
 {
     static const struct str here = {"127.0.0.1", 9};
     out->n = 0;
@@ -230,7 +230,7 @@ enum err server_listen(struct http_server *s, struct errmsg *em)
     unsigned from = 0, to = 0;
     enum err e = parse_ports(s->opts.ports, &from, &to, em);
     if (e == ERR_OK) {
-        e = resolve(s->opts.hosts, s->opts.hosts_n, &places, em);
+        e = listen_resolve(s->opts.hosts, s->opts.hosts_n, &places, em);
     }
     if (e != ERR_OK) {
         return e;

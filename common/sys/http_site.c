@@ -122,7 +122,7 @@ enum http_site_says http_site_check(const struct http_site *site, enum http_verb
     return link ? SITE_OWN : SITE_FOREIGN;
 }
 
-static bool add(struct str **v, size_t *n, size_t *cap, struct str s, struct arena *arena)
+static bool site_add(struct str **v, size_t *n, size_t *cap, struct str s, struct arena *arena)
 {
     struct str copy = arena_str(arena, s), *grown = arena_grow(arena, *v, *n, cap, sizeof(**v));
     if (copy.p == NULL || grown == NULL) {
@@ -145,7 +145,7 @@ enum err http_site_from(struct http_site *out, const struct settings *s, struct 
     for (size_t i = 0; ok && i < ARRAY_LEN(published); i++) {
         ok = setting_list(s, published[i], arena, &given, &n);
         for (uint32_t k = 0; ok && k < n; k++) {
-            ok = add(&hosts, &out->hosts_n, &hosts_cap, str_trim(given[k]), arena);
+            ok = site_add(&hosts, &out->hosts_n, &hosts_cap, str_trim(given[k]), arena);
         }
     }
     n = 0;
@@ -159,8 +159,9 @@ enum err http_site_from(struct http_site *out, const struct settings *s, struct 
                 em, ERR_ILLEGAL_ARGUMENT,
                 "[http.cors.allow-origin] takes a list of origins, or *, and no regular expression");
         }
-        ok = add(&origins, &out->origins_n, &origins_cap, one, arena)
-             && (authority.p == NULL || add(&hosts, &out->hosts_n, &hosts_cap, host_of(authority), arena));
+        ok = site_add(&origins, &out->origins_n, &origins_cap, one, arena)
+             && (authority.p == NULL
+                 || site_add(&hosts, &out->hosts_n, &hosts_cap, host_of(authority), arena));
     }
     out->hosts = hosts;
     out->origins = origins;

@@ -122,7 +122,7 @@ bool loop_post(struct loop *l, void (*run)(void *arg), void *arg)
     return true;
 }
 
-static bool submit(void *self, void (*run)(void *arg), void *arg)
+static bool loop_submit(void *self, void (*run)(void *arg), void *arg)
 {
     return loop_post(self, run, arg);
 }
@@ -240,7 +240,7 @@ enum err loop_new(struct loop **out, const char *name, struct errmsg *em)
     }
     l->wake_fd = -1;
     l->running.next = l->running.prev = &l->running;
-    l->executor = (struct executor){.self = l, .submit = submit};
+    l->executor = (struct executor){.self = l, .submit = loop_submit};
     l->timers = (struct timers){.self = l, .start = start_timer, .cancel = cancel_timer};
     l->stop.run = stop_now;
     snprintf(l->name, sizeof(l->name), "%s", name);
@@ -355,7 +355,7 @@ struct loop_ticker {
     void *arg;
 };
 
-static void tick(evutil_socket_t fd, short what, void *arg)
+static void loop_tick(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd;
     (void)what;
@@ -372,7 +372,8 @@ struct loop_ticker *loop_ticker_new(struct loop *l, int64_t ms, void (*fire)(voi
     t->fire = fire;
     t->arg = arg;
     struct timeval tv = timeval_of_ns(ms * 1000000);
-    if (event_assign(&t->event, l->base, -1, EV_PERSIST, tick, t) != 0 || event_add(&t->event, &tv) != 0) {
+    if (event_assign(&t->event, l->base, -1, EV_PERSIST, loop_tick, t) != 0
+        || event_add(&t->event, &tv) != 0) {
         free(t);
         return NULL;
     }

@@ -38,7 +38,7 @@ static struct str slurp(struct buf *text, const char *path)
 }
 
 /* The number in front of s; 0 when there is none. */
-static uint64_t number(struct str s)
+static uint64_t process_number(struct str s)
 {
     uint64_t v = 0;
     for (size_t i = 0; i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; i++) {
@@ -53,7 +53,7 @@ static uint64_t value_of(struct str text, const char *key)
     while (text.p != NULL) {
         struct str line = str_cut(text, '\n', &text);
         if (str_starts(line, str_of(key))) {
-            return number(str_trim(str_slice(line, strlen(key), line.n)));
+            return process_number(str_trim(str_slice(line, strlen(key), line.n)));
         }
     }
     return 0;
@@ -85,7 +85,7 @@ static uint64_t stat_field(struct str text, unsigned field)
     for (unsigned i = 3; i <= field && rest.p != NULL; i++) {
         word = str_cut(rest, ' ', &rest);
     }
-    return number(word);
+    return process_number(word);
 }
 
 void process_stats(struct process_stats *out)
@@ -95,8 +95,8 @@ void process_stats(struct process_stats *out)
     buf_init(&text, NULL, PROC_BYTES_MAX);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), hertz = (uint64_t)sysconf(_SC_CLK_TCK);
     struct str statm = slurp(&text, "/proc/self/statm"), rest;
-    out->virtual_bytes = number(str_cut(statm, ' ', &rest)) * page;
-    out->rss_bytes = number(rest) * page;
+    out->virtual_bytes = process_number(str_cut(statm, ' ', &rest)) * page;
+    out->rss_bytes = process_number(rest) * page;
     struct str stat = slurp(&text, "/proc/self/stat");
     out->cpu_ms = (stat_field(stat, 14) + stat_field(stat, 15)) * 1000 / hertz;
     out->threads = (unsigned)stat_field(stat, 20);
@@ -135,7 +135,7 @@ void cpu_sample(struct cpu_sample *out)
     struct str rest, line = str_cut(slurp(&text, "/proc/stat"), '\n', &rest);
     line = str_starts(line, STR("cpu ")) ? str_trim(str_slice(line, 4, line.n)) : STR_NULL;
     for (unsigned i = 0; i < FIELDS && line.p != NULL; i++) {
-        uint64_t v = number(str_cut(line, ' ', &line));
+        uint64_t v = process_number(str_cut(line, ' ', &line));
         out->total_ticks += v;
         out->busy_ticks += i != IDLE && i != IOWAIT ? v : 0;
     }
@@ -165,10 +165,10 @@ static void read_v2(struct cgroup_limits *l, struct buf *text, const char *dir)
 {
     char path[4200];
     snprintf(path, sizeof(path), "%s/memory.max", dir);
-    uint64_t memory = number(slurp(text, path));
+    uint64_t memory = process_number(slurp(text, path));
     snprintf(path, sizeof(path), "%s/cpu.max", dir);
     struct str period, quota = str_cut(slurp(text, path), ' ', &period);
-    double q = (double)number(quota), p = (double)number(period);
+    double q = (double)process_number(quota), p = (double)process_number(period);
     lower(l, memory, p > 0 ? q / p : 0);
 }
 
@@ -176,16 +176,16 @@ static void read_v1_memory(struct cgroup_limits *l, struct buf *text, const char
 {
     char path[4200];
     snprintf(path, sizeof(path), "%s/memory.limit_in_bytes", dir);
-    lower(l, number(slurp(text, path)), 0);
+    lower(l, process_number(slurp(text, path)), 0);
 }
 
 static void read_v1_cpu(struct cgroup_limits *l, struct buf *text, const char *dir)
 {
     char path[4200];
     snprintf(path, sizeof(path), "%s/cpu.cfs_quota_us", dir);
-    double quota = (double)number(slurp(text, path)); /* "-1": none, read as 0 */
+    double quota = (double)process_number(slurp(text, path)); /* "-1": none, read as 0 */
     snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", dir);
-    double period = (double)number(slurp(text, path));
+    double period = (double)process_number(slurp(text, path));
     lower(l, 0, period > 0 ? quota / period : 0);
 }
 

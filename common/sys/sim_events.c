@@ -24,7 +24,7 @@ void event_list_free(struct event_list *l)
     l->last = NULL;
 }
 
-static bool before(const struct timer *a, const struct timer *b)
+static bool event_before(const struct timer *a, const struct timer *b)
 {
     return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->tie < b->tie;
 }
@@ -48,7 +48,7 @@ void heap_push(struct sim_exec *x, struct timer *e)
     assert(x->n < x->cap);
     e->tie = rng_u64(&x->rng);
     size_t i = x->n++;
-    while (i > 0 && before(e, x->heap[(i - 1) / 2])) {
+    while (i > 0 && event_before(e, x->heap[(i - 1) / 2])) {
         x->heap[i] = x->heap[(i - 1) / 2];
         i = (i - 1) / 2;
     }
@@ -65,10 +65,10 @@ struct timer *heap_pop(struct sim_exec *x)
         if (kid >= x->n) {
             break;
         }
-        if (kid + 1 < x->n && before(x->heap[kid + 1], x->heap[kid])) {
+        if (kid + 1 < x->n && event_before(x->heap[kid + 1], x->heap[kid])) {
             kid++;
         }
-        if (!before(x->heap[kid], e)) {
+        if (!event_before(x->heap[kid], e)) {
             break;
         }
         x->heap[i] = x->heap[kid];

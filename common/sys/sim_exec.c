@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static bool submit(struct sim_lane *l, void (*run)(void *arg), void *arg, bool force)
+static bool sim_exec_submit(struct sim_lane *l, void (*run)(void *arg), void *arg, bool force)
 {
     struct sim_exec *x = l->x;
     bool full = l->queue_max > 0 && l->queued >= l->queue_max && !force;
@@ -35,12 +35,12 @@ static bool submit(struct sim_lane *l, void (*run)(void *arg), void *arg, bool f
 
 static bool lane_submit(void *self, void (*run)(void *arg), void *arg)
 {
-    return submit(self, run, arg, false);
+    return sim_exec_submit(self, run, arg, false);
 }
 
 static bool lane_submit_force(void *self, void (*run)(void *arg), void *arg)
 {
-    return submit(self, run, arg, true);
+    return sim_exec_submit(self, run, arg, true);
 }
 
 static struct timer *lane_timer(void *self, int64_t delay_ms, void (*fire)(void *arg), void *arg)

@@ -18,14 +18,14 @@ struct sim_fiber {
 };
 
 /* makecontext() passes ints: a pointer comes in two. */
-static void begin(unsigned high, unsigned low)
+static void fiber_begin(unsigned high, unsigned low)
 {
     struct sim_fiber *f = (struct sim_fiber *)(((uintptr_t)high << 32) | (uintptr_t)low);
     f->run(f->arg);
     abort();
 }
 
-static bool prepare(struct sim_fiber *f)
+static bool fiber_prepare(struct sim_fiber *f)
 {
     if (getcontext(&f->context) != 0) {
         return false;
@@ -33,7 +33,8 @@ static bool prepare(struct sim_fiber *f)
     uintptr_t self = (uintptr_t)f;
     f->context.uc_stack.ss_sp = f->stack;
     f->context.uc_stack.ss_size = STACK_BYTES;
-    makecontext(&f->context, (void (*)(void))begin, 2, (unsigned)((uint64_t)self >> 32), (unsigned)self);
+    makecontext(&f->context, (void (*)(void))fiber_begin, 2, (unsigned)((uint64_t)self >> 32),
+                (unsigned)self);
     return true;
 }
 
@@ -48,7 +49,7 @@ struct sim_fiber *sim_fiber_new(void (*run)(void *arg), void *arg)
     f->stack =
         mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     f->stack = f->stack == MAP_FAILED ? NULL : f->stack;
-    if (f->stack == NULL || !prepare(f)) {
+    if (f->stack == NULL || !fiber_prepare(f)) {
         sim_fiber_free(f);
         return NULL;
     }

@@ -17,7 +17,7 @@ struct strand {
     unsigned batch_max;
     pthread_mutex_t mutex;
     struct task_ring queue;
-    bool scheduled; /* drain() is with the executor or runs: the only one that pops */
+    bool scheduled; /* strand_drain() is with the executor or runs: the only one that pops */
     bool closed;
     void (*done)(void *arg);
     void *done_arg;
@@ -35,7 +35,7 @@ void strand_free(struct strand *s)
     free(s);
 }
 
-static void drain(void *arg);
+static void strand_drain(void *arg);
 
 /* Runs what waits, a batch at a time: then it goes to the back of the executor's queue, or, when that takes
  * nothing more, goes on here. The lock is never held while a task runs. */
@@ -46,8 +46,8 @@ static void drain_some(struct strand *s)
     for (unsigned ran = 0; s->queue.n > 0; ran++) {
         if (ran >= s->batch_max) {
             atomic_store_explicit(&s->inside, 0, memory_order_relaxed);
-            /* Under the lock, so that the next drain() cannot see the state before this one has left it. */
-            bool again = executor_submit_force(s->over, drain, s);
+            /* Under the lock, so that the next strand_drain() cannot see the state before this one has left it. */
+            bool again = executor_submit_force(s->over, strand_drain, s);
             if (again) {
                 pthread_mutex_unlock(&s->mutex);
                 return;
@@ -76,7 +76,7 @@ static void drain_some(struct strand *s)
 }
 
 /* A strand's work is the node's own: it is not refused memory because the thread otherwise works for requests. */
-static void drain(void *arg)
+static void strand_drain(void *arg)
 {
     bool guarded = memory_guard(false);
     drain_some(arg);
@@ -90,7 +90,8 @@ static bool submit(struct strand *s, struct task t, bool force)
     pthread_mutex_lock(&s->mutex);
     bool ok = !s->closed && (force || s->queue.n < s->queue_max) && task_ring_push(&s->queue, t);
     if (ok && !s->scheduled) {
-        s->scheduled = force ? executor_submit_force(s->over, drain, s) : executor_submit(s->over, drain, s);
+        s->scheduled = force ? executor_submit_force(s->over, strand_drain, s)
+                             : executor_submit(s->over, strand_drain, s);
         if (!s->scheduled) {
             task_ring_pop(&s->queue); /* the only one: nothing waits while nothing is scheduled */
             ok = false;
@@ -111,7 +112,7 @@ static bool strand_submit_force(void *self, void (*run)(void *arg), void *arg)
     return submit(self, (struct task){run, arg}, true);
 }
 
-/* As drain() would, for a strand that nothing is with; what has come meanwhile then goes to the executor. */
+/* As strand_drain() would, for a strand that nothing is with; what has come meanwhile then goes to the executor. */
 static bool strand_run_here(void *self, void (*run)(void *arg), void *arg)
 {
     struct strand *s = self;
@@ -130,11 +131,11 @@ static bool strand_run_here(void *self, void (*run)(void *arg), void *arg)
     s->completed++;
     atomic_store_explicit(&s->inside, 0, memory_order_relaxed);
     bool more = s->queue.n > 0 || s->closed;
-    bool taken = more && executor_submit_force(s->over, drain, s);
+    bool taken = more && executor_submit_force(s->over, strand_drain, s);
     s->scheduled = more;
     pthread_mutex_unlock(&s->mutex);
     if (more && !taken) {
-        drain(s);
+        strand_drain(s);
     }
     return true;
 }
@@ -165,7 +166,7 @@ bool strand_close(struct strand *s, void (*done)(void *arg), void *arg)
     s->done_arg = arg;
     bool ok = s->scheduled;
     if (!ok) {
-        ok = s->scheduled = executor_submit_force(s->over, drain, s);
+        ok = s->scheduled = executor_submit_force(s->over, strand_drain, s);
     }
     pthread_mutex_unlock(&s->mutex);
     if (!ok) {

@@ -8,7 +8,7 @@ static const char *const keys[] = {F_ID,    F_NAME,     F_ADDRESS,   F_PRICE,   
                                    F_BRAND, F_CITY,     F_STAR_NAME, F_BUSINESS,  F_LOCATION,
                                    F_PIC,   F_DISTANCE, F_IS_AD,     F_SUGGESTION};
 
-static enum err refuse(struct errmsg *em, const char *what)
+static enum err answer_refuse(struct errmsg *em, const char *what)
 {
     return err_set(em, ERR_PARSE, "the search service's answer has no %s", what);
 }
@@ -23,7 +23,7 @@ static enum err open_reply(struct str reply, struct json *root, struct arena *ar
     const struct json *timed_out = json_get(root, "timed_out");
     int64_t failed;
     if (!json_i64(json_path(root, "_shards.failed"), &failed)) {
-        return refuse(em, "_shards");
+        return answer_refuse(em, "_shards");
     }
     if (failed > 0) {
         return err_set(em, ERR_IO, "%lld shards of the index could not answer", (long long)failed);
@@ -95,7 +95,7 @@ enum err answer_list(struct buf *out, struct str reply, int distance_at, struct 
     const struct json *hits = json_path(&root, "hits.hits");
     int64_t total;
     if (!json_is(hits, JSON_ARRAY) || !json_i64(json_path(&root, "hits.total.value"), &total)) {
-        return refuse(em, "hits");
+        return answer_refuse(em, "hits");
     }
     *at_least = str_is(json_text(json_path(&root, "hits.total.relation")), "gte");
     struct jsonw w;
@@ -117,7 +117,7 @@ static enum err write_buckets(struct jsonw *w, const char *key, const struct jso
 {
     const struct json *buckets = json_get(json_get(aggs, name), "buckets");
     if (!json_is(buckets, JSON_ARRAY)) {
-        return refuse(em, name);
+        return answer_refuse(em, name);
     }
     jw_k(w, key);
     jw_arr(w);
@@ -155,7 +155,7 @@ enum err answer_suggestion(struct buf *out, struct str reply, struct arena *aren
     }
     const struct json *entries = json_get(json_get(&root, "suggest"), SUGGEST_NAME);
     if (!json_is(entries, JSON_ARRAY)) {
-        return refuse(em, "suggestions");
+        return answer_refuse(em, "suggestions");
     }
     struct jsonw w;
     jsonw_init(&w, out, false);

@@ -137,21 +137,21 @@ enum err broker_consume(struct broker *b, const char *queue, unsigned prefetch, 
     return e;
 }
 
-static struct str copy(struct arena *arena, amqp_bytes_t bytes)
+static struct str broker_copy(struct arena *arena, amqp_bytes_t bytes)
 {
     return arena_str(arena, str_mk(bytes.bytes, bytes.len));
 }
 
-static enum err take(struct arena *arena, const amqp_envelope_t *env, struct broker_delivery *out,
-                     struct errmsg *em)
+static enum err broker_take(struct arena *arena, const amqp_envelope_t *env, struct broker_delivery *out,
+                            struct errmsg *em)
 {
     const amqp_basic_properties_t *p = &env->message.properties;
     bool typed = (p->_flags & AMQP_BASIC_CONTENT_TYPE_FLAG) != 0;
     *out = (struct broker_delivery){
         .tag = env->delivery_tag,
-        .key = copy(arena, env->routing_key),
-        .content_type = typed ? copy(arena, p->content_type) : STR(""),
-        .body = copy(arena, env->message.body),
+        .key = broker_copy(arena, env->routing_key),
+        .content_type = typed ? broker_copy(arena, p->content_type) : STR(""),
+        .body = broker_copy(arena, env->message.body),
     };
     return out->key.p != NULL && out->content_type.p != NULL && out->body.p != NULL ? ERR_OK
                                                                                     : err_no_memory(em);
@@ -166,7 +166,7 @@ enum err broker_next(struct broker *b, int64_t ms, struct arena *arena, struct b
     amqp_maybe_release_buffers(b->state);
     amqp_rpc_reply_t r = amqp_consume_message(b->state, &env, &wait, 0);
     if (r.reply_type == AMQP_RESPONSE_NORMAL) {
-        enum err e = take(arena, &env, out, em);
+        enum err e = broker_take(arena, &env, out, em);
         amqp_destroy_envelope(&env);
         *got = e == ERR_OK;
         return e;

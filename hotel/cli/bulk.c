@@ -34,7 +34,7 @@ static bool item_result(const struct json *items, size_t i, int64_t *status, con
 }
 
 /* Takes what is done out of the batch: what stays were busy shards' items, moved together in place. */
-static enum err settle(struct bulk *b, const struct json *items, struct errmsg *em)
+static enum err bulk_settle(struct bulk *b, const struct json *items, struct errmsg *em)
 {
     size_t kept = 0, kept_bytes = 0;
     for (size_t i = 0; i < b->n; i++) {
@@ -72,7 +72,7 @@ enum err bulk_send(struct bulk *b, struct errmsg *em)
         if (e == ERR_OK && a.status != 200) {
             e = remote_refused(&a, "bulk", em);
         }
-        e = e != ERR_OK ? e : settle(b, json_get(&a.body, "items"), em);
+        e = e != ERR_OK ? e : bulk_settle(b, json_get(&a.body, "items"), em);
         if (e != ERR_OK) {
             return e;
         }

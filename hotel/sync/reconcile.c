@@ -167,7 +167,7 @@ static enum err want(struct reconcile *r, struct pair *p, struct errmsg *em)
     return e;
 }
 
-static enum err compare(struct reconcile *r, struct pair *p, struct errmsg *em)
+static enum err reconcile_compare(struct reconcile *r, struct pair *p, struct errmsg *em)
 {
     if (p->row == NULL) {
         p->agreement = p->doc == NULL ? AGREES : NO_ROW;
@@ -187,7 +187,7 @@ static enum err read_pairs(struct reconcile *r, struct pair *v, size_t n, struct
     enum err e = read_docs(r, v, n, em);
     e = e != ERR_OK ? e : read_rows(r, v, n, em);
     for (size_t i = 0; i < n && e == ERR_OK; i++) {
-        e = compare(r, &v[i], em);
+        e = reconcile_compare(r, &v[i], em);
     }
     return e;
 }
