@@ -44,7 +44,7 @@ static bool met(const struct active_wait *w)
     return ok;
 }
 
-static void look(void *arg)
+static void active_look(void *arg)
 {
     struct active_wait *w = arg;
     struct state_waits *waits = &w->r->co->state_waits;
@@ -54,7 +54,7 @@ static void look(void *arg)
     if (ok || left <= 0 || delays_stopped(w->r->co->delays)) {
         w->then(w, ok);
     } else {
-        state_waits_add(waits, &w->wait, seen, MIN_OF(left, LOOK_AGAIN_MS), look, w);
+        state_waits_add(waits, &w->wait, seen, MIN_OF(left, LOOK_AGAIN_MS), active_look, w);
     }
 }
 
@@ -71,6 +71,6 @@ void active_wait_begin(struct active_wait *w)
     if (met(w)) {
         later(&w->end, is_met);
     } else {
-        state_waits_add(&w->r->co->state_waits, &w->wait, seen, 0, look, w);
+        state_waits_add(&w->r->co->state_waits, &w->wait, seen, 0, active_look, w);
     }
 }

@@ -42,7 +42,7 @@ static void run_here(struct later *l)
     x->run(x->arg);
 }
 
-static void start(struct delays *d, struct delay *x)
+static void delay_start(struct delays *d, struct delay *x)
 {
     /* What was asked for has been admitted: a full queue is no reason to drop it. */
     if (!executor_submit_force(d->o.workers, x->run, x->arg)) {
@@ -60,7 +60,7 @@ static struct delay **place_of(struct delays *d, const struct delay *x)
 }
 
 /* Takes out what is due, or all of it. */
-static struct delay *take(struct delays *d, int64_t now, bool all)
+static struct delay *delay_take(struct delays *d, int64_t now, bool all)
 {
     struct delay *due = NULL;
     pthread_mutex_lock(&d->lock);
@@ -83,7 +83,7 @@ static void start_all(struct delays *d, struct delay *due)
 {
     while (due != NULL) {
         struct delay *next = due->next; /* `due` is gone once it runs */
-        start(d, due);
+        delay_start(d, due);
         due = next;
     }
 }
@@ -92,7 +92,7 @@ static void fire(void *arg)
 {
     struct delays *d = arg;
     d->timer = NULL;
-    start_all(d, take(d, clock_mono_ms(d->o.clock), false));
+    start_all(d, delay_take(d, clock_mono_ms(d->o.clock), false));
     rearm(d);
 }
 
@@ -137,7 +137,7 @@ void delays_add(struct delays *d, struct delay *x, int64_t ms, void (*run)(void 
     if (waits) {
         wake_loop(d); /* x may be gone by now */
     } else {
-        start(d, x);
+        delay_start(d, x);
     }
 }
 
@@ -151,7 +151,7 @@ bool delays_hurry(struct delays *d, struct delay *x)
     }
     pthread_mutex_unlock(&d->lock);
     if (waits) {
-        start(d, x);
+        delay_start(d, x);
     }
     return waits;
 }
@@ -198,6 +198,6 @@ void delays_stop(struct delays *d)
     pthread_mutex_unlock(&d->lock);
     struct later_list list;
     later_open(&list); /* this may be a thread that runs no tasks */
-    start_all(d, take(d, 0, true));
+    start_all(d, delay_take(d, 0, true));
     later_close(&list);
 }

@@ -127,7 +127,7 @@ static bool is_hidden(const struct index_meta *m)
 }
 
 /* Adds an index: by itself (alias == NULL) or through an alias. What a wildcard finds has no routing. */
-static enum err add(struct resolve *x, uint32_t at, const struct alias_meta *alias, bool found)
+static enum err resolve_add(struct resolve *x, uint32_t at, const struct alias_meta *alias, bool found)
 {
     struct index_target *t = &x->v[at];
     t->meta = x->s->indices[at];
@@ -156,7 +156,7 @@ static enum err add(struct resolve *x, uint32_t at, const struct alias_meta *ali
     return ERR_OK;
 }
 
-static void drop(struct resolve *x, uint32_t at)
+static void resolve_drop(struct resolve *x, uint32_t at)
 {
     x->v[at] = (struct index_target){0};
     x->whole[at] = x->found[at] = false;
@@ -178,9 +178,9 @@ static enum err wildcard(struct resolve *x, struct str pattern, bool minus, bool
         if (str_glob(pattern, m->name)) {
             *matched = true;
             if (minus) {
-                drop(x, i);
+                resolve_drop(x, i);
             } else if (expands_to(x, m, pattern)) {
-                enum err e = add(x, i, NULL, true);
+                enum err e = resolve_add(x, i, NULL, true);
                 if (e != ERR_OK) {
                     return e;
                 }
@@ -193,11 +193,11 @@ static enum err wildcard(struct resolve *x, struct str pattern, bool minus, bool
             }
             *matched = true;
             if (minus) {
-                drop(x, i);
+                resolve_drop(x, i);
             } else if (expands_to(x, m, pattern)
                        && ((x->o->expand & EXPAND_HIDDEN) != 0
                            || !(m->aliases[a].has_is_hidden && m->aliases[a].is_hidden))) {
-                enum err e = add(x, i, &m->aliases[a], true);
+                enum err e = resolve_add(x, i, &m->aliases[a], true);
                 if (e != ERR_OK) {
                     return e;
                 }
@@ -207,7 +207,7 @@ static enum err wildcard(struct resolve *x, struct str pattern, bool minus, bool
     return ERR_OK;
 }
 
-static enum err closed(const struct index_meta *m, struct errmsg *em)
+static enum err resolve_closed(const struct index_meta *m, struct errmsg *em)
 {
     err_set(em, ERR_INDEX_CLOSED, "closed");
     err_about_index(em, m->name, m->uuid);
@@ -240,7 +240,7 @@ static enum err exact(struct resolve *x, struct str name, bool *found)
             }
             x->closed = x->closed != NULL ? x->closed : m; /* what is missing is told first */
         }
-        enum err e = add(x, i, alias, false);
+        enum err e = resolve_add(x, i, alias, false);
         if (e != ERR_OK) {
             return e;
         }
@@ -262,7 +262,7 @@ static enum err exclude(struct resolve *x, struct str name)
     for (uint32_t i = 0; i < x->s->n_indices; i++) {
         const struct index_meta *m = x->s->indices[i];
         if (str_eq(m->name, name) || (!x->found[i] && index_alias(m, name) != NULL)) {
-            drop(x, i);
+            resolve_drop(x, i);
         }
     }
     return ERR_OK;
@@ -325,18 +325,19 @@ static enum err none_left(const struct resolve *x, struct str expression)
     return ERR_INDEX_NOT_FOUND;
 }
 
-static enum err gather(struct resolve *x, struct str expression, const struct index_target **out, uint32_t *n)
+static enum err resolve_gather(struct resolve *x, struct str expression, const struct index_target **out,
+                               uint32_t *n)
 {
     uint32_t used = 0;
     if (x->closed != NULL) {
-        return closed(x->closed, x->em);
+        return resolve_closed(x->closed, x->em);
     }
     for (uint32_t i = 0; i < x->s->n_indices; i++) {
         if (x->v[i].meta == NULL) {
             continue;
         }
         if (x->v[i].meta->closed && x->o->forbid_closed && !x->o->ignore_unavailable) {
-            return closed(x->v[i].meta, x->em);
+            return resolve_closed(x->v[i].meta, x->em);
         }
         if (x->v[i].meta->closed && x->o->forbid_closed) {
             continue;
@@ -398,7 +399,7 @@ enum err resolve_indices(const struct cluster_state *s, struct str expression, c
     bool alone = str_find(expression, ',', 0) == SIZE_MAX;
     all = all && (o->expand & (EXPAND_OPEN | EXPAND_CLOSED)) == 0;
     if (all) { /* nothing is all that there is */
-        return gather(&x, expression, out, n);
+        return resolve_gather(&x, expression, out, n);
     }
     while (e == ERR_OK && rest.p != NULL) {
         struct str part = str_cut(rest, ',', &rest);
@@ -409,7 +410,7 @@ enum err resolve_indices(const struct cluster_state *s, struct str expression, c
             e = expands ? no_index(part, "index_or_alias", em) : unexpanded(&x, part, alone);
         }
     }
-    e = e == ERR_OK ? gather(&x, expression, out, n) : e;
+    e = e == ERR_OK ? resolve_gather(&x, expression, out, n) : e;
     return e == ERR_OK && o->unblocked != 0 ? check_blocks(&x, *out, *n) : e;
 }
 
@@ -436,7 +437,7 @@ enum err resolve_write(const struct cluster_state *s, struct str name, int64_t n
     name = *concrete;
     *out = cluster_index(s, name);
     if (*out != NULL) {
-        return (*out)->closed ? closed(*out, em) : ERR_OK;
+        return (*out)->closed ? resolve_closed(*out, em) : ERR_OK;
     }
     uint32_t n = 0;
     const struct index_meta *only = NULL;
@@ -473,7 +474,7 @@ enum err resolve_write(const struct cluster_state *s, struct str name, int64_t n
             STR_ARG(name));
     }
     *concrete = (*out)->name;
-    return (*out)->closed ? closed(*out, em) : ERR_OK;
+    return (*out)->closed ? resolve_closed(*out, em) : ERR_OK;
 }
 
 static enum err several_indices(struct str name, const struct index_target *t, uint32_t n, struct errmsg *em)

@@ -18,7 +18,7 @@ static const struct shard_rq *rq_of(const struct task *t)
     return CONST_CONTAINER_OF(t, struct shard_task, task)->rq;
 }
 
-static void describe(const struct task *t, struct buf *out)
+static void shard_task_describe(const struct task *t, struct buf *out)
 {
     rq_of(t)->op->describe(rq_of(t), out);
 }
@@ -28,8 +28,8 @@ static void status(const struct task *t, struct jsonw *w)
     rq_of(t)->op->status(w);
 }
 
-static const struct task_ops read_ops = {.describe = describe, .cancellable = true};
-static const struct task_ops write_ops = {.describe = describe, .status = status};
+static const struct task_ops read_ops = {.describe = shard_task_describe, .cancellable = true};
+static const struct task_ops write_ops = {.describe = shard_task_describe, .status = status};
 
 static bool task_cancelled(void *self)
 {
@@ -75,7 +75,7 @@ void shard_task_begin(struct coordinator *co, struct shard_rq *rq, const char *t
     tasks_begin(co->tasks, &t->task);
 }
 
-static void begin(void *self, struct shard_rq *rq)
+static void served_task_begin(void *self, struct shard_rq *rq)
 {
     shard_task_begin(self, rq, "transport");
 }
@@ -83,6 +83,6 @@ static void begin(void *self, struct shard_rq *rq)
 void shard_tasks_serve(struct coordinator *co)
 {
     if (co->o.remote != NULL) {
-        remote_shards_listen(co->o.remote, begin, co);
+        remote_shards_listen(co->o.remote, served_task_begin, co);
     }
 }

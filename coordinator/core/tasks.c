@@ -37,7 +37,7 @@ void tasks_free(struct tasks *ts)
     }
 }
 
-static struct task *find(struct tasks *ts, uint64_t id)
+static struct task *task_find(struct tasks *ts, uint64_t id)
 {
     struct task *t = ts->last; /* who asks mostly means a new one */
     while (t != NULL && t->id > id) {
@@ -54,7 +54,7 @@ void tasks_begin(struct tasks *ts, struct task *t)
     pthread_mutex_lock(&ts->lock);
     assert(t->id == 0 && t->ops != NULL); /* it ended, or never began */
     t->id = ts->next_id++;
-    const struct task *parent = t->parent != 0 && t->parent_node.p == NULL ? find(ts, t->parent) : NULL;
+    const struct task *parent = t->parent != 0 && t->parent_node.p == NULL ? task_find(ts, t->parent) : NULL;
     if (parent != NULL && parent->cancelled) {
         t->cancelled = true;
     }
@@ -93,7 +93,7 @@ void tasks_each(struct tasks *ts, void (*each)(void *self, struct task *t), void
 bool tasks_one(struct tasks *ts, uint64_t id, void (*with)(void *self, struct task *t), void *self)
 {
     pthread_mutex_lock(&ts->lock);
-    struct task *t = find(ts, id);
+    struct task *t = task_find(ts, id);
     if (t != NULL && with != NULL) {
         with(self, t);
     }

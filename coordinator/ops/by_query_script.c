@@ -5,7 +5,7 @@
 #include "engine/index/engine.h"
 #include "engine/mapping/java.h"
 
-static bool put(struct json *o, struct arena *a, const char *key, struct json v)
+static bool script_doc_put(struct json *o, struct arena *a, const char *key, struct json v)
 {
     return json_put(o, a, str_of(key), v);
 }
@@ -30,10 +30,13 @@ static enum err make_ctx(struct json *ctx, const struct by_query_worker *w, cons
     struct arena *a = w->env.arena;
     *ctx = json_mk_object();
     struct json version = {.type = JSON_NUMBER, .s = arena_printf(a, "%lld", (long long)shown_version(d))};
-    bool ok = version.s.p != NULL && put(ctx, a, "_routing", text_or_null(d->routing))
-              && put(ctx, a, "op", json_mk_str(STR("index"))) && put(ctx, a, "_index", json_mk_str(d->index))
-              && put(ctx, a, "_type", json_mk_str(STR("_doc"))) && put(ctx, a, "_source", *d->tree)
-              && put(ctx, a, "_id", json_mk_str(d->id)) && put(ctx, a, "_version", version);
+    bool ok = version.s.p != NULL && script_doc_put(ctx, a, "_routing", text_or_null(d->routing))
+              && script_doc_put(ctx, a, "op", json_mk_str(STR("index")))
+              && script_doc_put(ctx, a, "_index", json_mk_str(d->index))
+              && script_doc_put(ctx, a, "_type", json_mk_str(STR("_doc")))
+              && script_doc_put(ctx, a, "_source", *d->tree)
+              && script_doc_put(ctx, a, "_id", json_mk_str(d->id))
+              && script_doc_put(ctx, a, "_version", version);
     return ok ? ERR_OK : err_no_memory(em);
 }
 

@@ -3,7 +3,7 @@
 
 /* ---- from expressions to indices ----------------------------------------------------------------------- */
 
-static enum err join(struct rest *r, const struct str *v, uint32_t n, struct str *out)
+static enum err alias_join(struct rest *r, const struct str *v, uint32_t n, struct str *out)
 {
     struct buf b;
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -30,7 +30,7 @@ static enum err expand_action(struct action_list *l, const struct given_action *
             return ERR_INDEX_NOT_FOUND;
         }
     }
-    enum err e = join(r, g->indices, g->n_indices, &expression);
+    enum err e = alias_join(r, g->indices, g->n_indices, &expression);
     e = e == ERR_OK ? resolve_indices(r->state, expression, &o, clock_wall_ms(r->co->o.clock), r->arena, &t,
                                       &n, &r->em)
                     : e;
@@ -213,8 +213,8 @@ static void put_sorted(struct str *list, uint32_t *n, struct str name)
 }
 
 /* Names without wildcards that no index in sight has, joined by commas. */
-static uint32_t missing(struct rest *r, const struct str *names, uint32_t n, const struct index_target *t,
-                        uint32_t n_targets, struct str *out)
+static uint32_t alias_missing(struct rest *r, const struct str *names, uint32_t n,
+                              const struct index_target *t, uint32_t n_targets, struct str *out)
 {
     uint32_t count = 0, first_wildcard = 0;
     struct str *list = ARENA_ARRAY(r->arena, struct str, (size_t)n + 1);
@@ -236,7 +236,7 @@ static uint32_t missing(struct rest *r, const struct str *names, uint32_t n, con
             put_sorted(list, &count, names[i]);
         }
     }
-    (void)join(r, list, count, out);
+    (void)alias_join(r, list, count, out);
     return count;
 }
 
@@ -282,7 +282,7 @@ static void get_alias(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    uint32_t n_lost = missing(r, names, n_names, t, n, &lost);
+    uint32_t n_lost = alias_missing(r, names, n_names, t, n, &lost);
     jsonw_start(&w, &b);
     jw_obj(&w);
     if (n_lost > 0) {

@@ -32,7 +32,7 @@ static bool is_name(const char *const *names, struct str s)
     return false;
 }
 
-static bool fits(struct str key, const struct json *v)
+static bool alias_action_fits(struct str key, const struct json *v)
 {
     if (str_is(key, "filter")) {
         return v->type == JSON_OBJECT || v->type == JSON_NULL;
@@ -110,7 +110,7 @@ static enum err check_field(struct rest *r, const char *action, enum alias_kind 
     if (!is_name(known, m->key)) {
         return jr_unknown_field(r->body, m->key_off, action, m->key, known, &r->em);
     }
-    if (!fits(m->key, &m->value)) {
+    if (!alias_action_fits(m->key, &m->value)) {
         return jr_fail_xc(r->body, m->value.off, &r->em, "[%s] %.*s doesn't support values of type: %s",
                           action, STR_ARG(m->key), json_token_name(&m->value));
     }

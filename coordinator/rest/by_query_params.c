@@ -221,7 +221,7 @@ enum err by_query_reparse(struct by_query_rq *q, const struct json *tree)
 /* ---- going --------------------------------------------------------------------------------------------- */
 
 /* What parameters gave is the HTTP request's memory; the operation may outlive it. */
-static bool keep(struct arena *a, struct str *s)
+static bool by_query_keep(struct arena *a, struct str *s)
 {
     if (s->p != NULL) {
         *s = arena_str(a, *s);
@@ -230,7 +230,7 @@ static bool keep(struct arena *a, struct str *s)
     return true;
 }
 
-static void answer(void *arg, int status, struct buf *body, bool failed)
+static void by_query_answer(void *arg, int status, struct buf *body, bool failed)
 {
     struct rest *r = arg;
     r->unfiltered = failed;
@@ -261,8 +261,9 @@ void by_query_go(struct by_query_rq *q, enum err e)
         e = by_query_validate(q->s, &q->source, &r->em);
     }
     if (e == ERR_OK
-        && !(keep(q->arena, &q->s->search.index) && keep(q->arena, &q->s->search.routing)
-             && keep(q->arena, &q->s->search.preference) && keep(q->arena, &q->s->pipeline))) {
+        && !(by_query_keep(q->arena, &q->s->search.index) && by_query_keep(q->arena, &q->s->search.routing)
+             && by_query_keep(q->arena, &q->s->search.preference)
+             && by_query_keep(q->arena, &q->s->pipeline))) {
         e = err_no_memory(&r->em);
     }
     if (e != ERR_OK) {
@@ -277,7 +278,7 @@ void by_query_go(struct by_query_rq *q, enum err e)
     }
     struct str human = rest_param(r, "human");
     q->s->human = human.p != NULL && !str_is(human, "false");
-    q->s->answer = answer;
+    q->s->answer = by_query_answer;
     q->s->arg = r;
     uint64_t task;
     bool wait = q->wait; /* who waits may be answered meanwhile */

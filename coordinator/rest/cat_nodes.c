@@ -152,7 +152,7 @@ static const struct table_column fielddata_columns[] = {
 };
 
 /* Begins a table; false: the request was answered with help or refused. */
-static bool begin(struct table *t, struct rest *r, const struct table_column *columns, uint32_t n)
+static bool cat_nodes_begin(struct table *t, struct rest *r, const struct table_column *columns, uint32_t n)
 {
     if (table_help(r, columns, n) || !rest_ready(r)) {
         return false;
@@ -384,7 +384,7 @@ static void cat_fielddata(struct rest *r)
 {
     struct table t;
     rest_accept(r, "fields");
-    if (begin(&t, r, fielddata_columns, ARRAY_LEN(fielddata_columns))) {
+    if (cat_nodes_begin(&t, r, fielddata_columns, ARRAY_LEN(fielddata_columns))) {
         table_send(&t);
     }
 }

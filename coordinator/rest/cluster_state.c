@@ -291,7 +291,7 @@ struct state_rq {
     struct state_wait wait;
 };
 
-static void answer(struct state_rq *q, bool late)
+static void cluster_state_answer(struct state_rq *q, bool late)
 {
     struct rest *r = q->r;
     const struct index_target *t;
@@ -319,7 +319,7 @@ static void answer(struct state_rq *q, bool late)
     rest_send(r, 200, &b);
 }
 
-static void look(void *arg)
+static void cluster_state_look(void *arg)
 {
     struct state_rq *q = arg;
     struct rest *r = q->r;
@@ -328,17 +328,17 @@ static void look(void *arg)
     cluster_state_unref(r->state);
     r->state = r->co->o.state(r->co->o.self);
     if (!q->awaits || r->state->version >= q->version) {
-        answer(q, false);
+        cluster_state_answer(q, false);
     } else if (left <= 0 || delays_stopped(r->co->delays)) {
-        answer(q, true);
+        cluster_state_answer(q, true);
     } else {
-        state_waits_add(&r->co->state_waits, &q->wait, seen, left, look, q);
+        state_waits_add(&r->co->state_waits, &q->wait, seen, left, cluster_state_look, q);
     }
 }
 
-static void asked(struct master_view *v)
+static void cluster_state_asked(struct master_view *v)
 {
-    look(v->user);
+    cluster_state_look(v->user);
 }
 
 static enum err read_awaited(struct state_rq *q)
@@ -383,7 +383,7 @@ static void get_state(struct rest *r)
     if (e != ERR_OK) {
         rest_fail(r, NULL);
     } else if (rest_ready(r)) {
-        rest_ask_master(r, q->local, q->master_timeout_ms, asked, q);
+        rest_ask_master(r, q->local, q->master_timeout_ms, cluster_state_asked, q);
     }
 }
 

@@ -79,7 +79,7 @@ struct events_rq {
     struct state_wait wait;
 };
 
-static void answer(struct events_rq *q)
+static void console_answer(struct events_rq *q)
 {
     struct rest *r = q->r;
     struct coordinator *co = r->co;
@@ -98,7 +98,7 @@ static void answer(struct events_rq *q)
     rest_send(r, 200, &b);
 }
 
-static void look(void *arg)
+static void console_look(void *arg)
 {
     struct events_rq *q = arg;
     struct coordinator *co = q->r->co;
@@ -106,9 +106,9 @@ static void look(void *arg)
     int64_t left = q->deadline_ms - clock_mono_ms(co->o.clock);
     if (event_log_last(co->events) != q->since || left <= 0 || http_aborted(q->r->http)
         || delays_stopped(co->delays)) {
-        answer(q);
+        console_answer(q);
     } else {
-        state_waits_add(&co->state_waits, &q->wait, seen, MIN_OF(left, LOOK_AGAIN_MS), look, q);
+        state_waits_add(&co->state_waits, &q->wait, seen, MIN_OF(left, LOOK_AGAIN_MS), console_look, q);
     }
 }
 
@@ -133,7 +133,7 @@ static void events(struct rest *r)
         q->r = r;
         q->since = (uint64_t)since;
         q->deadline_ms = clock_mono_ms(r->co->o.clock) + MIN_OF(timeout, WAIT_MS_MAX);
-        look(q);
+        console_look(q);
     }
 }
 

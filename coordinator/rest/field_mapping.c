@@ -48,7 +48,7 @@ struct walk {
     enum err e;
 };
 
-static bool wanted(const struct walk *k, struct str path)
+static bool field_wanted(const struct walk *k, struct str path)
 {
     for (uint32_t i = 0; i < k->n_names; i++) {
         if (str_glob(k->names[i], path)) {
@@ -155,7 +155,7 @@ static void write_source(struct walk *k, const struct json *given)
     jw_obj_end(k->w);
 }
 
-static void walk(struct walk *k, struct str prefix, const struct json *fields)
+static void fields_walk(struct walk *k, struct str prefix, const struct json *fields)
 {
     for (uint32_t i = 0; k->e == ERR_OK && json_is(fields, JSON_OBJECT) && i < fields->n; i++) {
         const struct json_member *m = &fields->members[i];
@@ -167,10 +167,10 @@ static void walk(struct walk *k, struct str prefix, const struct json *fields)
         const struct json *type = json_get(&m->value, "type");
         bool is_object =
             type == NULL || str_is(json_text(type), "nested") || str_is(json_text(type), "object");
-        if (!is_object && wanted(k, path)) {
+        if (!is_object && field_wanted(k, path)) {
             write_field(k, path, m->key, &m->value);
         }
-        walk(k, path, json_get(&m->value, is_object ? "properties" : "fields"));
+        fields_walk(k, path, json_get(&m->value, is_object ? "properties" : "fields"));
     }
 }
 
@@ -188,14 +188,14 @@ static void write_index(struct walk *k, const struct index_meta *m, bool typed)
     k->e = json_parse(&mapping, index_mapping_text(m), k->r->arena, &json_limits_default, &k->r->em);
     for (size_t i = 0; k->e == ERR_OK && m->mapping.n > 0 && i < ARRAY_LEN(root_fields); i++) {
         bool is_source = str_is(STR("_source"), root_fields[i]);
-        if (is_source && wanted(k, STR("_source")) && json_get(&mapping, "_source") != NULL) {
+        if (is_source && field_wanted(k, STR("_source")) && json_get(&mapping, "_source") != NULL) {
             write_source(k, json_get(&mapping, "_source"));
-        } else if (wanted(k, str_of(root_fields[i]))) {
+        } else if (field_wanted(k, str_of(root_fields[i]))) {
             write_field(k, str_of(root_fields[i]), STR_NULL, NULL);
         }
     }
     if (k->e == ERR_OK) {
-        walk(k, STR(""), json_get(&mapping, "properties"));
+        fields_walk(k, STR(""), json_get(&mapping, "properties"));
     }
     if (typed) {
         jw_obj_end(k->w);

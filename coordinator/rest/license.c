@@ -38,7 +38,7 @@ static const char *const features[] = {
 };
 
 /* Reads what both take; false: it has been answered. */
-static bool begin(struct rest *r)
+static bool license_begin(struct rest *r)
 {
     if (rest_check_bool(r, "accept_enterprise") != ERR_OK || rest_check_bool(r, "local") != ERR_OK) {
         rest_fail(r, NULL);
@@ -52,7 +52,7 @@ static void get_license(struct rest *r)
     struct buf b;
     struct jsonw w;
     rest_accept(r, "human");
-    if (!begin(r)) {
+    if (!license_begin(r)) {
         return;
     }
     jsonw_start(&w, &b);
@@ -121,7 +121,7 @@ static void get_xpack(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    if (!begin(r)) {
+    if (!license_begin(r)) {
         return;
     }
     jsonw_start(&w, &b);

@@ -1,7 +1,7 @@
 /* Refresh, flush, force-merge, clearing of caches: one action to every shard of the indices named. */
 #include "coordinator/rest/broadcast.h"
 
-static void answer(struct broadcast *bc)
+static void maintenance_answer(struct broadcast *bc)
 {
     struct rest *r = rest_of(bc->r);
     struct buf b;
@@ -18,7 +18,7 @@ static void broadcast(struct rest *r, const struct shard_act *model, unsigned un
 {
     struct expand_options o = EXPAND_OPTIONS_SEARCH;
     o.unblocked = unblocked;
-    rest_broadcast_path(r, &o, model, answer, NULL);
+    rest_broadcast_path(r, &o, model, maintenance_answer, NULL);
 }
 
 static void refresh(struct rest *r)

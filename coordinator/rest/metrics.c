@@ -237,7 +237,7 @@ static void figures_done(struct node_calls *c)
     rest_send_text(r, 200, "text/plain; version=0.0.4; charset=UTF-8", &o.b);
 }
 
-static void asked(struct master_view *v)
+static void metrics_asked(struct master_view *v)
 {
     struct metrics_rq *q = v->user;
     q->view = v;
@@ -253,7 +253,7 @@ static void metrics(struct rest *r)
         rest_fail(r, NULL);
     } else if (rest_ready(r)) {
         q->r = r;
-        rest_ask_master(r, cluster_master(r->state) == NULL, 1000, asked, q);
+        rest_ask_master(r, cluster_master(r->state) == NULL, 1000, metrics_asked, q);
     }
 }
 

@@ -69,7 +69,7 @@ struct filter_walk {
 };
 
 /* One part deeper. */
-static struct fits step(struct filter_walk *k, struct str key)
+static struct fits output_step(struct filter_walk *k, struct str key)
 {
     const struct filters *f = k->f;
     uint64_t *from = k->at[k->depth], *to = k->at[k->depth + 1];
@@ -101,7 +101,8 @@ static bool deeper(struct filter_walk *k)
     return *to != NULL;
 }
 
-static bool keep(struct filter_walk *k, const struct json *v, bool included, bool cut, struct json *out);
+static bool output_keep(struct filter_walk *k, const struct json *v, bool included, bool cut,
+                        struct json *out);
 
 static void keep_members(struct filter_walk *k, const struct json *v, bool included, struct json *out)
 {
@@ -113,12 +114,12 @@ static void keep_members(struct filter_walk *k, const struct json *v, bool inclu
     for (uint32_t i = 0; !k->failed && i < v->n; i++) {
         const struct json_member *m = &v->members[i];
         k->failed |= stop_worked(m->key.n + k->f->n);
-        struct fits fits = step(k, m->key);
+        struct fits fits = output_step(k, m->key);
         enum fit in = included ? FIT_WHOLE : fits.in;
         struct json one;
         k->depth++;
         if (fits.out != FIT_WHOLE && in != FIT_NO
-            && keep(k, &m->value, in == FIT_WHOLE, fits.out == FIT_DEEPER, &one)) {
+            && output_keep(k, &m->value, in == FIT_WHOLE, fits.out == FIT_DEEPER, &one)) {
             out->members[out->n++] = (struct json_member){m->key, m->key_off, one};
         }
         k->depth--;
@@ -127,7 +128,8 @@ static void keep_members(struct filter_walk *k, const struct json *v, bool inclu
 
 /* A filtered copy; false: nothing of it is left. `cut`: some exclusion is about what may be in there, and then an object or
  * array that is empty goes as one that has become so. */
-static bool keep(struct filter_walk *k, const struct json *v, bool included, bool cut, struct json *out)
+static bool output_keep(struct filter_walk *k, const struct json *v, bool included, bool cut,
+                        struct json *out)
 {
     *out = *v;
     if (v->type != JSON_OBJECT && v->type != JSON_ARRAY) {
@@ -140,7 +142,7 @@ static bool keep(struct filter_walk *k, const struct json *v, bool included, boo
         out->items = ARENA_ARRAY(k->arena, struct json, v->n);
         k->failed |= out->items == NULL;
         for (uint32_t i = 0; !k->failed && i < v->n; i++) {
-            out->n += keep(k, &v->items[i], included, cut, &out->items[out->n]);
+            out->n += output_keep(k, &v->items[i], included, cut, &out->items[out->n]);
         }
     }
     return out->n > 0 || (included && v->n == 0 && !cut);
@@ -181,7 +183,7 @@ static enum err filter(struct rest *r, struct str spec, struct json *tree)
     }
     *k = (struct filter_walk){.f = &f, .arena = r->arena};
     k->at[0] = f.first;
-    if (!keep(k, tree, f.n_includes == 0, false, &out)) {
+    if (!output_keep(k, tree, f.n_includes == 0, false, &out)) {
         out = (struct json){.type = tree->type == JSON_ARRAY ? JSON_ARRAY : JSON_OBJECT};
     }
     *tree = out;

@@ -121,7 +121,7 @@ static const struct node *retrieve(const struct node *at, const struct str *part
 
 /* Names the parts that the pattern has in braces, and decodes them: false is an error of rq. The pattern outlives the request: its bytes serve as names,
  * copied with a NUL into the arena. */
-static bool bind(struct rest *rq, const struct route *route, const struct str *parts)
+static bool router_bind(struct rest *rq, const struct route *route, const struct str *parts)
 {
     struct str rest = str_of(route->pattern + 1);
     for (unsigned i = 0; rest.n > 0; i++) {
@@ -159,5 +159,5 @@ rest_handler router_find(const struct router *r, struct rest *rq, const struct s
             }
         }
     }
-    return found != NULL && bind(rq, found, parts) ? found->handler : NULL;
+    return found != NULL && router_bind(rq, found, parts) ? found->handler : NULL;
 }

@@ -10,7 +10,7 @@ static enum err wrong_value(struct rest *r, const struct json_member *m)
                    STR_ARG(m->key), json_token_name(&m->value));
 }
 
-static void answer(struct search_call *c)
+static void scroll_answer(struct search_call *c)
 {
     struct rest *r = rest_of(c->r);
     struct buf b;
@@ -86,7 +86,7 @@ static void next_page(struct rest *r)
         search_free(c);
         return;
     }
-    c->done = answer;
+    c->done = scroll_answer;
     search_run_scroll(c, id);
 }
 

@@ -179,7 +179,7 @@ static void write_nodes(const struct asked *q, struct jsonw *w)
     jw_obj_end(w);
 }
 
-static void send(struct asked *q, const struct index_target *t, uint32_t n)
+static void search_shards_send(struct asked *q, const struct index_target *t, uint32_t n)
 {
     struct buf shards, b;
     struct jsonw w;
@@ -219,7 +219,7 @@ static void search_shards(struct rest *r)
         return;
     }
     struct asked q = {.r = r};
-    send(&q, t, n);
+    search_shards_send(&q, t, n);
 }
 
 const struct route routes_search_shards[] = {

@@ -26,7 +26,7 @@ void table_row(struct table *t)
     }
 }
 
-static void put(struct table *t, struct cell c)
+static void table_put(struct table *t, struct cell c)
 {
     if (!t->failed && t->n_rows > 0 && t->at < t->n_columns) {
         t->cells[((size_t)t->n_rows - 1) * t->n_columns + t->at++] = c;
@@ -35,12 +35,13 @@ static void put(struct table *t, struct cell c)
 
 void table_null(struct table *t)
 {
-    put(t, (struct cell){.kind = CELL_NULL});
+    table_put(t, (struct cell){.kind = CELL_NULL});
 }
 
 void table_str(struct table *t, struct str s)
 {
-    put(t, s.p == NULL ? (struct cell){.kind = CELL_NULL} : (struct cell){.kind = CELL_TEXT, .text = s});
+    table_put(t,
+              s.p == NULL ? (struct cell){.kind = CELL_NULL} : (struct cell){.kind = CELL_TEXT, .text = s});
 }
 
 void table_z(struct table *t, const char *z)
@@ -62,17 +63,17 @@ void table_f(struct table *t, const char *fmt, ...)
 
 void table_number(struct table *t, int64_t v)
 {
-    put(t, (struct cell){.kind = CELL_NUMBER, .number = v});
+    table_put(t, (struct cell){.kind = CELL_NUMBER, .number = v});
 }
 
 void table_bytes(struct table *t, uint64_t v)
 {
-    put(t, (struct cell){.kind = CELL_BYTES, .number = (int64_t)v});
+    table_put(t, (struct cell){.kind = CELL_BYTES, .number = (int64_t)v});
 }
 
 void table_ms(struct table *t, int64_t v)
 {
-    put(t, (struct cell){.kind = CELL_MS, .number = v});
+    table_put(t, (struct cell){.kind = CELL_MS, .number = v});
 }
 
 /* ---- cells as text ------------------------------------------------------------------------------------- */
@@ -156,7 +157,7 @@ static bool has_alias(const struct table_column *c, struct str name)
 }
 
 /* Does a pattern match the column's name, or one of its aliases? */
-static bool matches(const struct table_column *c, struct str pattern)
+static bool table_matches(const struct table_column *c, struct str pattern)
 {
     if (str_glob(pattern, str_of(c->name))) {
         return true;
@@ -198,7 +199,7 @@ static enum err choose_columns(struct table *t, struct shown **out, size_t *n)
         size_t exact = wild ? SIZE_MAX : find_column(t, name);
         for (uint32_t i = 0; i < t->n_columns; i++) {
             const struct table_column *c = &t->columns[i];
-            if (by_default ? c->hidden : wild ? !matches(c, name) : i != exact) {
+            if (by_default ? c->hidden : wild ? !table_matches(c, name) : i != exact) {
                 continue;
             }
             struct str title = wild ? str_of(c->name) : name;
