@@ -311,8 +311,8 @@ static size_t scan_reference(struct str s, size_t at, uint32_t *c)
     return end < s.n ? end + 1 : end;
 }
 
-static enum err apply(const struct char_filter *self, struct filtered_text *in, struct arena *arena,
-                      struct errmsg *em)
+static enum err html_strip_apply(const struct char_filter *self, struct filtered_text *in,
+                                 struct arena *arena, struct errmsg *em)
 {
     const struct html_strip *f = (const struct html_strip *)self;
     struct remap r;
@@ -344,7 +344,7 @@ CHAR_FILTER_FACTORY(html_strip_char_filter_new)
     }
     bool found;
     f->escaped.ignore_case = true;
-    f->base.apply = apply;
+    f->base.apply = html_strip_apply;
     *out = &f->base;
     return word_set_read(&f->escaped, &found, s, "escaped_tags", false, env, arena, em);
 }

@@ -12,8 +12,8 @@ struct mapping {
     uint64_t first[4]; /* bytes that keys begin with */
 };
 
-static enum err apply(const struct char_filter *self, struct filtered_text *in, struct arena *arena,
-                      struct errmsg *em)
+static enum err mapping_filter_apply(const struct char_filter *self, struct filtered_text *in,
+                                     struct arena *arena, struct errmsg *em)
 {
     const struct mapping *f = (const struct mapping *)self;
     struct remap r;
@@ -155,7 +155,7 @@ CHAR_FILTER_FACTORY(mapping_char_filter_new)
             return path.p != NULL ? config_line_error(e, "mappings_path", em) : e;
         }
     }
-    f->base.apply = apply;
+    f->base.apply = mapping_filter_apply;
     f->base.normalizes = true;
     *out = &f->base;
     return ERR_OK;

@@ -34,8 +34,8 @@ static enum err replace_all(const struct pattern_filter *f, struct matcher *m, s
     return e;
 }
 
-static enum err apply(const struct char_filter *self, struct filtered_text *in, struct arena *arena,
-                      struct errmsg *em)
+static enum err pattern_filter_apply(const struct char_filter *self, struct filtered_text *in,
+                                     struct arena *arena, struct errmsg *em)
 {
     const struct pattern_filter *f = (const struct pattern_filter *)self;
     struct matcher *m;
@@ -69,7 +69,7 @@ CHAR_FILTER_FACTORY(pattern_replace_char_filter_new)
     if (f->replacement.p == NULL) {
         return err_no_memory(em);
     }
-    f->base.apply = apply;
+    f->base.apply = pattern_filter_apply;
     f->base.normalizes = true;
     *out = &f->base;
     return regex_new(&f->regex, pattern, settings_str(s, "flags", STR("")), env, arena, em);

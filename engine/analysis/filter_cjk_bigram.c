@@ -18,7 +18,7 @@ struct bigramming {
     struct token_list chars, to; /* characters that touch each other; what comes out */
 };
 
-static bool put(struct bigramming *g, const struct token *a, const struct token *b, int32_t inc)
+static bool cjk_bigram_put(struct bigramming *g, const struct token *a, const struct token *b, int32_t inc)
 {
     struct token t = *a;
     t.pos_inc = inc;
@@ -45,9 +45,9 @@ static bool flush(struct bigramming *g)
     for (size_t i = 0; i < n && ok; i++) {
         bool pair = i + 1 < n;
         if (g->f->unigrams || n == 1) {
-            ok = put(g, &c[i], NULL, 1) && (!pair || put(g, &c[i], &c[i + 1], 0));
+            ok = cjk_bigram_put(g, &c[i], NULL, 1) && (!pair || cjk_bigram_put(g, &c[i], &c[i + 1], 0));
         } else if (pair) {
-            ok = put(g, &c[i], &c[i + 1], 1);
+            ok = cjk_bigram_put(g, &c[i], &c[i + 1], 1);
         }
     }
     g->chars.n = 0;
@@ -83,7 +83,7 @@ static bool is_bigrammed(const struct bigram_filter *f, const char *type)
     return false;
 }
 
-static enum err apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err cjk_bigram_apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     struct bigramming g = {.f = (const struct bigram_filter *)self};
     uint32_t end = UINT32_MAX;
@@ -128,7 +128,7 @@ TOKEN_FILTER_FACTORY(cjk_bigram_filter_new)
             f->ignored[k] |= str_is(ignored[i], scripts[k].name);
         }
     }
-    f->base.apply = apply;
+    f->base.apply = cjk_bigram_apply;
     *out = &f->base;
     enum err e = settings_bool(s, "output_unigrams", false, &f->unigrams, em);
     f->base.synonym_use = f->unigrams ? SYNONYM_USE_REFUSED : SYNONYM_USE_SELF;

@@ -82,7 +82,7 @@ static void sort_by_place(struct flat *v, size_t n)
     }
 }
 
-static enum err apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err flatten_graph_apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     (void)self;
     struct flattening g = {0};
@@ -116,7 +116,7 @@ TOKEN_FILTER_FACTORY(flatten_graph_filter_new)
     if (f == NULL) {
         return err_no_memory(em);
     }
-    f->apply = apply;
+    f->apply = flatten_graph_apply;
     f->synonym_use = SYNONYM_USE_NOTHING;
     *out = f;
     return ERR_OK;

@@ -51,7 +51,7 @@ static enum err run_chain(const struct chain_part *c, struct token t, struct tok
     return ERR_OK;
 }
 
-static enum err apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err multiplexer_apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     const struct multiplexer *f = (const struct multiplexer *)self;
     static const struct chain_part nothing = {0};
@@ -112,8 +112,8 @@ static enum err bind_chain(const struct multiplexer_part *p, struct str names,
     return ERR_OK;
 }
 
-static enum err bind(const struct token_filter *self, const struct part_chain *before, struct arena *arena,
-                     const struct token_filter **out, struct errmsg *em)
+static enum err multiplexer_bind(const struct token_filter *self, const struct part_chain *before,
+                                 struct arena *arena, const struct token_filter **out, struct errmsg *em)
 {
     const struct multiplexer_part *p = (const struct multiplexer_part *)self;
     struct multiplexer *f = ARENA_NEW(arena, struct multiplexer);
@@ -121,8 +121,9 @@ static enum err bind(const struct token_filter *self, const struct part_chain *b
     if (f == NULL || chains == NULL) {
         return err_no_memory(em);
     }
-    *f = (struct multiplexer){
-        .base = {.apply = apply, .synonym_use = SYNONYM_USE_REFUSED}, .chains = chains, .n = p->n};
+    *f = (struct multiplexer){.base = {.apply = multiplexer_apply, .synonym_use = SYNONYM_USE_REFUSED},
+                              .chains = chains,
+                              .n = p->n};
     f->preserve = p->preserve;
     f->distinct = p->distinct;
     *out = &f->base;
@@ -157,7 +158,7 @@ TOKEN_FILTER_FACTORY(multiplexer_filter_new)
             return err_no_memory(em);
         }
     }
-    p->base.bind = bind;
+    p->base.bind = multiplexer_bind;
     *out = &p->base;
     enum err e = remove_duplicates_filter_new(&p->distinct, part, s, env, arena, em);
     return e != ERR_OK ? e : settings_bool(s, "preserve_original", true, &p->preserve, em);

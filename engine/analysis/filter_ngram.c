@@ -18,7 +18,7 @@ struct gramming {
     int32_t inc;    /* for the next gram; what tokens without grams skipped is added */
 };
 
-static bool put(struct gramming *g, size_t from, size_t end)
+static bool ngram_put(struct gramming *g, size_t from, size_t end)
 {
     struct token gram = g->t;
     gram.text = str_slice(g->t.text, from, end);
@@ -33,7 +33,7 @@ static bool put_from(struct gramming *g, size_t from)
     size_t end = from;
     for (int32_t n = 1; n <= g->f->max && end < g->t.text.n && !token_stop(0); n++) {
         utf8_next(g->t.text, &end);
-        if (n >= g->f->min && !put(g, from, end)) {
+        if (n >= g->f->min && !ngram_put(g, from, end)) {
             return false;
         }
     }
@@ -45,7 +45,7 @@ static bool put_ending(struct gramming *g)
     size_t from = g->t.text.n;
     for (int32_t n = 1; n <= g->f->max && from > 0 && !token_stop(0); n++) {
         utf8_prev(g->t.text, &from);
-        if (n >= g->f->min && !put(g, from, g->t.text.n)) {
+        if (n >= g->f->min && !ngram_put(g, from, g->t.text.n)) {
             return false;
         }
     }
@@ -72,10 +72,10 @@ static bool cut_up(struct gramming *g)
         return true;
     }
     size_t length = utf8_length(s);
-    return (length >= (size_t)f->min && length <= (size_t)f->max) || put(g, 0, s.n);
+    return (length >= (size_t)f->min && length <= (size_t)f->max) || ngram_put(g, 0, s.n);
 }
 
-static enum err apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err ngram_apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     struct gramming g = {.f = (const struct ngram_filter *)self};
     token_list_init(&g.to, l->arena);
@@ -117,7 +117,7 @@ static enum err grams_new(struct ngram_filter **out, const struct settings *s, i
     if (f == NULL) {
         return err_no_memory(em);
     }
-    f->base.apply = apply;
+    f->base.apply = ngram_apply;
     f->base.synonym_use = SYNONYM_USE_REFUSED;
     *out = f;
     enum err e = part_int(s, "min_gram", 1, &f->min, em);

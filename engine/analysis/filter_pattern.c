@@ -11,8 +11,8 @@ struct pattern_replace {
     bool all;
 };
 
-static enum err replace(const struct pattern_replace *f, struct matcher *m, struct str text, struct buf *to,
-                        bool *changed, struct errmsg *em)
+static enum err pattern_filter_replace(const struct pattern_replace *f, struct matcher *m, struct str text,
+                                       struct buf *to, bool *changed, struct errmsg *em)
 {
     size_t last = 0, from, end;
     bool found = false;
@@ -48,7 +48,7 @@ static enum err apply_replace(const struct token_filter *self, struct token_list
         bool changed = false;
         buf_reset(&to);
         e = matcher_reset(m, l->v[i].text, em);
-        e = e == ERR_OK ? replace(f, m, l->v[i].text, &to, &changed, em) : e;
+        e = e == ERR_OK ? pattern_filter_replace(f, m, l->v[i].text, &to, &changed, em) : e;
         if (e == ERR_OK && changed) {
             l->v[i].text = arena_str(l->arena, buf_view(&to));
             e = l->v[i].text.p != NULL ? ERR_OK : err_no_memory(em);

@@ -321,8 +321,8 @@ static enum err part_before(const struct part_chain *before, struct arena *arena
     return ERR_OK;
 }
 
-static enum err bind(const struct token_filter *self, const struct part_chain *before, struct arena *arena,
-                     const struct token_filter **out, struct errmsg *em)
+static enum err synonym_bind(const struct token_filter *self, const struct part_chain *before,
+                             struct arena *arena, const struct token_filter **out, struct errmsg *em)
 {
     const struct synonym_part *p = (const struct synonym_part *)self;
     struct synonym_filter *f = ARENA_NEW(arena, struct synonym_filter);
@@ -371,7 +371,7 @@ static enum err part_new_synonym(const struct token_filter **out, bool graph, co
     if (p == NULL || !settings_list(s, "synonyms", arena, &lines, &n)) {
         return err_no_memory(em);
     }
-    p->base.bind = bind;
+    p->base.bind = synonym_bind;
     p->graph = graph;
     p->options.wordnet = str_is(settings_str(s, "format", STR("")), "wordnet");
     *out = &p->base;

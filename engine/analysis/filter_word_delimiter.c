@@ -45,8 +45,8 @@ static int32_t next_inc(struct delimiting *d, bool inject)
     return inc;
 }
 
-static bool put(struct delimiting *d, struct token_list *l, struct str text, size_t from, size_t to,
-                int32_t inc, bool single)
+static bool word_delimiter_put(struct delimiting *d, struct token_list *l, struct str text, size_t from,
+                               size_t to, int32_t inc, bool single)
 {
     struct token t = {
         .text = text, .start = d->t.start, .end = d->t.end, .pos_inc = inc, .pos_len = 1, .type = d->t.type};
@@ -84,8 +84,8 @@ static void forget(struct join *j)
 static bool put_join(struct delimiting *d, struct join *j)
 {
     struct str text = arena_str(d->to.arena, buf_view(&j->text));
-    bool ok =
-        text.p != NULL && !j->text.failed && put(d, &d->word, text, j->from, j->to, next_inc(d, true), false);
+    bool ok = text.p != NULL && !j->text.failed
+              && word_delimiter_put(d, &d->word, text, j->from, j->to, next_inc(d, true), false);
     d->inc = 0;
     forget(j);
     return ok;
@@ -122,7 +122,7 @@ static bool take_part(struct delimiting *d)
         return true;
     }
     struct str text = text_of(d, d->parts.from, d->parts.to);
-    return put(d, &d->word, text, d->parts.from, d->parts.to, next_inc(d, false), false);
+    return word_delimiter_put(d, &d->word, text, d->parts.from, d->parts.to, next_inc(d, false), false);
 }
 
 /* By start, then the one that moves on first; what is equal stays in order. */
@@ -162,7 +162,7 @@ static bool cut_word(struct delimiting *d)
     if (!d->parts.done && word_parts_is_single(&d->parts)) {
         d->first = false;
         struct str text = text_of(d, d->parts.from, d->parts.to);
-        return put(d, &d->to, text, d->parts.from, d->parts.to, next_inc(d, false), true);
+        return word_delimiter_put(d, &d->to, text, d->parts.from, d->parts.to, next_inc(d, false), true);
     }
     for (; !d->parts.done; word_parts_next(&d->parts)) {
         if (token_stop(0) || !take_part(d)) {
@@ -211,7 +211,7 @@ static bool take_word(struct delimiting *d, const struct token *t)
            && cut_word(d);
 }
 
-static enum err apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err word_delimiter_apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     struct delimiting d = {.o = &((const struct delimiter_filter *)self)->o, .first = true};
     bool ok = true;
@@ -241,7 +241,7 @@ TOKEN_FILTER_FACTORY(word_delimiter_filter_new)
     if (f == NULL) {
         return err_no_memory(em);
     }
-    f->base.apply = apply;
+    f->base.apply = word_delimiter_apply;
     f->base.synonym_use = SYNONYM_USE_REFUSED;
     f->base.shows_keyword = true;
     *out = &f->base;

@@ -36,8 +36,8 @@ struct delimiting {
     size_t last_joined;
 };
 
-static bool put(struct delimiting *d, int32_t from_pos, int32_t to_pos, size_t from, size_t to,
-                struct str text)
+static bool word_delimiter_graph_put(struct delimiting *d, int32_t from_pos, int32_t to_pos, size_t from,
+                                     size_t to, struct str text)
 {
     struct edge *v = arena_grow(d->to.arena, d->edges, d->n, &d->cap, sizeof(*v));
     if (v == NULL) {
@@ -51,7 +51,8 @@ static bool put(struct delimiting *d, int32_t from_pos, int32_t to_pos, size_t f
 static bool put_part(struct delimiting *d)
 {
     size_t from = d->parts.from, to = d->parts.to;
-    bool ok = put(d, d->pos, d->pos + 1, from, to, str_slice(d->t.text, d->parts.at[from], d->parts.at[to]));
+    bool ok = word_delimiter_graph_put(d, d->pos, d->pos + 1, from, to,
+                                       str_slice(d->t.text, d->parts.at[from], d->parts.at[to]));
     d->pos++;
     return ok;
 }
@@ -76,7 +77,8 @@ static void forget(struct join *j)
 static bool put_join(struct delimiting *d, const struct join *j)
 {
     struct str text = arena_str(d->to.arena, buf_view(&j->text));
-    return text.p != NULL && !j->text.failed && put(d, j->from_pos, d->pos, j->from, j->to, text);
+    return text.p != NULL && !j->text.failed
+           && word_delimiter_graph_put(d, j->from_pos, d->pos, j->from, j->to, text);
 }
 
 static bool flush_some(struct delimiting *d)
@@ -214,7 +216,7 @@ static bool take_word(struct delimiting *d, const struct token *t)
     sort_edges(d->edges, d->n);
     if (d->o->preserve) { /* before all others */
         d->pos += d->pos == 0;
-        if (!put(d, 0, d->pos, 0, d->parts.n, d->t.text)) {
+        if (!word_delimiter_graph_put(d, 0, d->pos, 0, d->parts.n, d->t.text)) {
             return false;
         }
         struct edge original = d->edges[d->n - 1];
@@ -224,7 +226,8 @@ static bool take_word(struct delimiting *d, const struct token *t)
     return give_edges(d);
 }
 
-static enum err apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err word_delimiter_graph_apply(const struct token_filter *self, struct token_list *l,
+                                           struct errmsg *em)
 {
     struct delimiting d = {.o = &((const struct delimiter_filter *)self)->o};
     bool ok = true;
@@ -253,7 +256,7 @@ TOKEN_FILTER_FACTORY(word_delimiter_graph_filter_new)
     if (f == NULL) {
         return err_no_memory(em);
     }
-    f->base.apply = apply;
+    f->base.apply = word_delimiter_graph_apply;
     f->base.synonym_use = SYNONYM_USE_REFUSED;
     f->base.shows_keyword = true;
     *out = &f->base;

@@ -1,7 +1,7 @@
 #include "engine/analysis/ik_int.h"
 
 /* Negative: a comes first. Lexemes of one span are equal, whatever their types. */
-static int compare(const struct ik_lexeme *a, const struct ik_lexeme *b)
+static int ik_path_compare(const struct ik_lexeme *a, const struct ik_lexeme *b)
 {
     int begin = (int)a->begin - (int)b->begin;
     return begin != 0 ? begin : (int)b->length - (int)a->length;
@@ -16,10 +16,10 @@ bool ik_lexemes_add(struct ik_lexemes *l, struct ik_lexeme x, struct arena *aren
     l->v = v;
     /* Lexemes come in the order of their ends, so the place is near the tail. */
     size_t at = l->n;
-    while (at > 0 && compare(&x, &v[at - 1]) < 0) {
+    while (at > 0 && ik_path_compare(&x, &v[at - 1]) < 0) {
         at--;
     }
-    if (at > 0 && compare(&x, &v[at - 1]) == 0) {
+    if (at > 0 && ik_path_compare(&x, &v[at - 1]) == 0) {
         return true;
     }
     memmove(v + at + 1, v + at, (l->n - at) * sizeof(*v));
@@ -124,7 +124,7 @@ size_t ik_judge(const struct ik_lexeme *v, size_t n, struct ik_lexeme *out, stru
     size_t first = prefix;
     for (size_t i = n, on_way = prefix; i > 1; i--) {
         const struct ik_lexeme *c = &v[i - 1];
-        if (on_way > 0 && compare(c, &out[on_way - 1]) == 0) {
+        if (on_way > 0 && ik_path_compare(c, &out[on_way - 1]) == 0) {
             on_way--; /* it is on the first way itself */
             continue;
         }

@@ -26,7 +26,7 @@ static const char *const type_names[] = {
     [IK_TYPE_CNUM] = "TYPE_CNUM",  [IK_TYPE_COUNT] = "COUNT",    [IK_TYPE_CQUAN] = "TYPE_CQUAN",
 };
 
-static bool push(struct run *r, struct ik_lexemes *l, struct ik_lexeme x)
+static bool ik_push(struct run *r, struct ik_lexemes *l, struct ik_lexeme x)
 {
     struct ik_lexeme *v = arena_grow(r->out->arena, l->v, l->n, &l->cap, sizeof(*v));
     if (v == NULL) {
@@ -43,8 +43,9 @@ static bool push_single(struct run *r, uint32_t at)
     if (type != IK_CHINESE && type != IK_OTHER_CJK) {
         return true;
     }
-    return push(r, &r->laid,
-                (struct ik_lexeme){(uint16_t)at, 1, type == IK_CHINESE ? IK_TYPE_CNCHAR : IK_TYPE_OTHER_CJK});
+    return ik_push(
+        r, &r->laid,
+        (struct ik_lexeme){(uint16_t)at, 1, type == IK_CHINESE ? IK_TYPE_CNCHAR : IK_TYPE_OTHER_CJK});
 }
 
 /* The end of the group of overlapping lexemes that starts with number i. */
@@ -87,7 +88,7 @@ static bool lay_group(struct run *r, const struct ik_lexeme *v, size_t n, uint32
                 return false;
             }
         }
-        if (!push(r, &r->laid, v[i])) {
+        if (!ik_push(r, &r->laid, v[i])) {
             return false;
         }
         *at = lexeme_end(&v[i]);
@@ -171,7 +172,7 @@ static struct str lexeme_text(const struct run *r, const struct ik_lexeme *x)
     return str_mk(p, n);
 }
 
-static bool emit(struct run *r)
+static bool ik_emit(struct run *r)
 {
     for (size_t i = 0; i < r->laid.n;) {
         struct ik_lexeme x = r->laid.v[i];
@@ -224,7 +225,7 @@ static enum err ik_run(const struct tokenizer *self, struct str text, struct tok
         do {
             ik_segment(&r.seg);
         } while (!may_move_on(&r) && ik_window_next(&r.window));
-        if (r.seg.no_memory || !lay_out(&r) || !emit(&r)) {
+        if (r.seg.no_memory || !lay_out(&r) || !ik_emit(&r)) {
             return err_no_memory(em);
         }
         r.window.moved = r.window.moved || r.window.cursor > 0;

@@ -4,8 +4,8 @@
 
 #define GAP STR("_")
 
-static bool put(struct token_list *out, const struct token *first, struct str second, uint32_t end,
-                int32_t inc)
+static bool pairs_put(struct token_list *out, const struct token *first, struct str second, uint32_t end,
+                      int32_t inc)
 {
     struct token t = *first;
     t.text = arena_printf(out->arena, "%.*s %.*s", STR_ARG(first->text), STR_ARG(second));
@@ -36,14 +36,14 @@ bool pairs_of_tokens(const struct token_list *in, struct token_list *out)
         const struct token *first = &in->v[i];
         size_t k = next_in_graph(in, i);
         if (k == in->n) {
-            ok = in->end_pos_inc == 0 || put(out, first, GAP, first->end, first->pos_inc);
+            ok = in->end_pos_inc == 0 || pairs_put(out, first, GAP, first->end, first->pos_inc);
             continue;
         }
         int32_t inc = first->pos_inc;
         do {
             const struct token *second = &in->v[k];
             bool gap = second->pos_inc > 1;
-            ok = put(out, first, gap ? GAP : second->text, gap ? first->end : second->end, inc);
+            ok = pairs_put(out, first, gap ? GAP : second->text, gap ? first->end : second->end, inc);
             inc = 0;
         } while (ok && ++k < in->n && in->v[k].pos_inc == 0);
     }

@@ -9,7 +9,7 @@ struct parts {
     bool no_memory;
 };
 
-static void add(struct parts *p, struct str part)
+static void pinyin_add(struct parts *p, struct str part)
 {
     struct str *v = arena_grow(p->arena, p->v, p->n, &p->cap, sizeof(*v));
     if (v == NULL) {
@@ -34,15 +34,15 @@ static void forward(const struct pinyin_dictionary *d, struct str s, struct part
             loose++;
             continue;
         }
-        add(out, str_slice(s, at, at + n));
+        pinyin_add(out, str_slice(s, at, at + n));
         if (loose > 0) {
-            add(out, str_slice(s, at - loose, at));
+            pinyin_add(out, str_slice(s, at - loose, at));
             loose = 0;
         }
         at += n;
     }
     if (loose > 0) {
-        add(out, str_slice(s, at - loose, at));
+        pinyin_add(out, str_slice(s, at - loose, at));
     }
 }
 
@@ -57,7 +57,7 @@ static void add_reversed(struct parts *out, struct str s)
     for (size_t i = 0; i < s.n; i++) {
         p[i] = s.p[s.n - 1 - i];
     }
-    add(out, str_mk(p, s.n));
+    pinyin_add(out, str_mk(p, s.n));
 }
 
 /* From the back; the parts are then put in order. Here, too, loose letters come out on the far side of the
@@ -75,7 +75,7 @@ static void backward(const struct pinyin_dictionary *d, struct str s, struct par
             loose++;
             continue;
         }
-        add(out, str_slice(s, end - n, end));
+        pinyin_add(out, str_slice(s, end - n, end));
         if (loose > 0) {
             add_reversed(out, str_slice(s, end, end + loose));
             loose = 0;
@@ -114,7 +114,7 @@ bool pinyin_split_letters(const struct pinyin_dictionary *d, struct str letters,
         from = to;
         ahead.n = back.n = 0;
         if (run.n == 1) {
-            add(&ahead, run);
+            pinyin_add(&ahead, run);
         } else {
             forward(d, run, &ahead);
             if (ahead.n > 1) {

@@ -46,7 +46,7 @@ struct parser {
     enum err e;
 };
 
-static struct node *fail(struct parser *p, const char *what)
+static struct node *simple_regex_fail(struct parser *p, const char *what)
 {
     if (p->e == ERR_OK) {
         p->e = err_set(p->em, ERR_PART_UNUSABLE, "%s", what);
@@ -54,7 +54,7 @@ static struct node *fail(struct parser *p, const char *what)
     return NULL;
 }
 
-static struct node *make(struct parser *p, enum node_kind kind, struct node *a, struct node *b)
+static struct node *simple_regex_make(struct parser *p, enum node_kind kind, struct node *a, struct node *b)
 {
     struct node *n = ARENA_NEW(p->arena, struct node);
     if (n == NULL) {
@@ -94,7 +94,7 @@ static bool accept(struct parser *p, char c)
 
 static struct node *set_of(struct parser *p, uint32_t from, uint32_t to)
 {
-    struct node *n = make(p, NODE_SET, NULL, NULL);
+    struct node *n = simple_regex_make(p, NODE_SET, NULL, NULL);
     return n != NULL && add_range(p, n, from, to) ? n : NULL;
 }
 
@@ -103,7 +103,7 @@ static bool parse_char(struct parser *p, uint32_t *c)
 {
     accept(p, '\\');
     if (p->at >= p->s.n) {
-        fail(p, "unexpected end-of-string");
+        simple_regex_fail(p, "unexpected end-of-string");
         return false;
     }
     *c = utf8_next(p->s, &p->at);
@@ -112,7 +112,7 @@ static bool parse_char(struct parser *p, uint32_t *c)
 
 static struct node *parse_class(struct parser *p)
 {
-    struct node *n = make(p, NODE_SET, NULL, NULL);
+    struct node *n = simple_regex_make(p, NODE_SET, NULL, NULL);
     if (n == NULL) {
         return NULL;
     }
@@ -127,26 +127,26 @@ static struct node *parse_class(struct parser *p)
             return NULL;
         }
         if (from > to) {
-            return fail(p, "invalid range: from cannot be > to");
+            return simple_regex_fail(p, "invalid range: from cannot be > to");
         }
         if (!add_range(p, n, from, to)) {
             return NULL;
         }
     } while (p->at < p->s.n && !peek(p, ']'));
-    return accept(p, ']') ? n : fail(p, "expected ']'");
+    return accept(p, ']') ? n : simple_regex_fail(p, "expected ']'");
 }
 
 static struct node *parse_union(struct parser *p);
 
 static struct node *parse_string(struct parser *p)
 {
-    struct node *all = make(p, NODE_EMPTY, NULL, NULL);
+    struct node *all = simple_regex_make(p, NODE_EMPTY, NULL, NULL);
     while (all != NULL && p->at < p->s.n && !peek(p, '"')) {
         uint32_t c = utf8_next(p->s, &p->at);
         struct node *one = set_of(p, c, c);
-        all = one != NULL ? make(p, NODE_CONCAT, all, one) : NULL;
+        all = one != NULL ? simple_regex_make(p, NODE_CONCAT, all, one) : NULL;
     }
-    return all == NULL || accept(p, '"') ? all : fail(p, "expected '\"'");
+    return all == NULL || accept(p, '"') ? all : simple_regex_fail(p, "expected '\"'");
 }
 
 static struct node *parse_simple(struct parser *p)
@@ -156,12 +156,12 @@ static struct node *parse_simple(struct parser *p)
         return set_of(p, 0, 0x10FFFF);
     }
     if (accept(p, '#')) { /* nothing at all */
-        n = make(p, NODE_SET, NULL, NULL);
+        n = simple_regex_make(p, NODE_SET, NULL, NULL);
         return n;
     }
     if (accept(p, '@')) {
         n = set_of(p, 0, 0x10FFFF);
-        n = n != NULL ? make(p, NODE_REPEAT, n, NULL) : NULL;
+        n = n != NULL ? simple_regex_make(p, NODE_REPEAT, n, NULL) : NULL;
         if (n != NULL) {
             n->max = UINT32_MAX;
         }
@@ -172,20 +172,20 @@ static struct node *parse_simple(struct parser *p)
     }
     if (accept(p, '(')) {
         if (accept(p, ')')) {
-            return make(p, NODE_EMPTY, NULL, NULL);
+            return simple_regex_make(p, NODE_EMPTY, NULL, NULL);
         }
         if (++p->depth > DEPTH_MAX) {
-            return fail(p, "expression is nested too deeply");
+            return simple_regex_fail(p, "expression is nested too deeply");
         }
         n = parse_union(p);
         p->depth--;
-        return n == NULL || accept(p, ')') ? n : fail(p, "expected ')'");
+        return n == NULL || accept(p, ')') ? n : simple_regex_fail(p, "expected ')'");
     }
     if (accept(p, '[')) {
         return parse_class(p);
     }
     if (peek(p, '~') || peek(p, '&') || peek(p, '<')) {
-        return fail(p, "complement, intersection and intervals are not supported");
+        return simple_regex_fail(p, "complement, intersection and intervals are not supported");
     }
     uint32_t c;
     return parse_char(p, &c) ? set_of(p, c, c) : NULL;
@@ -199,7 +199,7 @@ static bool parse_number(struct parser *p, uint32_t *out)
         *out = *out * 10 + (uint32_t)(p->s.p[p->at++] - '0');
     }
     if (p->at == from) {
-        fail(p, "integer expected");
+        simple_regex_fail(p, "integer expected");
     }
     return p->at > from;
 }
@@ -217,7 +217,7 @@ static bool parse_bounds(struct parser *p, struct node *n)
         }
     }
     if (!accept(p, '}')) {
-        fail(p, "expected '}'");
+        simple_regex_fail(p, "expected '}'");
         return false;
     }
     return true;
@@ -228,7 +228,7 @@ static struct node *parse_repeat(struct parser *p)
     struct node *n = parse_simple(p);
     while (n != NULL && (peek(p, '?') || peek(p, '*') || peek(p, '+') || peek(p, '{'))) {
         char c = p->s.p[p->at++];
-        n = make(p, NODE_REPEAT, n, NULL);
+        n = simple_regex_make(p, NODE_REPEAT, n, NULL);
         if (n == NULL) {
             break;
         }
@@ -246,7 +246,7 @@ static struct node *parse_concat(struct parser *p)
     struct node *n = parse_repeat(p);
     while (n != NULL && p->at < p->s.n && !peek(p, ')') && !peek(p, '|')) {
         struct node *more = parse_repeat(p);
-        n = more != NULL ? make(p, NODE_CONCAT, n, more) : NULL;
+        n = more != NULL ? simple_regex_make(p, NODE_CONCAT, n, more) : NULL;
     }
     return n;
 }
@@ -256,7 +256,7 @@ static struct node *parse_union(struct parser *p)
     struct node *n = parse_concat(p);
     while (n != NULL && accept(p, '|')) {
         struct node *more = parse_concat(p);
-        n = more != NULL ? make(p, NODE_UNION, n, more) : NULL;
+        n = more != NULL ? simple_regex_make(p, NODE_UNION, n, more) : NULL;
     }
     return n;
 }
@@ -283,7 +283,7 @@ static uint32_t add_state(struct parser *p, struct simple_regex *r, struct state
 
 /* Builds the states for n in front of `next`, returns the first. Built from behind, so that no patching is
  * needed but for loops. */
-static uint32_t build(struct parser *p, struct simple_regex *r, const struct node *n, uint32_t next)
+static uint32_t nfa_build(struct parser *p, struct simple_regex *r, const struct node *n, uint32_t next)
 {
     if (p->e != ERR_OK || next == NO_STATE) {
         return NO_STATE;
@@ -294,9 +294,9 @@ static uint32_t build(struct parser *p, struct simple_regex *r, const struct nod
     case NODE_SET:
         return add_state(p, r, (struct state){STATE_SET, n, next, NO_STATE});
     case NODE_CONCAT:
-        return build(p, r, n->a, build(p, r, n->b, next));
+        return nfa_build(p, r, n->a, nfa_build(p, r, n->b, next));
     case NODE_UNION: {
-        uint32_t a = build(p, r, n->a, next), b = build(p, r, n->b, next);
+        uint32_t a = nfa_build(p, r, n->a, next), b = nfa_build(p, r, n->b, next);
         return add_state(p, r, (struct state){STATE_SPLIT, NULL, a, b});
     }
     case NODE_REPEAT:
@@ -305,16 +305,16 @@ static uint32_t build(struct parser *p, struct simple_regex *r, const struct nod
     uint32_t here = next;
     if (n->max == UINT32_MAX) {
         here = add_state(p, r, (struct state){STATE_SPLIT, NULL, NO_STATE, next});
-        uint32_t body = build(p, r, n->a, here);
+        uint32_t body = nfa_build(p, r, n->a, here);
         if (here != NO_STATE) {
             r->states[here].next = body;
         }
     }
     for (uint32_t i = n->min; n->max != UINT32_MAX && i < n->max && p->e == ERR_OK; i++) {
-        here = add_state(p, r, (struct state){STATE_SPLIT, NULL, build(p, r, n->a, here), next});
+        here = add_state(p, r, (struct state){STATE_SPLIT, NULL, nfa_build(p, r, n->a, here), next});
     }
     for (uint32_t i = 0; i < n->min && p->e == ERR_OK; i++) {
-        here = build(p, r, n->a, here);
+        here = nfa_build(p, r, n->a, here);
     }
     return here;
 }
@@ -327,14 +327,15 @@ enum err simple_regex_new(const struct simple_regex **out, struct str pattern, s
     if (r == NULL) {
         return err_no_memory(em);
     }
-    struct node *tree = pattern.n > 0 ? parse_union(&p) : make(&p, NODE_EMPTY, NULL, NULL);
+    struct node *tree = pattern.n > 0 ? parse_union(&p) : simple_regex_make(&p, NODE_EMPTY, NULL, NULL);
     if (tree != NULL && p.at < pattern.n) {
-        fail(&p, "end-of-string expected");
+        simple_regex_fail(&p, "end-of-string expected");
     }
     if (p.e != ERR_OK || tree == NULL) {
         return p.e != ERR_OK ? p.e : err_no_memory(em);
     }
-    r->start = build(&p, r, tree, add_state(&p, r, (struct state){STATE_ACCEPT, NULL, NO_STATE, NO_STATE}));
+    r->start =
+        nfa_build(&p, r, tree, add_state(&p, r, (struct state){STATE_ACCEPT, NULL, NO_STATE, NO_STATE}));
     *out = r;
     return p.e;
 }
@@ -360,8 +361,8 @@ static bool contains(const struct node *set, uint32_t c)
 
 /* Puts a state and all that it leads to without a character on the list; tells whether the end is among them.
  * The list's tail serves as the stack: each state is put there once a step. */
-static bool enter(const struct simple_regex *r, struct simple_walk *w, uint32_t state, uint32_t *list,
-                  size_t *n)
+static bool nfa_enter(const struct simple_regex *r, struct simple_walk *w, uint32_t state, uint32_t *list,
+                      size_t *n)
 {
     bool accepts = false;
     size_t done = *n;
@@ -388,7 +389,7 @@ size_t simple_regex_match(const struct simple_regex *r, struct simple_walk *w, s
 {
     size_t n = 0, best = SIZE_MAX;
     w->step++;
-    if (enter(r, w, r->start, w->now, &n)) {
+    if (nfa_enter(r, w, r->start, w->now, &n)) {
         best = at;
     }
     while (n > 0 && at < text.n && !stop_worked(n)) {
@@ -399,7 +400,7 @@ size_t simple_regex_match(const struct simple_regex *r, struct simple_walk *w, s
         for (size_t i = 0; i < n; i++) {
             const struct state *s = &r->states[w->now[i]];
             if (s->kind == STATE_SET && contains(s->set, c)) {
-                accepts |= enter(r, w, s->next, w->next, &n_next);
+                accepts |= nfa_enter(r, w, s->next, w->next, &n_next);
             }
         }
         best = accepts ? at : best;

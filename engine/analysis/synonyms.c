@@ -111,7 +111,8 @@ static struct synonym *rule_for(struct synonyms *s, struct str words, struct are
     return rule;
 }
 
-static enum err add(struct parsing *p, struct str from, struct str to, bool keep_original, struct errmsg *em)
+static enum err synonyms_add(struct parsing *p, struct str from, struct str to, bool keep_original,
+                             struct errmsg *em)
 {
     if (from.n == 0 || to.n == 0) {
         return ERR_OK;
@@ -172,7 +173,7 @@ static enum err add_explicit(struct parsing *p, struct str left, struct str righ
     }
     for (size_t i = 0; e == ERR_OK && i < from.n; i++) {
         for (size_t k = 0; e == ERR_OK && k < to.n; k++) {
-            e = add(p, from.v[i], to.v[k], false, em);
+            e = synonyms_add(p, from.v[i], to.v[k], false, em);
         }
     }
     return e;
@@ -184,11 +185,11 @@ static enum err add_equivalent(struct parsing *p, const struct parts *words, str
     enum err e = ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < words->n; i++) {
         if (!p->o->expand) {
-            e = add(p, words->v[i], words->v[0], false, em);
+            e = synonyms_add(p, words->v[i], words->v[0], false, em);
             continue;
         }
         for (size_t k = 0; e == ERR_OK && k < words->n; k++) {
-            e = i != k ? add(p, words->v[i], words->v[k], true, em) : ERR_OK;
+            e = i != k ? synonyms_add(p, words->v[i], words->v[k], true, em) : ERR_OK;
         }
     }
     return e;

@@ -143,7 +143,7 @@ static size_t mail(struct str s, size_t at)
 }
 
 /* Words with marks between, every other one of which has a digit. */
-static size_t number(struct str s, size_t at)
+static size_t classic_number(struct str s, size_t at)
 {
     struct segment g = segment_at(s, at);
     bool even = g.has_digit, odd = true; /* may the words at even and odd places be those? */
@@ -187,7 +187,7 @@ static size_t scan(struct str s, size_t at, const char **type, bool *drop_dot)
         {letters_joined(s, at, "&@", true), "<COMPANY>"},
         {mail(s, at), "<EMAIL>"},
         {joined(s, at, "."), "<HOST>"},
-        {number(s, at), "<NUM>"},
+        {classic_number(s, at), "<NUM>"},
         {dotted(s, at, false), "<HOST>"},
     };
     size_t best = 0;
@@ -199,7 +199,8 @@ static size_t scan(struct str s, size_t at, const char **type, bool *drop_dot)
     return found[best].end;
 }
 
-static enum err run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err classic_run(const struct tokenizer *self, struct str text, struct token_list *out,
+                            struct errmsg *em)
 {
     const struct classic *t = (const struct classic *)self;
     int32_t inc = 1;
@@ -244,7 +245,7 @@ TOKENIZER_FACTORY(classic_tokenizer_new)
     if (max < 1) {
         return err_set(em, ERR_PART_UNUSABLE, "maxTokenLength must be greater than zero");
     }
-    t->base.run = run;
+    t->base.run = classic_run;
     t->base.ends_at_token = true;
     t->units_max = (uint32_t)max;
     *out = &t->base;

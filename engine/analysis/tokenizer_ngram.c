@@ -48,7 +48,8 @@ static enum err grams_at(const struct ngram_tokenizer *t, struct str text, size_
     return ERR_OK;
 }
 
-static enum err run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err ngram_run(const struct tokenizer *self, struct str text, struct token_list *out,
+                          struct errmsg *em)
 {
     const struct ngram_tokenizer *t = (const struct ngram_tokenizer *)self;
     bool inside = false;
@@ -122,7 +123,7 @@ static enum err grams_new(struct ngram_tokenizer **out, const struct settings *s
     if (t == NULL) {
         return err_no_memory(em);
     }
-    t->base.run = run;
+    t->base.run = ngram_run;
     *out = t;
     enum err e = part_int(s, "min_gram", 1, &t->min, em);
     return e == ERR_OK ? part_int(s, "max_gram", 2, &t->max, em) : e;

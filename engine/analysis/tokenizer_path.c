@@ -17,7 +17,7 @@ struct path {
     bool ends_with_delimiter;
 };
 
-static bool push(struct arena *arena, size_t **v, size_t n, size_t *cap, size_t value)
+static bool path_hierarchy_push(struct arena *arena, size_t **v, size_t n, size_t *cap, size_t value)
 {
     size_t *grown = arena_grow(arena, *v, n, cap, sizeof(*grown));
     if (grown == NULL) {
@@ -42,7 +42,8 @@ static bool read_path(const struct path_tokenizer *t, struct str text, struct ar
         if (!p->ends_with_delimiter) {
             continue;
         }
-        if (!push(arena, &p->out, p->n, &p->cap_out, n) || !push(arena, &p->in, p->n, &p->cap_in, at)) {
+        if (!path_hierarchy_push(arena, &p->out, p->n, &p->cap_out, n)
+            || !path_hierarchy_push(arena, &p->in, p->n, &p->cap_in, at)) {
             return false;
         }
         p->n++;
@@ -51,7 +52,8 @@ static bool read_path(const struct path_tokenizer *t, struct str text, struct ar
     return true;
 }
 
-static bool add(struct token_list *out, struct path *p, size_t from, size_t to, size_t start, size_t end)
+static bool path_hierarchy_add(struct token_list *out, struct path *p, size_t from, size_t to, size_t start,
+                               size_t end)
 {
     return token_add(out, (struct token){.text = str_slice(p->text, from, to),
                                          .start = (uint32_t)start,
@@ -88,7 +90,7 @@ static bool run_forward(const struct path_tokenizer *t, struct str text, struct 
         bool last = k + 1 == parts;
         size_t to = last ? p->text.n : p->out[first + k] - mark_out,
                end = last ? text.n : p->in[first + k] - mark_in;
-        if (!add(out, p, from, to, start, end)) {
+        if (!path_hierarchy_add(out, p, from, to, start, end)) {
             return false;
         }
     }
@@ -107,14 +109,15 @@ static bool run_reverse(const struct path_tokenizer *t, struct str text, struct 
     size_t to = last == 0 ? 0 : last <= p->n ? p->out[last - 1] : p->text.n;
     size_t end = last == 0 ? 0 : last <= p->n ? p->in[last - 1] : text.n;
     for (size_t i = 0; i < last; i++) {
-        if (!add(out, p, i == 0 ? 0 : p->out[i - 1], to, i == 0 ? 0 : p->in[i - 1], end)) {
+        if (!path_hierarchy_add(out, p, i == 0 ? 0 : p->out[i - 1], to, i == 0 ? 0 : p->in[i - 1], end)) {
             return false;
         }
     }
     return true;
 }
 
-static enum err run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err path_hierarchy_run(const struct tokenizer *self, struct str text, struct token_list *out,
+                                   struct errmsg *em)
 {
     const struct path_tokenizer *t = (const struct path_tokenizer *)self;
     struct path p = {0};
@@ -142,7 +145,7 @@ TOKENIZER_FACTORY(path_hierarchy_tokenizer_new)
         return err_no_memory(em);
     }
     int32_t buffer;
-    t->base.run = run;
+    t->base.run = path_hierarchy_run;
     *out = &t->base;
     enum err e = read_char(s, "delimiter", '/', &t->delimiter, em);
     if (e == ERR_OK) {

@@ -8,7 +8,7 @@ struct pattern_tokenizer {
     int32_t group;
 };
 
-static bool add(struct token_list *out, struct str text, size_t from, size_t to)
+static bool pattern_add(struct token_list *out, struct str text, size_t from, size_t to)
 {
     return token_add(out, (struct token){.text = str_slice(text, from, to),
                                          .start = (uint32_t)from,
@@ -18,7 +18,8 @@ static bool add(struct token_list *out, struct str text, size_t from, size_t to)
                                          .type = "word"});
 }
 
-static enum err run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err pattern_run(const struct tokenizer *self, struct str text, struct token_list *out,
+                            struct errmsg *em)
 {
     const struct pattern_tokenizer *t = (const struct pattern_tokenizer *)self;
     struct matcher *m;
@@ -34,15 +35,15 @@ static enum err run(const struct tokenizer *self, struct str text, struct token_
         bool in_match = matcher_group(m, t->group >= 0 ? t->group : 0, &from, &to);
         if (t->group < 0) {
             bool cut = from > last;
-            if (cut && !add(out, text, last, from)) {
+            if (cut && !pattern_add(out, text, last, from)) {
                 e = err_no_memory(em);
             }
             last = to;
-        } else if (in_match && to > from && !add(out, text, from, to)) {
+        } else if (in_match && to > from && !pattern_add(out, text, from, to)) {
             e = err_no_memory(em);
         }
     }
-    if (e == ERR_OK && t->group < 0 && last < text.n && !add(out, text, last, text.n)) {
+    if (e == ERR_OK && t->group < 0 && last < text.n && !pattern_add(out, text, last, text.n)) {
         e = err_no_memory(em);
     }
     matcher_close(m);
@@ -69,7 +70,7 @@ TOKENIZER_FACTORY(pattern_tokenizer_new)
                        "invalid group specified: pattern only has: %d capturing groups",
                        (int)regex_groups(t->regex));
     }
-    t->base.run = run;
+    t->base.run = pattern_run;
     *out = &t->base;
     return ERR_OK;
 }

@@ -9,7 +9,7 @@ struct simple_tokenizer {
     bool split;
 };
 
-static bool add(struct token_list *out, struct str text, size_t from, size_t to)
+static bool simple_pattern_add(struct token_list *out, struct str text, size_t from, size_t to)
 {
     return from == to
            || token_add(out, (struct token){.text = str_slice(text, from, to),
@@ -20,7 +20,8 @@ static bool add(struct token_list *out, struct str text, size_t from, size_t to)
                                             .type = "word"});
 }
 
-static enum err run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err simple_pattern_run(const struct tokenizer *self, struct str text, struct token_list *out,
+                                   struct errmsg *em)
 {
     const struct simple_tokenizer *t = (const struct simple_tokenizer *)self;
     struct simple_walk walk;
@@ -32,10 +33,10 @@ static enum err run(const struct tokenizer *self, struct str text, struct token_
             utf8_next(text, &at);
             continue;
         }
-        ok = t->split ? add(out, text, last, at) : add(out, text, at, end);
+        ok = t->split ? simple_pattern_add(out, text, last, at) : simple_pattern_add(out, text, at, end);
         at = last = end;
     }
-    ok = ok && (!t->split || add(out, text, last, text.n));
+    ok = ok && (!t->split || simple_pattern_add(out, text, last, text.n));
     return ok ? ERR_OK : err_no_memory(em);
 }
 
@@ -46,7 +47,7 @@ static enum err simple_new(const struct tokenizer **out, bool split, const struc
     if (t == NULL) {
         return err_no_memory(em);
     }
-    t->base.run = run;
+    t->base.run = simple_pattern_run;
     t->split = split;
     *out = &t->base;
     return simple_regex_new(&t->regex, settings_str(s, "pattern", STR("")), arena, em);

@@ -80,7 +80,8 @@ static bool starts_nothing(unsigned char c)
            && c != '#' && c != '*';
 }
 
-static enum err run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err standard_run(const struct tokenizer *self, struct str text, struct token_list *out,
+                             struct errmsg *em)
 {
     const struct standard *t = (const struct standard *)self;
     if (!token_reserve(out, text.n / BYTES_A_TOKEN + 1)) {
@@ -141,7 +142,7 @@ TOKENIZER_FACTORY(standard_tokenizer_new)
     if (t == NULL) {
         return err_no_memory(em);
     }
-    t->base.run = run;
+    t->base.run = standard_run;
     t->base.ends_at_token = true;
     t->units_max = (uint32_t)max;
     *out = &t->base;

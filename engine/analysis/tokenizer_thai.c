@@ -25,7 +25,8 @@ static enum err take_words(UBreakIterator *words, struct str text, struct token_
     return ERR_OK;
 }
 
-static enum err run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err thai_run(const struct tokenizer *self, struct str text, struct token_list *out,
+                         struct errmsg *em)
 {
     (void)self;
     UErrorCode status = U_ZERO_ERROR;
@@ -45,7 +46,7 @@ TOKENIZER_FACTORY(thai_tokenizer_new)
     if (t == NULL) {
         return err_no_memory(em);
     }
-    t->run = run;
+    t->run = thai_run;
     *out = t;
     return ERR_OK;
 }

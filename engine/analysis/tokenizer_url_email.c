@@ -207,7 +207,8 @@ static size_t mail(struct str s, size_t at)
     return known > end + 1 ? known : at;
 }
 
-static enum err run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err url_email_run(const struct tokenizer *self, struct str text, struct token_list *out,
+                              struct errmsg *em)
 {
     const struct url_tokenizer *t = (const struct url_tokenizer *)self;
     for (size_t at = 0; at < text.n && !token_stop(0);) {
@@ -259,7 +260,7 @@ TOKENIZER_FACTORY(uax_url_email_tokenizer_new)
                        max < 1 ? "maxTokenLength must be greater than zero"
                                : "maxTokenLength may not exceed 1048576");
     }
-    t->base.run = run;
+    t->base.run = url_email_run;
     t->base.ends_at_token = true;
     t->units_max = (uint32_t)max;
     *out = &t->base;

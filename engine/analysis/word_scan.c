@@ -184,7 +184,7 @@ static bool mid_joins(unsigned before, unsigned mid, uint16_t next)
     return joins_numbers && before == WC_NUMERIC && n == WC_NUMERIC;
 }
 
-static void count(struct word *w, uint16_t class)
+static void word_scan_count(struct word *w, uint16_t class)
 {
     unsigned k = class & WC_MASK;
     w->letters += is_letter(class);
@@ -212,7 +212,7 @@ static bool take_next(struct word_scan *s, const struct unit *u)
                  || ((is_letter(u->class) || k == WC_NUMERIC) && s->last != WC_KATAKANA)
                  || (k == WC_KATAKANA && (s->last == WC_KATAKANA || s->last == WC_EXTEND_NUM_LET));
     if (joins) {
-        count(&s->w, u->class);
+        word_scan_count(&s->w, u->class);
         s->last = k;
         s->joint = JOINT_FREE;
         s->end = u->next;
@@ -239,7 +239,7 @@ static bool take_mark(struct word_scan *s, struct str text, const struct unit *u
         return false;
     }
     s->w.mids++;
-    count(&s->w, n.class);
+    word_scan_count(&s->w, n.class);
     s->last = n.class & WC_MASK;
     s->end = n.next;
     return true;

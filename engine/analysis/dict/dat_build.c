@@ -32,7 +32,7 @@ struct build {
     bool no_memory, too_many;
 };
 
-static bool grow(struct build *b, uint32_t need)
+static bool dat_grow(struct build *b, uint32_t need)
 {
     if (need <= b->cap) {
         return true;
@@ -74,9 +74,9 @@ static bool is_free(const struct build *b, uint32_t cell)
 }
 
 /* Marks a cell as used; who its parent is comes later. */
-static bool take(struct build *b, uint32_t cell)
+static bool dat_take(struct build *b, uint32_t cell)
 {
-    if (!grow(b, cell + 1)) {
+    if (!dat_grow(b, cell + 1)) {
         return false;
     }
     if (b->from == cell) {
@@ -89,7 +89,7 @@ static bool take(struct build *b, uint32_t cell)
     return true;
 }
 
-static bool fits(const struct build *b, uint32_t base, const struct trie_node *t)
+static bool dat_fits(const struct build *b, uint32_t base, const struct trie_node *t)
 {
     for (uint32_t i = 0; i < t->n; i++) {
         if (!is_free(b, base + b->tree[t->children + i].code)) {
@@ -110,11 +110,11 @@ static bool place_children(struct build *b, struct trie_node *t)
     for (;; cell = b->next[cell]) {
         if (cell == 0 || cell >= b->cap) { /* the ring is at its end: its next cell is a new one */
             cell = b->cap;
-            if (!grow(b, cell + 1)) {
+            if (!dat_grow(b, cell + 1)) {
                 return false;
             }
         }
-        if (cell > least && fits(b, cell - least, t)) {
+        if (cell > least && dat_fits(b, cell - least, t)) {
             break;
         }
         misses++;
@@ -124,7 +124,7 @@ static bool place_children(struct build *b, struct trie_node *t)
     }
     t->base = cell - least;
     for (uint32_t i = 0; i < t->n; i++) {
-        if (!take(b, t->base + b->tree[t->children + i].code)) {
+        if (!dat_take(b, t->base + b->tree[t->children + i].code)) {
             return false;
         }
     }
@@ -300,7 +300,7 @@ enum err dat_build(const struct dat_entry *v, size_t n, struct buf *codes, struc
     }
     b.codes = calloc(DAT_CODES, sizeof(*b.codes));
     b.no_memory = b.codes == NULL;
-    bool ok = !b.no_memory && grow(&b, DAT_ROOT + 1) && number_units(&b, n) && list_nodes(&b, n)
+    bool ok = !b.no_memory && dat_grow(&b, DAT_ROOT + 1) && number_units(&b, n) && list_nodes(&b, n)
               && order_nodes(&b) && place_nodes(&b);
     if (ok) {
         write_nodes(&b);

@@ -10,7 +10,7 @@ struct parser {
     struct errmsg *em;
 };
 
-static enum err fail(struct parser *p, const char *what)
+static enum err xml_fail(struct parser *p, const char *what)
 {
     size_t line = 1;
     for (size_t i = 0; i < p->at && i < p->s.n; i++) {
@@ -66,7 +66,7 @@ static enum err skip_misc(struct parser *p)
             return ERR_OK;
         }
         if (!until(p, "-->", &ignored)) {
-            return fail(p, "a comment does not end");
+            return xml_fail(p, "a comment does not end");
         }
     }
 }
@@ -106,11 +106,11 @@ static enum err reference(struct parser *p, struct buf *to)
     struct str name;
     uint32_t c;
     if (!until(p, ";", &name) || name.n == 0) {
-        return fail(p, "a reference does not end");
+        return xml_fail(p, "a reference does not end");
     }
     if (name.p[0] == '#') {
         if (!character_reference(name, &c)) {
-            return fail(p, "no such character");
+            return xml_fail(p, "no such character");
         }
         buf_utf8(to, c);
         return ERR_OK;
@@ -121,7 +121,7 @@ static enum err reference(struct parser *p, struct buf *to)
             return ERR_OK;
         }
     }
-    return fail(p, "entities are not supported");
+    return xml_fail(p, "entities are not supported");
 }
 
 /* Text up to the character `end` (which stays), references and, in an element's text, CDATA and comments
@@ -134,20 +134,20 @@ static enum err characters(struct parser *p, char end, bool element, struct str 
     buf_init(&b, NULL, XML_PROPERTIES_BYTES_MAX);
     while (e == ERR_OK) {
         if (p->at == p->s.n) {
-            e = fail(p, "the file ends too early");
+            e = xml_fail(p, "the file ends too early");
         } else if (eat(p, "&")) {
             e = reference(p, &b);
         } else if (element && eat(p, "<![CDATA[")) {
-            e = until(p, "]]>", &part) ? ERR_OK : fail(p, "CDATA does not end");
+            e = until(p, "]]>", &part) ? ERR_OK : xml_fail(p, "CDATA does not end");
             if (e == ERR_OK) {
                 buf_str(&b, part);
             }
         } else if (element && eat(p, "<!--")) {
-            e = until(p, "-->", &part) ? ERR_OK : fail(p, "a comment does not end");
+            e = until(p, "-->", &part) ? ERR_OK : xml_fail(p, "a comment does not end");
         } else if (p->s.p[p->at] == end) {
             break;
         } else if (p->s.p[p->at] == '<') {
-            e = fail(p, "markup where text must be");
+            e = xml_fail(p, "markup where text must be");
         } else {
             buf_char(&b, p->s.p[p->at++]);
         }
@@ -165,15 +165,15 @@ static enum err prolog(struct parser *p)
 {
     struct str text;
     if (eat(p, "<?xml") && !until(p, "?>", &text)) {
-        return fail(p, "the XML declaration does not end");
+        return xml_fail(p, "the XML declaration does not end");
     }
     enum err e = skip_misc(p);
     if (e == ERR_OK && eat(p, "<!DOCTYPE")) {
         if (!until(p, ">", &text)) {
-            return fail(p, "the document type does not end");
+            return xml_fail(p, "the document type does not end");
         }
         if (str_find(text, '[', 0) != SIZE_MAX) {
-            return fail(p, "a document type with declarations of its own is refused");
+            return xml_fail(p, "a document type with declarations of its own is refused");
         }
         e = skip_misc(p);
     }
@@ -184,14 +184,14 @@ static enum err prolog(struct parser *p)
 static enum err entry_tag(struct parser *p, struct str *key, bool *empty)
 {
     if (!skip_space(p) || !eat(p, "key")) {
-        return fail(p, "<entry> needs its key");
+        return xml_fail(p, "<entry> needs its key");
     }
     skip_space(p);
     bool equals = eat(p, "=");
     skip_space(p);
     char quote = p->at < p->s.n ? p->s.p[p->at] : '\0';
     if (!equals || (quote != '"' && quote != '\'')) {
-        return fail(p, "<entry> needs its key in quotes");
+        return xml_fail(p, "<entry> needs its key in quotes");
     }
     p->at++;
     enum err e = characters(p, quote, false, key);
@@ -201,7 +201,7 @@ static enum err entry_tag(struct parser *p, struct str *key, bool *empty)
     p->at++;
     skip_space(p);
     *empty = eat(p, "/>");
-    return *empty || eat(p, ">") ? ERR_OK : fail(p, "<entry> takes nothing but its key");
+    return *empty || eat(p, ">") ? ERR_OK : xml_fail(p, "<entry> takes nothing but its key");
 }
 
 static enum err entry(struct parser *p, struct xml_properties *out)
@@ -212,7 +212,7 @@ static enum err entry(struct parser *p, struct xml_properties *out)
     if (e == ERR_OK && !empty) {
         e = characters(p, '<', true, &prop.value);
         if (e == ERR_OK && !eat(p, "</entry>")) {
-            e = fail(p, "</entry> is missing");
+            e = xml_fail(p, "</entry> is missing");
         }
     }
     if (e != ERR_OK) {
@@ -235,12 +235,12 @@ static enum err elements(struct parser *p, struct xml_properties *out)
         if (eat(p, "<comment>")) {
             e = characters(p, '<', true, &ignored);
             if (e == ERR_OK && !eat(p, "</comment>")) {
-                e = fail(p, "</comment> is missing");
+                e = xml_fail(p, "</comment> is missing");
             }
         } else if (eat(p, "<entry")) {
             e = entry(p, out);
         } else {
-            e = fail(p, "only <comment> and <entry> can be in <properties>");
+            e = xml_fail(p, "only <comment> and <entry> can be in <properties>");
         }
         if (e == ERR_OK) {
             e = skip_misc(p);
@@ -255,12 +255,12 @@ enum err xml_properties_parse(struct xml_properties *out, struct str text, struc
     *out = (struct xml_properties){0};
     struct parser p = {text, 0, arena, em};
     if (text.n > XML_PROPERTIES_BYTES_MAX || !utf8_valid(text)) {
-        return fail(&p, "too long, or not UTF-8");
+        return xml_fail(&p, "too long, or not UTF-8");
     }
     eat(&p, "\xEF\xBB\xBF");
     enum err e = prolog(&p);
     if (e == ERR_OK && !eat(&p, "<properties>")) {
-        e = fail(&p, "<properties> must come first");
+        e = xml_fail(&p, "<properties> must come first");
     }
     if (e == ERR_OK) {
         e = elements(&p, out);
@@ -269,7 +269,7 @@ enum err xml_properties_parse(struct xml_properties *out, struct str text, struc
         e = skip_misc(&p);
     }
     if (e == ERR_OK && p.at < p.s.n) {
-        e = fail(&p, "nothing can follow </properties>");
+        e = xml_fail(&p, "nothing can follow </properties>");
     }
     return e;
 }
