@@ -14,7 +14,7 @@ struct bool_weight {
     _Atomic uint64_t *costs; /* of each leaf, + 1; 0: not computed yet */
 };
 
-static const struct bool_weight *self(const struct weight *w)
+static const struct bool_weight *bool_self(const struct weight *w)
 {
     return (const struct bool_weight *)(const void *)w;
 }
@@ -51,7 +51,7 @@ static enum err plan_make(struct plan *p, const struct weight *w, const struct l
     p->should = room + 3 * (size_t)n;
     p->must_not = room + 4 * (size_t)n;
     for (uint32_t i = 0; i < n; i++) {
-        const struct weight *c = self(w)->v[i];
+        const struct weight *c = bool_self(w)->v[i];
         switch (q->boolean.v[i].occur) {
         case OCCUR_MUST:
             if (!add(p->must, &p->n_must, c, leaf)) {
@@ -104,7 +104,7 @@ static uint64_t compute_cost(const struct weight *w, const struct leaf *leaf)
     uint64_t required = UINT64_MAX, optional = 0;
     uint32_t n_should = 0;
     for (uint32_t i = 0; i < q->boolean.n; i++) {
-        uint64_t c = q->boolean.v[i].occur == OCCUR_MUST_NOT ? 0 : weight_cost(self(w)->v[i], leaf);
+        uint64_t c = q->boolean.v[i].occur == OCCUR_MUST_NOT ? 0 : weight_cost(bool_self(w)->v[i], leaf);
         if (q->boolean.v[i].occur == OCCUR_SHOULD) {
             optional += c;
             n_should += c > 0 ? 1 : 0;
@@ -124,7 +124,7 @@ static uint64_t compute_cost(const struct weight *w, const struct leaf *leaf)
 /* Kept: nested booleans would compute those of their children again and again. */
 static uint64_t bool_cost(const struct weight *w, const struct leaf *leaf)
 {
-    _Atomic uint64_t *known = &self(w)->costs[leaf->index];
+    _Atomic uint64_t *known = &bool_self(w)->costs[leaf->index];
     uint64_t cost = atomic_load_explicit(known, memory_order_relaxed);
     if (cost == 0) {
         cost = compute_cost(w, leaf);
@@ -310,7 +310,7 @@ static enum err bool_explain(const struct weight *w, const struct explain_reques
     for (uint32_t i = 0; i < q->boolean.n && sum != NULL; i++) {
         const struct bool_clause *c = &q->boolean.v[i];
         struct explanation *e;
-        enum err err = explain_weight(self(w)->v[i], rq, &e);
+        enum err err = explain_weight(bool_self(w)->v[i], rq, &e);
         if (err != ERR_OK) {
             return err;
         }

@@ -11,7 +11,7 @@ struct clauses {
     int32_t min_should;
 };
 
-static uint32_t count(const struct clauses *c, enum bool_occur occur)
+static uint32_t clauses_count(const struct clauses *c, enum bool_occur occur)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->n; i++) {
@@ -30,7 +30,7 @@ static bool has(const struct clauses *c, enum bool_occur occur, const struct que
     return false;
 }
 
-static void drop(struct clauses *c, uint32_t at)
+static void clauses_drop(struct clauses *c, uint32_t at)
 {
     memmove(&c->v[at], &c->v[at + 1], (c->n - at - 1) * sizeof(*c->v));
     c->n--;
@@ -48,11 +48,11 @@ static void drop_redundant(struct clauses *c)
             }
         }
         if (occur == OCCUR_FILTER && !gone) {
-            bool others = count(c, OCCUR_MUST) > 0 || count(c, OCCUR_FILTER) > 1;
+            bool others = clauses_count(c, OCCUR_MUST) > 0 || clauses_count(c, OCCUR_FILTER) > 1;
             gone = has(c, OCCUR_MUST, c->v[i].query) || (others && c->v[i].query->ops == &q_match_all);
         }
         if (gone) {
-            drop(c, i);
+            clauses_drop(c, i);
         } else {
             i++;
         }
@@ -70,7 +70,7 @@ static void promote_filters(struct clauses *c)
             if (c->v[k].occur == OCCUR_SHOULD && query_equal(c->v[k].query, c->v[i].query)) {
                 c->v[k].occur = OCCUR_MUST;
                 c->min_should -= c->min_should > 0 ? 1 : 0;
-                drop(c, i--);
+                clauses_drop(c, i--);
                 break;
             }
         }
@@ -91,7 +91,7 @@ static enum err merge_equal(struct weight_shared *sh, struct clauses *c, enum bo
             if (c->v[k].occur == occur && query_same(c->v[i].query, c->v[k].query)) {
                 sum += c->v[k].query->boost;
                 merged = true;
-                drop(c, k);
+                clauses_drop(c, k);
             } else {
                 k++;
             }
@@ -172,7 +172,8 @@ static enum err constant_over_filters(struct weight_shared *sh, struct clauses *
             all = c->v[i].query;
         }
     }
-    if (count(c, OCCUR_MUST) != 1 || count(c, OCCUR_FILTER) == 0 || all->ops != &q_match_all) {
+    if (clauses_count(c, OCCUR_MUST) != 1 || clauses_count(c, OCCUR_FILTER) == 0
+        || all->ops != &q_match_all) {
         return ERR_OK;
     }
     outer.v = ARENA_ARRAY(sh->cx.arena, struct bool_clause, c->n + 1);

@@ -49,7 +49,7 @@ static enum err parse_value(struct json_pull *p, struct dsl_multi *q, struct str
     return e != ERR_OK || known ? e : dsl_unsupported(p, "multi_match", name, em);
 }
 
-static enum err check(struct json_pull *p, const struct dsl_multi *q, struct errmsg *em)
+static enum err multi_match_check(struct json_pull *p, const struct dsl_multi *q, struct errmsg *em)
 {
     if (q->value == NULL) {
         return json_pull_err(p, em, ERR_PARSING, "No text specified for multi_match query");
@@ -109,7 +109,7 @@ static enum err parse_multi(struct json_pull *p, struct arena *arena, struct dsl
             return e;
         }
     }
-    return check(p, q, em);
+    return multi_match_check(p, q, em);
 }
 
 static enum err build_multi_match(struct builder *b, const struct dsl *d, struct query **out,

@@ -48,7 +48,7 @@ static uint8_t *row(struct lev_walk *w, uint32_t depth)
     return w->rows + (size_t)depth * (w->l->n + 1);
 }
 
-static bool grow(struct lev_walk *w)
+static bool levenshtein_grow(struct lev_walk *w)
 {
     uint32_t cap = w->cap == 0 ? 32 : w->cap * 2;
     const struct allocator *heap = alloc_default();
@@ -78,10 +78,10 @@ static bool grow(struct lev_walk *w)
 }
 
 /* The row of one more character; returns its smallest distance. */
-static unsigned push(struct lev_walk *w, uint32_t c, uint32_t end)
+static unsigned levenshtein_push(struct lev_walk *w, uint32_t c, uint32_t end)
 {
     const struct levenshtein *l = w->l;
-    if (w->depth == w->cap && !grow(w)) {
+    if (w->depth == w->cap && !levenshtein_grow(w)) {
         return l->max + 1;
     }
     uint32_t d = w->depth;
@@ -122,7 +122,7 @@ unsigned lev_walk_next(struct lev_walk *w, struct str term)
     if (w->dead > 0 && same >= w->dead) {
         return l->max + 1;
     }
-    if (w->cap == 0 && !grow(w)) {
+    if (w->cap == 0 && !levenshtein_grow(w)) {
         return l->max + 1;
     }
     while (w->depth > 0 && w->ends[w->depth - 1] > same) {
@@ -135,7 +135,7 @@ unsigned lev_walk_next(struct lev_walk *w, struct str term)
     w->dead = 0;
     while (at < term.n) {
         uint32_t d = w->depth, c = utf8_next(term, &at);
-        unsigned best = push(w, c, (uint32_t)at);
+        unsigned best = levenshtein_push(w, c, (uint32_t)at);
         bool prefix_differs = d < l->prefix && l->word[d] != c;
         /* A transposition looks one row further up: only when both rows are out is all lost. */
         unsigned before = l->max + 1;

@@ -60,7 +60,7 @@ struct dfa_walk {
     struct buf last, scratch;
 };
 
-static bool keep(struct dfa_walk *w, uint32_t state, uint32_t end)
+static bool multi_terms_keep(struct dfa_walk *w, uint32_t state, uint32_t end)
 {
     uint32_t *states = arena_grow(&w->arena, w->states, w->depth, &w->cap_states, sizeof(*states));
     uint32_t *ends = arena_grow(&w->arena, w->ends, w->depth, &w->cap_ends, sizeof(*ends));
@@ -94,7 +94,7 @@ static size_t dfa_reject(const struct dfa *d, struct dfa_walk *w, struct str ter
         if (state == DFA_DEAD) {
             return at;
         }
-        if (!keep(w, state, (uint32_t)at)) {
+        if (!multi_terms_keep(w, state, (uint32_t)at)) {
             return SIZE_MAX;
         }
     }

@@ -24,7 +24,7 @@ struct nested_scorer {
     float score;
 };
 
-static struct nested_scorer *self(struct scorer *s)
+static struct nested_scorer *nested_self(struct scorer *s)
 {
     return (struct nested_scorer *)(void *)s;
 }
@@ -35,7 +35,7 @@ static const struct nested_weight *nw(const struct weight *w)
 }
 
 /* The first parent from `target` on with a child that matches; its children's scores are combined. */
-static doc_id join(struct nested_scorer *n, doc_id target)
+static doc_id nested_join(struct nested_scorer *n, doc_id target)
 {
     struct scorer *c = n->child;
     /* The children of a parent lie between the parent before and itself. */
@@ -73,7 +73,7 @@ static doc_id join(struct nested_scorer *n, doc_id target)
         count++;
     }
     if (count == 0) { /* the match was a parent itself: none of its children */
-        return join(n, (doc_id)parent + 1);
+        return nested_join(n, (doc_id)parent + 1);
     }
     switch (n->mode) {
     case SCORE_MAX:
@@ -96,17 +96,18 @@ static doc_id join(struct nested_scorer *n, doc_id target)
 
 static doc_id nested_next(struct scorer *s)
 {
-    return s->doc == DOC_END ? DOC_END : join(self(s), s->doc == POSTINGS_UNPOSITIONED ? 0 : s->doc + 1);
+    return s->doc == DOC_END ? DOC_END
+                             : nested_join(nested_self(s), s->doc == POSTINGS_UNPOSITIONED ? 0 : s->doc + 1);
 }
 
 static doc_id nested_seek(struct scorer *s, doc_id target)
 {
-    return s->doc == DOC_END ? DOC_END : join(self(s), target);
+    return s->doc == DOC_END ? DOC_END : nested_join(nested_self(s), target);
 }
 
 static float nested_score(struct scorer *s)
 {
-    return self(s)->score;
+    return nested_self(s)->score;
 }
 
 static const struct scorer_ops nested_ops = {.next = nested_next, .seek = nested_seek, .score = nested_score};
@@ -210,7 +211,7 @@ static enum err nested_explain(const struct weight *w, const struct explain_requ
     }
     /* The best of the children explains the match. */
     doc_id from = rq->doc;
-    while (from > 0 && !bits_test(self(s)->parents, from - 1)) {
+    while (from > 0 && !bits_test(nested_self(s)->parents, from - 1)) {
         from--;
     }
     struct explanation *best = NULL;

@@ -19,7 +19,7 @@ static lanes load_lanes(const uint32_t *p)
     return v;
 }
 
-static lanes same(uint32_t v)
+static lanes lanes_of(uint32_t v)
 {
     return (lanes){v, v, v, v};
 }
@@ -28,7 +28,7 @@ static lanes same(uint32_t v)
 static lanes equal(const uint32_t *v, uint32_t n, uint32_t want)
 {
     const lanes number = {0, 1, 2, 3};
-    return (lanes)(load_lanes(v) == same(want)) & (lanes)(number < same(n));
+    return (lanes)(load_lanes(v) == lanes_of(want)) & (lanes)(number < lanes_of(n));
 }
 
 /* How many of the few a[] have b[] where they want it; nothing branches on what the positions are. */
@@ -50,7 +50,7 @@ static uint32_t found_among(const uint32_t *a, uint32_t an, const uint32_t *b, u
 /* How many of a[] the few b[] are wanted by. */
 static uint32_t wanted_by(const uint32_t *a, uint32_t an, const uint32_t *b, uint32_t bn, uint32_t shift)
 {
-    lanes sum = same(0);
+    lanes sum = lanes_of(0);
     for (uint32_t k = 0; k < bn; k++) {
         if (k > 0 && b[k] == b[k - 1]) {
             continue;
@@ -174,7 +174,7 @@ static bool advance(struct phrase_match *m, struct phrase_slot *s)
     return true;
 }
 
-static int32_t place(const struct phrase_slot *s)
+static int32_t phrase_place(const struct phrase_slot *s)
 {
     return s->position + s->offset;
 }
@@ -184,7 +184,7 @@ static struct phrase_slot *collision(const struct phrase_match *m, const struct 
 {
     struct phrase_slot **group = m->groups[s->group];
     for (uint32_t i = 0; i < m->group_n[s->group]; i++) {
-        if (group[i] != s && place(group[i]) == place(s)) {
+        if (group[i] != s && phrase_place(group[i]) == phrase_place(s)) {
             return group[i];
         }
     }
@@ -197,7 +197,7 @@ static struct phrase_slot *lesser(struct phrase_slot *a, struct phrase_slot *b)
 }
 
 /* s was advanced: as long as it shares its place, the lesser of the two moves on; those in the queue are put in order. */
-static bool resolve(struct phrase_match *m, struct phrase_slot *s)
+static bool phrase_resolve(struct phrase_match *m, struct phrase_slot *s)
 {
     struct phrase_slot *first = s, *other;
     uint32_t n = 0, marked = 0;
@@ -258,7 +258,7 @@ static bool spread_groups(struct phrase_match *m)
     return true;
 }
 
-static bool start(struct phrase_match *m)
+static bool phrase_start(struct phrase_match *m)
 {
     m->end = INT32_MIN;
     m->queue_n = 0;
@@ -287,7 +287,7 @@ static bool next_match(struct phrase_match *m)
     m->width = m->end - s->position;
     int32_t next = m->queue[0]->position;
     while (advance(m, s) && !stop_often()) {
-        if (!resolve(m, s)) {
+        if (!phrase_resolve(m, s)) {
             break;
         }
         if (s->position > next) { /* as narrow as this match gets */
@@ -309,7 +309,7 @@ static bool next_match(struct phrase_match *m)
 static float sloppy(struct phrase_match *m)
 {
     float freq = 0;
-    m->positioned = start(m);
+    m->positioned = phrase_start(m);
     while (next_match(m) && !stop_often()) {
         freq += 1.0F / (1.0F + (float)m->width);
     }

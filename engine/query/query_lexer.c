@@ -73,7 +73,7 @@ static size_t term_chars(struct str s, size_t at)
 }
 
 /* Digits with an optional fraction. */
-static size_t number(struct str s, size_t at)
+static size_t lexer_number(struct str s, size_t at)
 {
     size_t n = digits(s, at);
     if (n > 0 && at + n < s.n && s.p[at + n] == '.') {
@@ -141,7 +141,7 @@ static enum err lexical_error(const struct lexer *l, size_t at, struct errmsg *e
     return ERR_TOKEN_MGR;
 }
 
-static enum err emit(struct lexer *l, struct lex_token *out, enum lex_kind kind, size_t n)
+static enum err lexer_emit(struct lexer *l, struct lex_token *out, enum lex_kind kind, size_t n)
 {
     *out = (struct lex_token){kind, str_slice(l->text, l->at, l->at + n), l->at};
     l->at += n;
@@ -154,7 +154,7 @@ static enum err next_in_range(struct lexer *l, struct lex_token *out, struct err
     char c = s.p[l->at];
     if (c == ']' || c == '}') {
         l->state = LEX_DEFAULT;
-        return emit(l, out, c == ']' ? LEX_RANGE_IN_END : LEX_RANGE_EX_END, 1);
+        return lexer_emit(l, out, c == ']' ? LEX_RANGE_IN_END : LEX_RANGE_EX_END, 1);
     }
     size_t goop = 0;
     while (l->at + goop < s.n && strchr(" ]}", s.p[l->at + goop]) == NULL) {
@@ -167,14 +167,14 @@ static enum err next_in_range(struct lexer *l, struct lex_token *out, struct err
         }
         size_t quoted = i < s.n && i > l->at + 1 ? i + 1 - l->at : 0;
         if (quoted >= goop && quoted > 0) {
-            return emit(l, out, LEX_RANGE_QUOTED, quoted);
+            return lexer_emit(l, out, LEX_RANGE_QUOTED, quoted);
         }
     }
     if (goop == 0) {
         return lexical_error(l, l->at, em);
     }
     bool to = goop == 2 && s.p[l->at] == 'T' && s.p[l->at + 1] == 'O';
-    return emit(l, out, to ? LEX_RANGE_TO : LEX_RANGE_GOOP, goop);
+    return lexer_emit(l, out, to ? LEX_RANGE_TO : LEX_RANGE_GOOP, goop);
 }
 
 static enum err quoted(struct lexer *l, struct lex_token *out, struct errmsg *em)
@@ -187,7 +187,7 @@ static enum err quoted(struct lexer *l, struct lex_token *out, struct errmsg *em
     if (i >= s.n) {
         return lexical_error(l, s.n, em);
     }
-    return emit(l, out, LEX_QUOTED, i + 1 - l->at);
+    return lexer_emit(l, out, LEX_QUOTED, i + 1 - l->at);
 }
 
 static enum err regexp(struct lexer *l, struct lex_token *out, struct errmsg *em)
@@ -200,7 +200,7 @@ static enum err regexp(struct lexer *l, struct lex_token *out, struct errmsg *em
     if (i >= s.n) {
         return lexical_error(l, s.n, em);
     }
-    return emit(l, out, LEX_REGEXP, i + 1 - l->at);
+    return lexer_emit(l, out, LEX_REGEXP, i + 1 - l->at);
 }
 
 /* Terms, prefixes and wildcards: the longest match wins, the first kind among equals. */
@@ -228,12 +228,12 @@ static enum err word(struct lexer *l, struct lex_token *out, struct errmsg *em)
                              : str_is(t, "OR") || str_is(t, "||") ? LEX_OR
                              : str_is(t, "NOT")                   ? LEX_NOT
                                                                   : LEX_TERM;
-        return emit(l, out, kind, plain);
+        return lexer_emit(l, out, kind, plain);
     }
     if (wild == plain + 1 && s.p[l->at + plain] == '*') {
-        return emit(l, out, plain == 0 ? LEX_STAR : LEX_PREFIX, wild);
+        return lexer_emit(l, out, plain == 0 ? LEX_STAR : LEX_PREFIX, wild);
     }
-    return emit(l, out, LEX_WILD, wild);
+    return lexer_emit(l, out, LEX_WILD, wild);
 }
 
 static enum err next_default(struct lexer *l, struct lex_token *out, struct errmsg *em)
@@ -247,28 +247,28 @@ static enum err next_default(struct lexer *l, struct lex_token *out, struct errm
     case '!':
         n = space_at(s, l->at + 1);
         if (n > 0) {
-            return emit(l, out, LEX_BARE_OPER, n + 1);
+            return lexer_emit(l, out, LEX_BARE_OPER, n + 1);
         }
-        return emit(l, out, c == '+' ? LEX_PLUS : c == '-' ? LEX_MINUS : LEX_NOT, 1);
+        return lexer_emit(l, out, c == '+' ? LEX_PLUS : c == '-' ? LEX_MINUS : LEX_NOT, 1);
     case '(':
-        return emit(l, out, LEX_LPAREN, 1);
+        return lexer_emit(l, out, LEX_LPAREN, 1);
     case ')':
-        return emit(l, out, LEX_RPAREN, 1);
+        return lexer_emit(l, out, LEX_RPAREN, 1);
     case ':':
-        return emit(l, out, LEX_COLON, 1);
+        return lexer_emit(l, out, LEX_COLON, 1);
     case '^':
         l->state = LEX_IN_BOOST;
-        return emit(l, out, LEX_CARAT, 1);
+        return lexer_emit(l, out, LEX_CARAT, 1);
     case '"':
         return quoted(l, out, em);
     case '/':
         return regexp(l, out, em);
     case '~':
-        return emit(l, out, LEX_FUZZY_SLOP, 1 + term_chars(s, l->at + 1));
+        return lexer_emit(l, out, LEX_FUZZY_SLOP, 1 + term_chars(s, l->at + 1));
     case '[':
     case '{':
         l->state = LEX_IN_RANGE;
-        return emit(l, out, c == '[' ? LEX_RANGE_IN : LEX_RANGE_EX, 1);
+        return lexer_emit(l, out, c == '[' ? LEX_RANGE_IN : LEX_RANGE_EX, 1);
     default:
         return word(l, out, em);
     }
@@ -288,12 +288,12 @@ enum err lexer_next(struct lexer *l, struct lex_token *out, struct errmsg *em)
         return next_in_range(l, out, em);
     }
     if (l->state == LEX_IN_BOOST) {
-        size_t n = number(l->text, l->at);
+        size_t n = lexer_number(l->text, l->at);
         if (n == 0) {
             return lexical_error(l, l->at, em);
         }
         l->state = LEX_DEFAULT;
-        return emit(l, out, LEX_NUMBER, n);
+        return lexer_emit(l, out, LEX_NUMBER, n);
     }
     return next_default(l, out, em);
 }

@@ -162,8 +162,8 @@ static enum err each_as(struct parser *p, struct str field, string_field_fn make
     return string_each(&p->r, &fields, string_tie_breaker(&p->r), make, arg, out);
 }
 
-static enum err each(struct parser *p, struct str field, string_field_fn make, const void *arg,
-                     struct query **out)
+static enum err parser_each(struct parser *p, struct str field, string_field_fn make, const void *arg,
+                            struct query **out)
 {
     return each_as(p, field, make, arg, field, out);
 }
@@ -198,7 +198,7 @@ enum err parser_text(struct parser *p, struct str field, struct str text, struct
 {
     struct range_arg range;
     if ((field.p != NULL || p->r.any_field) && open_range(text, &range)) {
-        return each(p, field, string_make_range, &range, out);
+        return parser_each(p, field, string_make_range, &range, out);
     }
     if (str_is(field, "_exists_")) {
         return build_exists(p->r.b, text, out, p->r.em);
@@ -207,7 +207,7 @@ enum err parser_text(struct parser *p, struct str field, struct str text, struct
         const struct field *f = build_field(p->r.b, field);
         if (f != NULL && field_is_date(f)) {
             range = (struct range_arg){text, text, true, true};
-            return each(p, field, string_make_range, &range, out);
+            return parser_each(p, field, string_make_range, &range, out);
         }
     }
     struct field_boosts fields;
@@ -249,7 +249,7 @@ static enum err make_exists(struct string_run *r, const struct field *f, struct 
 static enum err wildcard(struct parser *p, struct str field, struct str text, struct query **out)
 {
     if (str_is(text, "*") && field.p == NULL && p->r.q->fields.n > 0) {
-        return p->r.fields.n > 0 ? each(p, field, make_exists, NULL, out) : unmapped(p, text, out);
+        return p->r.fields.n > 0 ? parser_each(p, field, make_exists, NULL, out) : unmapped(p, text, out);
     }
     if (str_is(text, "*")) {
         if (field.p == NULL || str_is(field, "*")) {
@@ -322,7 +322,7 @@ static enum err bare_token(struct parser *p, struct str field, struct lex_token 
     }
     struct fuzzy_arg a = {.text = text};
     e = read_edits(p, str_slice(slop, 1, slop.n), &a);
-    return e == ERR_OK ? each(p, field, string_make_fuzzy, &a, out) : e;
+    return e == ERR_OK ? parser_each(p, field, string_make_fuzzy, &a, out) : e;
 }
 
 /* Boost and slop behind a term, in either order. */
@@ -418,7 +418,7 @@ static enum err range(struct parser *p, struct str field, struct query **out)
         e = suffixes(p, false, &slop, &boost);
     }
     if (e == ERR_OK) {
-        e = each(p, field, string_make_range, &a, out);
+        e = parser_each(p, field, string_make_range, &a, out);
     }
     return e == ERR_OK ? boosted(p, boost, out) : e;
 }

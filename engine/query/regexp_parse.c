@@ -37,17 +37,17 @@ static struct regexp *node(struct re_parser *p, enum regexp_kind kind, const str
 }
 
 /* Where a byte of the pattern is, in Java's characters. */
-static size_t place(const struct re_parser *p, size_t at)
+static size_t regexp_place(const struct re_parser *p, size_t at)
 {
     return utf16_length(str_slice(p->s, 0, at));
 }
 
-static enum err done(struct re_parser *p, struct regexp *r, struct regexp **out)
+static enum err regexp_done(struct re_parser *p, struct regexp *r, struct regexp **out)
 {
     *out = r;
     if (r != NULL && r->depth > TREE_DEPTH_MAX) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "the pattern is too long at position %zu",
-                       place(p, p->at));
+                       regexp_place(p, p->at));
     }
     return r != NULL ? ERR_OK : err_no_memory(p->em);
 }
@@ -76,9 +76,9 @@ static bool on(const struct re_parser *p, uint32_t flag)
     return (p->flags & flag) != 0;
 }
 
-static enum err fail(struct re_parser *p, const char *what)
+static enum err regexp_fail(struct re_parser *p, const char *what)
 {
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "%s at position %zu", what, place(p, p->at));
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "%s at position %zu", what, regexp_place(p, p->at));
 }
 
 static enum err next_char(struct re_parser *p, uint32_t *c)
@@ -170,7 +170,7 @@ static enum err parse_classes(struct re_parser *p, struct regexp **out)
         }
     } while (more(p) && !peek(p, "]"));
     if (!match(p, ']')) {
-        return fail(p, "expected ']'");
+        return regexp_fail(p, "expected ']'");
     }
     sort_items(v, n, sizeof(*v), cmp_range);
     return make_class(p, v, (uint32_t)n, negated, out);
@@ -188,19 +188,20 @@ static enum err parse_quoted(struct re_parser *p, struct regexp **out)
     struct regexp *whole = NULL, *one;
     if (peek(p, "\"")) {
         p->at++;
-        return done(p, empty_text(p), out);
+        return regexp_done(p, empty_text(p), out);
     }
     while (more(p) && !peek(p, "\"")) {
         enum err e = make_char(p, utf8_next(p->s, &p->at), &one);
         if (e == ERR_OK) {
-            e = whole == NULL ? done(p, one, &whole) : done(p, node(p, RE_CONCAT, whole, one), &whole);
+            e = whole == NULL ? regexp_done(p, one, &whole)
+                              : regexp_done(p, node(p, RE_CONCAT, whole, one), &whole);
         }
         if (e != ERR_OK) {
             return e;
         }
     }
     *out = whole;
-    return match(p, '"') ? ERR_OK : fail(p, "expected '\"'");
+    return match(p, '"') ? ERR_OK : regexp_fail(p, "expected '\"'");
 }
 
 /* <n-m>, or <name>: an automaton of that name, of which there are none; that is said once the rest is read. */
@@ -213,17 +214,17 @@ static enum err parse_interval(struct re_parser *p, struct regexp **out)
     struct str inner = str_slice(p->s, from, p->at), hi, lo = str_cut(inner, '-', &hi);
     int32_t a, b;
     if (!match(p, '>')) {
-        return fail(p, "expected '>'");
+        return regexp_fail(p, "expected '>'");
     }
     if (hi.p == NULL && on(p, REGEXP_AUTOMATON)) {
         p->missing = p->missing.p == NULL ? inner : p->missing;
-        return done(p, node(p, RE_NOTHING, NULL, NULL), out);
+        return regexp_done(p, node(p, RE_NOTHING, NULL, NULL), out);
     }
     const char *what =
         hi.p != NULL && !on(p, REGEXP_INTERVAL) ? "illegal identifier" : "interval syntax error";
     if (hi.p == NULL || !on(p, REGEXP_INTERVAL) || !num_parse_i32(lo, &a) || !num_parse_i32(hi, &b) || a < 0
         || b < 0) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "%s at position %zu", what, place(p, p->at) - 1);
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "%s at position %zu", what, regexp_place(p, p->at) - 1);
     }
     struct regexp *r = node(p, RE_INTERVAL, NULL, NULL);
     if (r != NULL) {
@@ -231,7 +232,7 @@ static enum err parse_interval(struct re_parser *p, struct regexp **out)
         r->max = (uint32_t)MAX_OF(a, b);
         r->digits = lo.n == hi.n ? (uint32_t)lo.n : 0;
     }
-    return done(p, r, out);
+    return regexp_done(p, r, out);
 }
 
 static enum err parse_simple(struct re_parser *p, struct regexp **out)
@@ -241,24 +242,24 @@ static enum err parse_simple(struct re_parser *p, struct regexp **out)
         return make_class(p, &(struct regexp_range){0, 0x10FFFF}, 1, false, out);
     }
     if (on(p, REGEXP_EMPTY) && match(p, '#')) {
-        return done(p, node(p, RE_NOTHING, NULL, NULL), out);
+        return regexp_done(p, node(p, RE_NOTHING, NULL, NULL), out);
     }
     if (on(p, REGEXP_ANYSTRING) && match(p, '@')) {
-        return done(p, node(p, RE_ANY_STRING, NULL, NULL), out);
+        return regexp_done(p, node(p, RE_ANY_STRING, NULL, NULL), out);
     }
     if (match(p, '"')) {
         return parse_quoted(p, out);
     }
     if (match(p, '(')) {
         if (match(p, ')')) {
-            return done(p, empty_text(p), out);
+            return regexp_done(p, empty_text(p), out);
         }
         if (++p->depth > REGEXP_DEPTH_MAX) {
-            return fail(p, "too many parentheses");
+            return regexp_fail(p, "too many parentheses");
         }
         enum err e = parse_union(p, out);
         p->depth--;
-        return e != ERR_OK || match(p, ')') ? e : fail(p, "expected ')'");
+        return e != ERR_OK || match(p, ')') ? e : regexp_fail(p, "expected ')'");
     }
     if (on(p, REGEXP_INTERVAL | REGEXP_AUTOMATON) && match(p, '<')) {
         return parse_interval(p, out);
@@ -278,11 +279,11 @@ static enum err parse_complement(struct re_parser *p, struct regexp **out)
         return parse_class_expression(p, out);
     }
     if (++p->depth > REGEXP_DEPTH_MAX) {
-        return fail(p, "too many complements");
+        return regexp_fail(p, "too many complements");
     }
     enum err e = parse_complement(p, out);
     p->depth--;
-    return e == ERR_OK ? done(p, node(p, RE_COMPLEMENT, *out, NULL), out) : e;
+    return e == ERR_OK ? regexp_done(p, node(p, RE_COMPLEMENT, *out, NULL), out) : e;
 }
 
 static bool digits(struct re_parser *p, uint32_t *v)
@@ -300,14 +301,14 @@ static bool digits(struct re_parser *p, uint32_t *v)
 static enum err parse_counts(struct re_parser *p, uint32_t *min, uint32_t *max)
 {
     if (!digits(p, min)) {
-        return fail(p, "integer expected");
+        return regexp_fail(p, "integer expected");
     }
     *max = *min;
     if (match(p, ',') && !digits(p, max)) {
         *max = UINT32_MAX;
     }
     if (!match(p, '}')) {
-        return fail(p, "expected '}'");
+        return regexp_fail(p, "expected '}'");
     }
     if (*min > REPEAT_MAX || (*max != UINT32_MAX && *max > REPEAT_MAX)) {
         return err_set(p->em, ERR_TOO_COMPLEX, "Determinizing %.*s would result in more than %u states.",
@@ -335,7 +336,7 @@ static enum err parse_repeat(struct re_parser *p, struct regexp **out)
                 r->min = min;
                 r->max = max;
             }
-            e = done(p, r, out);
+            e = regexp_done(p, r, out);
         }
     }
     return e;
@@ -349,7 +350,7 @@ static enum err parse_concat(struct re_parser *p, struct regexp **out)
         struct regexp *right;
         e = parse_repeat(p, &right);
         if (e == ERR_OK) {
-            e = done(p, node(p, RE_CONCAT, *out, right), out);
+            e = regexp_done(p, node(p, RE_CONCAT, *out, right), out);
         }
     }
     return e;
@@ -362,7 +363,7 @@ static enum err parse_intersection(struct re_parser *p, struct regexp **out)
         struct regexp *right;
         e = parse_concat(p, &right);
         if (e == ERR_OK) {
-            e = done(p, node(p, RE_INTERSECTION, *out, right), out);
+            e = regexp_done(p, node(p, RE_INTERSECTION, *out, right), out);
         }
     }
     return e;
@@ -375,7 +376,7 @@ static enum err parse_union(struct re_parser *p, struct regexp **out)
         struct regexp *right;
         e = parse_intersection(p, &right);
         if (e == ERR_OK) {
-            e = done(p, node(p, RE_UNION, *out, right), out);
+            e = regexp_done(p, node(p, RE_UNION, *out, right), out);
         }
     }
     return e;
@@ -387,13 +388,13 @@ enum err regexp_parse(const struct regexp **out, struct str pattern, uint32_t fl
     struct re_parser p = {.s = pattern, .flags = flags, .nocase = nocase, .arena = arena, .em = em};
     struct regexp *r;
     if (pattern.n == 0) {
-        enum err e = done(&p, empty_text(&p), &r);
+        enum err e = regexp_done(&p, empty_text(&p), &r);
         *out = r;
         return e;
     }
     enum err e = parse_union(&p, &r);
     if (e == ERR_OK && more(&p)) {
-        e = fail(&p, "end-of-string expected");
+        e = regexp_fail(&p, "end-of-string expected");
     }
     if (e == ERR_OK && p.missing.p != NULL) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "'%.*s' not found", STR_ARG(p.missing));

@@ -54,7 +54,7 @@ static size_t worst(const struct gathering *g)
     return at;
 }
 
-static bool take(void *self, const struct term_iter *it, unsigned edits)
+static bool terms_take(void *self, const struct term_iter *it, unsigned edits)
 {
     struct gathering *g = self;
     float boost = boost_of(g, it->term, edits);
@@ -100,8 +100,8 @@ static int by_term(const void *a, const void *b)
     return str_cmp(((const struct found_term *)a)->term, ((const struct found_term *)b)->term);
 }
 
-static enum err gather(struct weight_shared *sh, const struct query *q, struct gathering *g,
-                       struct errmsg *em)
+static enum err terms_gather(struct weight_shared *sh, const struct query *q, struct gathering *g,
+                             struct errmsg *em)
 {
     struct term_matcher m;
     enum err e = q->ops->matcher(&m, q, sh->cx.arena, em);
@@ -115,7 +115,7 @@ static enum err gather(struct weight_shared *sh, const struct query *q, struct g
     }
     for (uint32_t i = 0; i < sh->cx.view->n_leaves; i++) {
         const struct seg_field *f = segment_field(sh->cx.view->leaves[i].segment, q->field_name);
-        if (f != NULL && !term_matcher_walk(&m, f, take, g)) {
+        if (f != NULL && !term_matcher_walk(&m, f, terms_take, g)) {
             g->failed = true;
         }
     }
@@ -183,7 +183,7 @@ enum err expand_terms(struct weight_shared *sh, const struct query *q, const str
                       struct errmsg *em)
 {
     struct gathering g;
-    enum err e = gather(sh, q, &g, em);
+    enum err e = terms_gather(sh, q, &g, em);
     e = e == ERR_OK ? check_boosts(q, &g, em) : e;
     if (e != ERR_OK) {
         return e;

@@ -19,14 +19,14 @@ enum err scored_terms_add(struct scored_terms *t, struct str field, struct str t
     return ERR_OK;
 }
 
-static enum err gather(void *arg, const struct query *q, enum child_role role)
+static enum err scored_terms_gather(void *arg, const struct query *q, enum child_role role)
 {
     struct scored_terms *t = arg;
     if (role != CHILD_SCORES) {
         return ERR_OK;
     }
     enum err e = q->ops->scored_terms != NULL ? q->ops->scored_terms(q, t) : ERR_OK;
-    return e == ERR_OK ? query_each_child(q, gather, t) : e;
+    return e == ERR_OK ? query_each_child(q, scored_terms_gather, t) : e;
 }
 
 enum err query_scored_terms(const struct query *q, const struct view *v, struct arena *arena,
@@ -45,7 +45,7 @@ enum err query_scored_terms(const struct query *q, const struct view *v, struct 
     if (e != ERR_OK) {
         return e;
     }
-    if (gather(&t, rewritten, CHILD_SCORES) != ERR_OK) {
+    if (scored_terms_gather(&t, rewritten, CHILD_SCORES) != ERR_OK) {
         return err_no_memory(em);
     }
     *out = t.v;

@@ -19,7 +19,7 @@ struct conjunction {
     bool scored;
 };
 
-static struct conjunction *self(struct scorer *s)
+static struct conjunction *conjunction_self(struct scorer *s)
 {
     return (struct conjunction *)(void *)s;
 }
@@ -31,8 +31,8 @@ static doc_id skip_blocks(struct conjunction *c, doc_id target)
         doc_id to = DOC_END;
         double sum = 0;
         for (uint32_t i = 0; i < c->n_scoring; i++) {
-            doc_id end = scorer_shallow(c->scoring[i], target);
-            to = MIN_OF(to, end);
+            doc_id conjunction_end = scorer_shallow(c->scoring[i], target);
+            to = MIN_OF(to, conjunction_end);
         }
         for (uint32_t i = 0; i < c->n_scoring; i++) {
             sum += scorer_max(c->scoring[i], to);
@@ -49,7 +49,7 @@ static doc_id skip_blocks(struct conjunction *c, doc_id target)
     return target;
 }
 
-static doc_id end(struct conjunction *c)
+static doc_id conjunction_end(struct conjunction *c)
 {
     return c->base.doc = DOC_END;
 }
@@ -60,7 +60,7 @@ static doc_id align(struct conjunction *c, doc_id doc)
     struct scorer *lead = c->v[0];
 again:
     if (doc == DOC_END) {
-        return end(c);
+        return conjunction_end(c);
     }
     if (c->min >= 0 && doc > c->up_to) {
         doc_id from = skip_blocks(c, doc);
@@ -115,13 +115,13 @@ static doc_id compete(struct conjunction *c, doc_id doc)
 
 static doc_id conjunction_next(struct scorer *s)
 {
-    struct conjunction *c = self(s);
+    struct conjunction *c = conjunction_self(s);
     return s->doc == DOC_END ? DOC_END : compete(c, align(c, lead_next(c)));
 }
 
 static doc_id conjunction_seek(struct scorer *s, doc_id target)
 {
-    struct conjunction *c = self(s);
+    struct conjunction *c = conjunction_self(s);
     if (s->doc == DOC_END) {
         return DOC_END;
     }
@@ -131,7 +131,7 @@ static doc_id conjunction_seek(struct scorer *s, doc_id target)
 
 static bool conjunction_matches(struct scorer *s)
 {
-    struct conjunction *c = self(s);
+    struct conjunction *c = conjunction_self(s);
     for (uint32_t i = 0; i < c->n_verify; i++) {
         if (!c->verify[i]->ops->matches(c->verify[i])) {
             return false;
@@ -142,13 +142,13 @@ static bool conjunction_matches(struct scorer *s)
 
 static float conjunction_score(struct scorer *s)
 {
-    struct conjunction *c = self(s);
+    struct conjunction *c = conjunction_self(s);
     return c->scored ? c->score : sum_scores(c);
 }
 
 static doc_id conjunction_shallow(struct scorer *s, doc_id target)
 {
-    struct conjunction *c = self(s);
+    struct conjunction *c = conjunction_self(s);
     doc_id to = DOC_END;
     for (uint32_t i = 0; i < c->n_scoring; i++) {
         doc_id at = scorer_shallow(c->scoring[i], target);
@@ -159,7 +159,7 @@ static doc_id conjunction_shallow(struct scorer *s, doc_id target)
 
 static float conjunction_max(struct scorer *s, doc_id up_to)
 {
-    struct conjunction *c = self(s);
+    struct conjunction *c = conjunction_self(s);
     double sum = 0;
     for (uint32_t i = 0; i < c->n_scoring; i++) {
         sum += scorer_max(c->scoring[i], up_to);
@@ -169,7 +169,7 @@ static float conjunction_max(struct scorer *s, doc_id up_to)
 
 static void conjunction_min(struct scorer *s, float min)
 {
-    struct conjunction *c = self(s);
+    struct conjunction *c = conjunction_self(s);
     if (c->top && min > c->min) {
         c->min = min;
         c->up_to = 0;
@@ -203,7 +203,7 @@ static void fill_by_words(struct conjunction *c, doc_id from, doc_id to, uint64_
 
 static void conjunction_fill(struct scorer *s, doc_id from, doc_id to, uint64_t *bits)
 {
-    struct conjunction *c = self(s);
+    struct conjunction *c = conjunction_self(s);
     if (c->v[c->n - 1]->cost / 32 <= c->v[0]->cost) {
         fill_by_words(c, from, to, bits);
         return;

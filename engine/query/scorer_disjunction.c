@@ -21,7 +21,7 @@ struct disjunction {
     uint64_t *accept; /* ... with these results */
 };
 
-static struct disjunction *self(struct scorer *s)
+static struct disjunction *disjunction_self(struct scorer *s)
 {
     return (struct disjunction *)(void *)s;
 }
@@ -83,7 +83,7 @@ static doc_id smallest(const struct disjunction *d)
     return doc;
 }
 
-static doc_id from(struct disjunction *d, doc_id target)
+static doc_id disjunction_from(struct disjunction *d, doc_id target)
 {
     for (;;) {
         if (d->min >= 0) {
@@ -119,12 +119,14 @@ static doc_id from(struct disjunction *d, doc_id target)
 
 static doc_id disjunction_next(struct scorer *s)
 {
-    return s->doc == DOC_END ? DOC_END : from(self(s), s->doc == POSTINGS_UNPOSITIONED ? 0 : s->doc + 1);
+    return s->doc == DOC_END
+               ? DOC_END
+               : disjunction_from(disjunction_self(s), s->doc == POSTINGS_UNPOSITIONED ? 0 : s->doc + 1);
 }
 
 static doc_id disjunction_seek(struct scorer *s, doc_id target)
 {
-    return s->doc == DOC_END ? DOC_END : from(self(s), target);
+    return s->doc == DOC_END ? DOC_END : disjunction_from(disjunction_self(s), target);
 }
 
 /* Runs the second phases once per document. */
@@ -144,12 +146,12 @@ static uint32_t verify(struct disjunction *d)
 
 static bool disjunction_matches(struct scorer *s)
 {
-    return verify(self(s)) >= MAX_OF(self(s)->min_should, 1U);
+    return verify(disjunction_self(s)) >= MAX_OF(disjunction_self(s)->min_should, 1U);
 }
 
 static float disjunction_score(struct scorer *s)
 {
-    struct disjunction *d = self(s);
+    struct disjunction *d = disjunction_self(s);
     double sum = 0; /* dis_max: of all but the best */
     float best = 0;
     if (d->verifies && d->verified != s->doc) {
@@ -172,17 +174,17 @@ static float disjunction_score(struct scorer *s)
 
 static doc_id disjunction_shallow(struct scorer *s, doc_id target)
 {
-    return shallow(self(s), target);
+    return shallow(disjunction_self(s), target);
 }
 
 static float disjunction_max(struct scorer *s, doc_id up_to)
 {
-    return bound(self(s), up_to, false);
+    return bound(disjunction_self(s), up_to, false);
 }
 
 static void disjunction_min(struct scorer *s, float min)
 {
-    struct disjunction *d = self(s);
+    struct disjunction *d = disjunction_self(s);
     if (d->top && min > d->min) {
         d->min = min;
         d->up_to = 0;
@@ -192,7 +194,7 @@ static void disjunction_min(struct scorer *s, float min)
 /* Children that can list their documents are or-ed. */
 static void disjunction_fill(struct scorer *s, doc_id a, doc_id b, uint64_t *bits)
 {
-    struct disjunction *d = self(s);
+    struct disjunction *d = disjunction_self(s);
     doc_id doc = DOC_END;
     for (uint32_t i = 0; i < d->n; i++) {
         d->v[i]->ops->fill(d->v[i], a, b, bits);

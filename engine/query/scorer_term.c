@@ -1,6 +1,6 @@
 #include "engine/query/scorers.h"
 
-static struct term_scorer *self(struct scorer *s)
+static struct term_scorer *term_scorer_self(struct scorer *s)
 {
     return (struct term_scorer *)(void *)s;
 }
@@ -83,7 +83,7 @@ static doc_id seek_skipping(struct term_scorer *t, doc_id target)
 
 static doc_id term_next(struct scorer *s)
 {
-    struct term_scorer *t = self(s);
+    struct term_scorer *t = term_scorer_self(s);
     if (t->min < 0) {
         return s->doc = postings_next(&t->p);
     }
@@ -95,7 +95,7 @@ static doc_id term_next(struct scorer *s)
 
 static doc_id term_seek(struct scorer *s, doc_id target)
 {
-    struct term_scorer *t = self(s);
+    struct term_scorer *t = term_scorer_self(s);
     if (t->min < 0) {
         return s->doc = postings_seek(&t->p, target);
     }
@@ -104,20 +104,20 @@ static doc_id term_seek(struct scorer *s, doc_id target)
 
 static float score_of(struct scorer *s)
 {
-    struct term_scorer *t = self(s);
+    struct term_scorer *t = term_scorer_self(s);
     return t->sim != NULL ? term_score(t) : 0;
 }
 
 static doc_id term_shallow(struct scorer *s, doc_id target)
 {
-    struct term_scorer *t = self(s);
+    struct term_scorer *t = term_scorer_self(s);
     return t->sim != NULL ? move_block(t, target) : DOC_END;
 }
 
 /* Blocks from the last shallow target to up_to; many of them are not worth looking at. */
 static float term_max(struct scorer *s, doc_id up_to)
 {
-    struct term_scorer *t = self(s);
+    struct term_scorer *t = term_scorer_self(s);
     if (t->sim == NULL) {
         return 0;
     }
@@ -137,7 +137,7 @@ static float term_max(struct scorer *s, doc_id up_to)
 
 static void term_min(struct scorer *s, float min)
 {
-    struct term_scorer *t = self(s);
+    struct term_scorer *t = term_scorer_self(s);
     if (t->sim == NULL || min <= t->min) {
         return;
     }
@@ -151,7 +151,7 @@ static void term_min(struct scorer *s, float min)
 
 static void term_fill(struct scorer *s, doc_id from, doc_id to, uint64_t *bits)
 {
-    struct term_scorer *t = self(s);
+    struct term_scorer *t = term_scorer_self(s);
     doc_id doc = scorer_is_before(s, from) ? postings_seek(&t->p, from) : s->doc;
     while (doc < to) {
         const doc_id *docs = t->p.docs;

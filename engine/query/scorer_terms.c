@@ -22,12 +22,12 @@ struct term_conjunction {
     bool span_known;
 };
 
-static struct term_conjunction *self(struct scorer *s)
+static struct term_conjunction *terms_scorer_self(struct scorer *s)
 {
     return (struct term_conjunction *)(void *)s;
 }
 
-static doc_id end(struct term_conjunction *c)
+static doc_id terms_scorer_end(struct term_conjunction *c)
 {
     return c->base.doc = DOC_END;
 }
@@ -65,7 +65,7 @@ static doc_id next_span(struct term_conjunction *c, doc_id target)
 }
 
 /* All terms are at the lead's document and their scores compete. false: *next is where the lead may go on. */
-static bool complete(struct term_conjunction *c, doc_id doc, float lead, doc_id *next)
+static bool terms_scorer_complete(struct term_conjunction *c, doc_id doc, float lead, doc_id *next)
 {
     double sum = (double)lead;
     *next = doc + 1;
@@ -92,7 +92,7 @@ static bool complete(struct term_conjunction *c, doc_id doc, float lead, doc_id 
     return c->min < 0 || c->score > c->min;
 }
 
-static doc_id from(struct term_conjunction *c, doc_id target)
+static doc_id terms_scorer_from(struct term_conjunction *c, doc_id target)
 {
     struct term_scorer *lead = c->v[0].t;
     while (target != DOC_END) {
@@ -122,31 +122,33 @@ static doc_id from(struct term_conjunction *c, doc_id target)
         }
         lead->p.at = at;
         doc = lead->base.doc = lead->p.doc = lead->p.docs[at];
-        if (complete(c, doc, scores[at], &target)) {
+        if (terms_scorer_complete(c, doc, scores[at], &target)) {
             return c->base.doc = doc;
         }
     }
-    return end(c);
+    return terms_scorer_end(c);
 }
 
 static doc_id terms_next(struct scorer *s)
 {
-    return s->doc == DOC_END ? DOC_END : from(self(s), s->doc == POSTINGS_UNPOSITIONED ? 0 : s->doc + 1);
+    return s->doc == DOC_END
+               ? DOC_END
+               : terms_scorer_from(terms_scorer_self(s), s->doc == POSTINGS_UNPOSITIONED ? 0 : s->doc + 1);
 }
 
 static doc_id terms_seek(struct scorer *s, doc_id target)
 {
-    return s->doc == DOC_END ? DOC_END : from(self(s), target);
+    return s->doc == DOC_END ? DOC_END : terms_scorer_from(terms_scorer_self(s), target);
 }
 
 static float terms_score(struct scorer *s)
 {
-    return self(s)->score;
+    return terms_scorer_self(s)->score;
 }
 
 static doc_id terms_shallow(struct scorer *s, doc_id target)
 {
-    struct term_conjunction *c = self(s);
+    struct term_conjunction *c = terms_scorer_self(s);
     doc_id to = DOC_END;
     for (uint32_t i = 0; i < c->n; i++) {
         doc_id at = scorer_shallow(&c->v[i].t->base, target);
@@ -157,7 +159,7 @@ static doc_id terms_shallow(struct scorer *s, doc_id target)
 
 static float terms_max(struct scorer *s, doc_id up_to)
 {
-    struct term_conjunction *c = self(s);
+    struct term_conjunction *c = terms_scorer_self(s);
     double sum = 0;
     for (uint32_t i = 0; i < c->n; i++) {
         sum += (double)scorer_max(&c->v[i].t->base, up_to);
@@ -167,7 +169,7 @@ static float terms_max(struct scorer *s, doc_id up_to)
 
 static void terms_min(struct scorer *s, float min)
 {
-    struct term_conjunction *c = self(s);
+    struct term_conjunction *c = terms_scorer_self(s);
     if (min > c->min) {
         c->min = min;
     }

@@ -44,7 +44,7 @@ struct window_scorer {
     uint16_t counts[WINDOW]; /* min_should > 1 */
 };
 
-static struct window_scorer *self(struct scorer *s)
+static struct window_scorer *windows_self(struct scorer *s)
 {
     return (struct window_scorer *)(void *)s;
 }
@@ -208,7 +208,7 @@ static double threshold(const struct window_scorer *w)
 }
 
 /* Adds the non-essential children's scores, the largest bound first. false: the document cannot compete. */
-static bool complete(struct window_scorer *w, doc_id doc, double sum)
+static bool windows_complete(struct window_scorer *w, doc_id doc, double sum)
 {
     for (uint32_t i = w->first; i-- > 0;) {
         struct child *c = &w->v[i];
@@ -247,7 +247,7 @@ static doc_id in_window(struct window_scorer *w, doc_id target)
     if (!w->marked) {
         double t = threshold(w);
         for (k = next_above(w->sums, k, n, t); k < n; k = next_above(w->sums, k + 1, n, t)) {
-            if (complete(w, w->start + (doc_id)k, w->sums[k])) {
+            if (windows_complete(w, w->start + (doc_id)k, w->sums[k])) {
                 return w->start + (doc_id)k;
             }
         }
@@ -257,7 +257,7 @@ static doc_id in_window(struct window_scorer *w, doc_id target)
         if (w->min_should > 1 && w->counts[k] < w->min_should) {
             continue;
         }
-        if (complete(w, w->start + (doc_id)k, w->sums[k])) {
+        if (windows_complete(w, w->start + (doc_id)k, w->sums[k])) {
             return w->start + (doc_id)k;
         }
     }
@@ -299,14 +299,14 @@ static doc_id in_term(struct window_scorer *w, doc_id target)
         if (t->base.doc >= w->stop) {
             return DOC_END;
         }
-        if (complete(w, t->base.doc, (double)scores[at])) {
+        if (windows_complete(w, t->base.doc, (double)scores[at])) {
             return t->base.doc;
         }
         target = t->base.doc + 1;
     }
 }
 
-static doc_id from(struct window_scorer *w, doc_id target)
+static doc_id windows_from(struct window_scorer *w, doc_id target)
 {
     for (;;) {
         if (target >= w->start && target < w->stop) {
@@ -326,22 +326,24 @@ static doc_id from(struct window_scorer *w, doc_id target)
 
 static doc_id window_next(struct scorer *s)
 {
-    return s->doc == DOC_END ? DOC_END : from(self(s), s->doc == POSTINGS_UNPOSITIONED ? 0 : s->doc + 1);
+    return s->doc == DOC_END
+               ? DOC_END
+               : windows_from(windows_self(s), s->doc == POSTINGS_UNPOSITIONED ? 0 : s->doc + 1);
 }
 
 static doc_id window_seek(struct scorer *s, doc_id target)
 {
-    return s->doc == DOC_END ? DOC_END : from(self(s), target);
+    return s->doc == DOC_END ? DOC_END : windows_from(windows_self(s), target);
 }
 
 static float window_score(struct scorer *s)
 {
-    return self(s)->score;
+    return windows_self(s)->score;
 }
 
 static doc_id window_shallow(struct scorer *s, doc_id target)
 {
-    struct window_scorer *w = self(s);
+    struct window_scorer *w = windows_self(s);
     doc_id to = DOC_END;
     for (uint32_t i = 0; i < w->n; i++) {
         doc_id at = scorer_shallow(w->v[i].s, target);
@@ -352,7 +354,7 @@ static doc_id window_shallow(struct scorer *s, doc_id target)
 
 static float window_max(struct scorer *s, doc_id up_to)
 {
-    struct window_scorer *w = self(s);
+    struct window_scorer *w = windows_self(s);
     double sum = 0;
     for (uint32_t i = 0; i < w->n; i++) {
         sum += scorer_max(w->v[i].s, up_to);
@@ -363,7 +365,7 @@ static float window_max(struct scorer *s, doc_id up_to)
 /* The window under way stays as it was computed; what is left of it is held against the new bound. */
 static void window_min(struct scorer *s, float min)
 {
-    struct window_scorer *w = self(s);
+    struct window_scorer *w = windows_self(s);
     if (w->top && min > w->min) {
         w->min = min;
     }

@@ -265,7 +265,7 @@ static enum err page_bound(const struct source_parse *p, struct str key, const s
     return ERR_OK;
 }
 
-static enum err flag(const struct source_parse *p, struct str key, const struct json *v)
+static enum err source_hits_flag(const struct source_parse *p, struct str key, const struct json *v)
 {
     struct search_source *s = p->s;
     bool *to = str_is(key, "version")        ? &s->version
@@ -308,10 +308,10 @@ static enum err highlight(const struct source_parse *p, struct str key, const st
 static const struct source_key hits_keys[] = {
     {"from", SOURCE_SCALAR, page_bound},
     {"size", SOURCE_SCALAR, page_bound},
-    {"version", SOURCE_SCALAR, flag},
-    {"seq_no_primary_term", SOURCE_SCALAR, flag},
-    {"explain", SOURCE_SCALAR, flag},
-    {"track_scores", SOURCE_SCALAR, flag},
+    {"version", SOURCE_SCALAR, source_hits_flag},
+    {"seq_no_primary_term", SOURCE_SCALAR, source_hits_flag},
+    {"explain", SOURCE_SCALAR, source_hits_flag},
+    {"track_scores", SOURCE_SCALAR, source_hits_flag},
     {"_source", SOURCE_SCALAR | SOURCE_OBJECT | SOURCE_ARRAY, source_patterns},
     {"sort", SOURCE_SCALAR | SOURCE_OBJECT | SOURCE_ARRAY, sort_keys},
     {"highlight", SOURCE_OBJECT, highlight},

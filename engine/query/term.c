@@ -31,25 +31,25 @@ static bool find_leaves(struct weight_shared *sh, struct str field, struct str t
     return leaves != NULL;
 }
 
-static const struct term_weight *self(const struct weight *w)
+static const struct term_weight *term_self(const struct weight *w)
 {
     return (const struct term_weight *)(const void *)w;
 }
 
 static uint64_t term_cost(const struct weight *w, const struct leaf *leaf)
 {
-    const struct term_leaf *l = &self(w)->leaves[leaf->index];
+    const struct term_leaf *l = &term_self(w)->leaves[leaf->index];
     return l->field != NULL ? l->info.doc_freq : 0;
 }
 
 static enum err term_scorer_of(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
 {
-    const struct term_leaf *l = &self(w)->leaves[rq->leaf->index];
+    const struct term_leaf *l = &term_self(w)->leaves[rq->leaf->index];
     if (l->field == NULL) {
         return ERR_OK;
     }
-    return term_scorer_new(rq->arena, l->field, &l->info, self(w)->scored ? &self(w)->sim : NULL, out,
-                           rq->em);
+    return term_scorer_new(rq->arena, l->field, &l->info, term_self(w)->scored ? &term_self(w)->sim : NULL,
+                           out, rq->em);
 }
 
 static struct explanation *explain_score(const struct weight *w, const struct sim *sim,
@@ -78,15 +78,15 @@ static enum err term_explain(const struct weight *w, const struct explain_reques
     }
     struct term_scorer *t = scorer_term(s);
     struct explanation *freq =
-        explain_new(rq->arena, true, self(w)->sim.flat ? 1 : (float)postings_freq(&t->p),
+        explain_new(rq->arena, true, term_self(w)->sim.flat ? 1 : (float)postings_freq(&t->p),
                     "freq, occurrences of term within document");
-    *out = explain_score(w, &self(w)->sim, rq, freq, term_norm(t, rq->doc));
+    *out = explain_score(w, &term_self(w)->sim, rq, freq, term_norm(t, rq->doc));
     return ERR_OK;
 }
 
 static int64_t term_count(const struct weight *w, const struct leaf *leaf)
 {
-    const struct term_leaf *l = &self(w)->leaves[leaf->index];
+    const struct term_leaf *l = &term_self(w)->leaves[leaf->index];
     if (leaf->live != NULL && l->field != NULL) {
         return -1;
     }
