@@ -116,7 +116,7 @@ static int64_t round_to(const struct auto_date *h, int unit, int64_t t)
     return rounding_round(&r, t);
 }
 
-static bool fits(const struct auto_date *h, const struct owner *o)
+static bool rounding_fits(const struct auto_date *h, const struct owner *o)
 {
     return o->unit == AUTO_UNITS - 1
            || auto_unit_fits(o->unit, o->buckets, o->min, o->max, auto_date_params(h->c.agg)->buckets);
@@ -125,7 +125,7 @@ static bool fits(const struct auto_date *h, const struct owner *o)
 /* The one owner's buckets are counted anew with each coarser unit. */
 static void coarsen_single(struct auto_date *h, struct owner *o)
 {
-    while (!fits(h, o)) {
+    while (!rounding_fits(h, o)) {
         struct bucket_map old = h->met;
         bucket_map_init(&h->met, h->c.run);
         o->unit++;
@@ -140,7 +140,7 @@ static void coarsen_single(struct auto_date *h, struct owner *o)
  * and the units follow from the guesses. */
 static void coarsen_guessing(struct auto_date *h, struct owner *o)
 {
-    if (fits(h, o)) {
+    if (rounding_fits(h, o)) {
         return;
     }
     struct owner from = *o;
@@ -148,12 +148,12 @@ static void coarsen_guessing(struct auto_date *h, struct owner *o)
         o->unit++;
         double ratio = (double)auto_units[from.unit].rough_ms / (double)auto_units[o->unit].rough_ms;
         o->buckets = (int64_t)ceil((double)from.buckets * ratio);
-    } while (!fits(h, o));
+    } while (!rounding_fits(h, o));
     o->min = round_to(h, o->unit, o->min);
     o->max = round_to(h, o->unit, o->max);
 }
 
-static bool note(struct auto_date *h, const struct doc_run *d, uint32_t at, int64_t key)
+static bool auto_date_note(struct auto_date *h, const struct doc_run *d, uint32_t at, int64_t key)
 {
     struct agg_run *r = h->c.run;
     uint32_t owner = run_bucket(d, at), before = h->met.n;
@@ -203,7 +203,7 @@ static void auto_collect(struct collector *c, const struct doc_run *d)
             if (at == last_at && key == last) {
                 continue;
             }
-            if (!note(h, d, at, key)) {
+            if (!auto_date_note(h, d, at, key)) {
                 return;
             }
             last_at = at;

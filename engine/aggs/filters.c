@@ -179,7 +179,7 @@ static enum err filters_leaf(struct collector *c, struct errmsg *em)
     return e;
 }
 
-static void take(struct filters *s, const struct doc_run *d, uint32_t at, uint32_t place)
+static void filters_take(struct filters *s, const struct doc_run *d, uint32_t at, uint32_t place)
 {
     uint32_t b = run_bucket(d, at) * s->buckets + place;
     if (run_reserve(s->c.run, &s->counts, &s->cap, (uint64_t)run_bucket(d, at) * s->buckets + place + 1,
@@ -205,15 +205,15 @@ static void filters_collect(struct collector *c, const struct doc_run *d)
         for (uint32_t i = 0; i < s->n; i++) {
             if (filter_bits_test(&s->f[i], d->docs[at])) {
                 s->hit[hits++] = i;
-                take(s, d, at, i);
+                filters_take(s, d, at, i);
             }
         }
         if (hits == 0 && others) {
-            take(s, d, at, s->n);
+            filters_take(s, d, at, s->n);
         }
         for (uint32_t i = 0; matrix && i < hits && !stop_often(); i++) {
             for (uint32_t j = i + 1; j < hits; j++) {
-                take(s, d, at, pair_place(s, s->hit[i], s->hit[j]));
+                filters_take(s, d, at, pair_place(s, s->hit[i], s->hit[j]));
             }
         }
     }
@@ -336,7 +336,7 @@ struct single {
     uint32_t cap;
 };
 
-static void pass(struct single *s, const struct doc_run *d, uint32_t at)
+static void filters_pass(struct single *s, const struct doc_run *d, uint32_t at)
 {
     uint32_t b = run_bucket(d, at);
     if (run_reserve(s->c.run, &s->counts, &s->cap, b + 1, sizeof(*s->counts))) {
@@ -356,7 +356,7 @@ static void missing_collect(struct collector *c, const struct doc_run *d)
     uint32_t n = s->v.none ? 0 : values_count(&s->v, d);
     for (uint32_t i = 0; i < d->n; i++) {
         if (s->v.none || (i < n && s->v.at[i] == 0)) {
-            pass(s, d, i);
+            filters_pass(s, d, i);
         }
     }
     collector_flush(c);
@@ -365,7 +365,7 @@ static void missing_collect(struct collector *c, const struct doc_run *d)
 static void global_collect(struct collector *c, const struct doc_run *d)
 {
     for (uint32_t i = 0; i < d->n; i++) {
-        pass((struct single *)c, d, i);
+        filters_pass((struct single *)c, d, i);
     }
     collector_flush(c);
 }

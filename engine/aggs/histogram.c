@@ -62,7 +62,7 @@ static bool key_of_date(const struct histogram *h, int64_t rounded)
     return !h->bounded || ((double)rounded >= h->hard_min && (double)rounded < h->hard_max);
 }
 
-static void count(struct histogram *h, const struct doc_run *d, uint32_t at, int64_t key)
+static void histogram_count(struct histogram *h, const struct doc_run *d, uint32_t at, int64_t key)
 {
     uint32_t b = bucket_map_get(&h->map, run_bucket(d, at), key);
     if (b != NO_BUCKET) {
@@ -85,7 +85,7 @@ static void collect_numbers(struct histogram *h, const struct doc_run *d)
             }
             last_at = at;
             last = key;
-            count(h, d, at, key);
+            histogram_count(h, d, at, key);
         }
     }
 }
@@ -105,7 +105,7 @@ static inline uint32_t boundary_of(const struct histogram *h, int64_t ms)
 static void count_boundary(struct histogram *h, const struct doc_run *d, uint32_t at, uint32_t start)
 {
     if (run_bucket(d, at) != 0) {
-        count(h, d, at, h->starts[start]);
+        histogram_count(h, d, at, h->starts[start]);
         return;
     }
     if (h->start_buckets[start] == 0) {
@@ -139,7 +139,7 @@ static void collect_dates(struct histogram *h, const struct doc_run *d)
             if (known) {
                 count_boundary(h, d, at, start);
             } else {
-                count(h, d, at, key);
+                histogram_count(h, d, at, key);
             }
         }
     }
@@ -179,7 +179,7 @@ static void collect_date_range(struct histogram *h, const struct doc_run *d, uin
     }
     while (key <= end && goes_on(h)) {
         if ((double)key > *last) { /* the bounds have cut the range already */
-            count(h, d, at, key);
+            histogram_count(h, d, at, key);
         }
         next = rounding_next(&h->rounding, key);
         if (next <= key) { /* the end of time */
@@ -207,7 +207,7 @@ static void collect_range(struct histogram *h, const struct doc_run *d, uint32_t
     }
     for (double i = 0; i <= n && goes_on(h); i++) {
         if (key + i > *last) {
-            count(h, d, at, num_from_double(key + i));
+            histogram_count(h, d, at, num_from_double(key + i));
         }
     }
     *last = fmax(*last, end);
@@ -426,8 +426,8 @@ static enum err check_ranges(const struct field *f, bool date, struct errmsg *em
     return ERR_OK;
 }
 
-static enum err bind(struct histogram **out, struct agg_run *r, const struct agg *a, bool date,
-                     struct errmsg *em)
+static enum err histogram_bind(struct histogram **out, struct agg_run *r, const struct agg *a, bool date,
+                               struct errmsg *em)
 {
     struct histogram *h = ARENA_NEW(r->arena, struct histogram);
     if (h == NULL) {
@@ -459,7 +459,7 @@ enum err histogram_new(struct collector **out, struct agg_run *r, const struct a
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "interval must be positive, got: %s",
                        num_text(p->interval).s);
     }
-    enum err e = bind(&h, r, a, false, em);
+    enum err e = histogram_bind(&h, r, a, false, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -580,7 +580,7 @@ static bool one_bucket(const struct histogram *h)
 enum err date_histogram_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     struct histogram *h = NULL;
-    enum err e = bind(&h, r, a, true, em);
+    enum err e = histogram_bind(&h, r, a, true, em);
     e = e == ERR_OK ? date_rounding(&h->rounding, date_histogram_params(a), a->vs.zone, em) : e;
     e = e == ERR_OK ? bind_bounds(h, em) : e;
     if (e != ERR_OK) {

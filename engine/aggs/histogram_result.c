@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static enum err push(struct filling *f, const struct agg_bucket *b)
+static enum err histogram_push(struct filling *f, const struct agg_bucket *b)
 {
     enum err e = reduce_count(f->r, 1);
     struct agg_bucket *v = arena_grow(f->r->arena, f->v, f->n, &f->cap, sizeof(*v));
@@ -23,7 +23,7 @@ static enum err push_empty(struct filling *f, struct agg_key key)
 {
     struct agg_bucket b = {.key = key};
     enum err e = reduce_subs(f->r, f->a, &f->empty, f->empty != NULL ? 1 : 0, &b.subs);
-    return e == ERR_OK ? push(f, &b) : e;
+    return e == ERR_OK ? histogram_push(f, &b) : e;
 }
 
 static double round_number(const struct filling *f, double x)
@@ -50,7 +50,7 @@ static bool below(const struct filling *f, struct agg_key a, double limit)
     return f->date ? (double)a.i <= limit : a.d <= limit;
 }
 
-static bool before(struct agg_key a, struct agg_key b)
+static bool histogram_before(struct agg_key a, struct agg_key b)
 {
     return a.kind == KEY_I64 ? a.i < b.i : a.d < b.d;
 }
@@ -71,10 +71,10 @@ enum err fill_gaps(struct filling *f, const struct agg_bucket *in, uint32_t n,
         return e;
     }
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
-        for (; e == ERR_OK && before(at, in[i].key); at = next_key(f, at)) {
+        for (; e == ERR_OK && histogram_before(at, in[i].key); at = next_key(f, at)) {
             e = push_empty(f, at);
         }
-        e = e == ERR_OK ? push(f, &in[i]) : e;
+        e = e == ERR_OK ? histogram_push(f, &in[i]) : e;
         at = next_key(f, in[i].key);
     }
     for (; e == ERR_OK && to && below(f, at, bounds->ext_max); at = next_key(f, at)) {

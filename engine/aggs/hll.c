@@ -269,7 +269,7 @@ static uint64_t rotate(uint64_t v, int by)
     return (v << by) | (v >> (64 - by));
 }
 
-static uint64_t finish(uint64_t k)
+static uint64_t hll_finish(uint64_t k)
 {
     k = (k ^ (k >> 33)) * 0xFF51AFD7ED558CCDULL;
     k = (k ^ (k >> 33)) * 0xC4CEB9FE1A85EC53ULL;
@@ -298,7 +298,7 @@ uint64_t hll_hash_bytes(struct str s)
     h2 ^= s.n;
     h1 += h2;
     h2 += h1;
-    h1 = finish(h1);
-    h2 = finish(h2);
+    h1 = hll_finish(h1);
+    h2 = hll_finish(h2);
     return h1 + h2;
 }

@@ -52,7 +52,7 @@ struct metric {
 
 #define EXACT_MAX 0x1p52 /* with a bit to spare */
 
-static bool begin(struct metric *m, uint32_t buckets)
+static bool metrics_begin(struct metric *m, uint32_t buckets)
 {
     if (!run_reserve(m->c.run, &m->acc, &m->cap, buckets, sizeof(*m->acc))) {
         return false;
@@ -70,7 +70,7 @@ static bool begin_all(struct metric *m, const struct doc_run *d)
     for (uint32_t i = 0; d->buckets != NULL && i < d->n; i++) {
         most = MAX_OF(most, d->buckets[i]);
     }
-    return begin(m, most + 1);
+    return metrics_begin(m, most + 1);
 }
 
 /* Whole numbers whose sums are exact in any order: what compensates for rounding stays zero, and is left out. Neighbours are
@@ -166,7 +166,7 @@ static enum err metric_leaf(struct collector *c, struct errmsg *em)
     return e;
 }
 
-static void load(const struct metric *m, uint32_t bucket, struct agg_result *out)
+static void metrics_load(const struct metric *m, uint32_t bucket, struct agg_result *out)
 {
     struct stats_result *own = stats_result(out);
     static const struct acc nothing = {.min = INFINITY, .max = -INFINITY};
@@ -183,7 +183,7 @@ static void load(const struct metric *m, uint32_t bucket, struct agg_result *out
 static enum err metric_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
 {
     (void)em;
-    load((const struct metric *)c, bucket, out);
+    metrics_load((const struct metric *)c, bucket, out);
     return ERR_OK;
 }
 
@@ -192,7 +192,7 @@ static double metric_order(struct collector *c, uint32_t bucket, struct str key)
     struct stats_result own = {0};
     struct agg_result r = {.agg = c->agg, .own = &own};
     double out = NAN;
-    load((const struct metric *)c, bucket, &r);
+    metrics_load((const struct metric *)c, bucket, &r);
     return result_value(&r, key.n > 0 ? key : STR_NULL, &out, NULL) == ERR_OK ? out : NAN;
 }
 

@@ -94,7 +94,7 @@ static enum err nested_leaf(struct collector *c, struct errmsg *em)
     return e == ERR_OK ? path_bits(s, s->parent_path, s->parents, em) : e;
 }
 
-static void take(struct nested *s, doc_id doc, uint32_t bucket, float score)
+static void nested_take(struct nested *s, doc_id doc, uint32_t bucket, float score)
 {
     if (run_reserve(s->c.run, &s->counts, &s->cap, bucket + 1, sizeof(*s->counts))) {
         s->counts[bucket]++;
@@ -118,7 +118,7 @@ static void down(struct nested *s, const struct doc_run *d)
         size_t child = bits_next(s->children, from, parent);
         for (; child < parent; child = bits_next(s->children, child + 1, parent)) {
             for (uint32_t k = i; k < end; k++) {
-                take(s, (doc_id)child, run_bucket(d, k), d->scores != NULL ? d->scores[k] : 0);
+                nested_take(s, (doc_id)child, run_bucket(d, k), d->scores != NULL ? d->scores[k] : 0);
             }
         }
         i = end;
@@ -136,7 +136,7 @@ static void up(struct nested *s, const struct doc_run *d)
         }
         if (s->last[b] != (uint32_t)parent + 1) {
             s->last[b] = (uint32_t)parent + 1;
-            take(s, (doc_id)parent, b, d->scores != NULL ? d->scores[i] : 0);
+            nested_take(s, (doc_id)parent, b, d->scores != NULL ? d->scores[i] : 0);
         }
     }
 }

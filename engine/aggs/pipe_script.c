@@ -125,8 +125,8 @@ struct bound_script {
     struct script_run *run;
 };
 
-static enum err bind(struct reduce *r, const struct agg *p, enum script_context context,
-                     struct bound_script *out)
+static enum err pipe_script_bind(struct reduce *r, const struct agg *p, enum script_context context,
+                                 struct bound_script *out)
 {
     const struct json *form = script_params(p)->script;
     const struct json *source = form->type == JSON_OBJECT ? json_get(form, "source") : form;
@@ -208,7 +208,7 @@ static enum err run_script(struct reduce *r, const struct agg *p, struct agg_res
     if (vars == NULL) {
         return err_no_memory(r->em);
     }
-    enum err e = bind(r, p, context, &s);
+    enum err e = pipe_script_bind(r, p, context, &s);
     e = e == ERR_OK ? run_buckets(r, p, of, &s, vars, context == SCRIPT_BUCKET_SELECTOR) : e;
     unbind(&s);
     return e;
@@ -266,7 +266,7 @@ static enum err move(struct reduce *r, const struct agg *p, struct agg_result *o
 static enum err run_moving_fn(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
     struct bound_script s;
-    enum err e = bind(r, p, SCRIPT_MOVING_FN, &s);
+    enum err e = pipe_script_bind(r, p, SCRIPT_MOVING_FN, &s);
     e = e == ERR_OK ? move(r, p, of, &s) : e;
     unbind(&s);
     return e;

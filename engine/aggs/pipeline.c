@@ -177,7 +177,8 @@ double pipe_number(const struct agg_result *r)
 
 /* ---- over the buckets of a sibling --------------------------------------------------------------------- */
 
-static enum err gather(struct reduce *r, const struct agg *p, const struct agg_result *of, struct gathered *g)
+static enum err pipeline_gather(struct reduce *r, const struct agg *p, const struct agg_result *of,
+                                struct gathered *g)
 {
     const struct pipe_params *given = pipe_params(p);
     g->v = ARENA_ARRAY(r->arena, double, of->n);
@@ -223,7 +224,7 @@ static enum err sibling(struct reduce *r, const struct agg *p, const struct agg 
     }
     out->form = RESULT_PLAIN;
     enum err e = pipe_shape(r, p, &out->shape);
-    e = e == ERR_OK && of != NULL ? gather(r, p, of, &g) : e;
+    e = e == ERR_OK && of != NULL ? pipeline_gather(r, p, of, &g) : e;
     if (e != ERR_OK) {
         return e;
     }

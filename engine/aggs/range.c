@@ -83,7 +83,7 @@ static void search(const struct ranges *s, double x, uint32_t *lo, uint32_t *fir
     *lo = *end;
 }
 
-static void count(struct ranges *s, const struct doc_run *d, uint32_t at, uint32_t k)
+static void range_count(struct ranges *s, const struct doc_run *d, uint32_t at, uint32_t k)
 {
     uint32_t bucket = run_bucket(d, at) * s->n + k;
     s->counts[bucket]++;
@@ -100,7 +100,7 @@ static void collect_addresses(struct ranges *s, const struct doc_run *d, uint32_
             in = inside(s, &s->r[k], j);
         }
         if (in) {
-            count(s, d, at, k);
+            range_count(s, d, at, k);
         }
     }
 }
@@ -123,7 +123,7 @@ static void collect_numbers(struct ranges *s, const struct doc_run *d, uint32_t 
         search(s, x[i], &lo, &first, &last);
         for (uint32_t k = first; k < last && !stop_often(); k++) {
             if (x[i] >= s->r[k].from && x[i] < s->r[k].to) {
-                count(s, d, at, k);
+                range_count(s, d, at, k);
             }
         }
     }

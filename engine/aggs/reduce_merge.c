@@ -25,7 +25,7 @@ static bool less(const void *cx, const void *x, const void *y)
     return q->cmp(q->a, *a->v, *b->v) < 0;
 }
 
-static void add(struct queue *q, struct head x)
+static void merge_add(struct queue *q, struct head x)
 {
     q->h[q->n] = x;
     heap_up(q->h, q->n++, sizeof(x), less, q);
@@ -50,7 +50,7 @@ static void sort_list(const struct queue *q, struct agg_bucket **v, struct agg_b
 
 /* Takes the least bucket of all. A list that goes on stays at the top of Lucene's queue; Java's, which composite
  * has, gives it away and gets it back. */
-static struct agg_bucket *take(struct queue *q)
+static struct agg_bucket *merge_take(struct queue *q)
 {
     struct head x = q->h[0];
     struct agg_bucket *out = *x.v++;
@@ -60,7 +60,7 @@ static struct agg_bucket *take(struct queue *q)
         heap_down(q->h, q->n, 0, sizeof(x), less, q);
     }
     if (back) {
-        add(q, x);
+        merge_add(q, x);
     }
     return out;
 }
@@ -84,12 +84,12 @@ enum err reduce_queue(struct reduce *r, const struct agg *a, bucket_cmp *cmp, st
         }
         sort_list(&q, lists, *out, in[i]->n);
         if (in[i]->n > 0) {
-            add(&q, (struct head){lists, lists + in[i]->n});
+            merge_add(&q, (struct head){lists, lists + in[i]->n});
         }
         lists += in[i]->n;
     }
     for (size_t at = 0; q.n > 0;) {
-        (*out)[at++] = take(&q);
+        (*out)[at++] = merge_take(&q);
     }
     return ERR_OK;
 }

@@ -217,7 +217,7 @@ static bool worse(const void *cx, const void *x, const void *y)
     return a->score != b->score ? a->score < b->score : a->doc > b->doc;
 }
 
-static void put(struct choice *c, uint32_t at, struct put_off x)
+static void sampler_put(struct choice *c, uint32_t at, struct put_off x)
 {
     c->v[at] = x;
     heap_up(c->v, at, sizeof(x), worse, NULL);
@@ -225,7 +225,7 @@ static void put(struct choice *c, uint32_t at, struct put_off x)
 }
 
 /* Keys are looked at only of documents that are good enough, as in Lucene's collector of diversified hits. */
-static bool choose(struct choice *c, struct put_off x)
+static bool sampler_choose(struct choice *c, struct put_off x)
 {
     bool full = c->n >= c->max;
     if (c->max <= 0 || (full && worse(NULL, &x, &c->v[0]))) {
@@ -243,12 +243,12 @@ static bool choose(struct choice *c, struct put_off x)
     }
     if (c->per_key > 0 && same >= c->per_key) {
         if (!worse(NULL, &x, &c->v[worst])) {
-            put(c, worst, x);
+            sampler_put(c, worst, x);
         }
     } else if (full) {
-        put(c, 0, x);
+        sampler_put(c, 0, x);
     } else {
-        put(c, c->n++, x);
+        sampler_put(c, c->n++, x);
     }
     return true;
 }
@@ -286,7 +286,7 @@ static enum err sampler_finish(struct collector *c, struct errmsg *em)
         struct choice chosen = {
             .v = s->noted + kept, .max = p->shard_size, .per_key = s->diversified ? p->per_value : 0};
         for (; i < s->n && s->noted[i].bucket == bucket; i++) { /* at or before i: nothing is lost */
-            if (!choose(&chosen, s->noted[i])) {
+            if (!sampler_choose(&chosen, s->noted[i])) {
                 return err_set(em, ERR_ILLEGAL_ARGUMENT,
                                "Sample diversifying key must be a single valued-field");
             }

@@ -85,7 +85,7 @@ static void remove_at(struct tdigest *t, size_t at)
 }
 
 /* The centroid among the nearest ones that has room for the weight; n: none has. */
-static size_t choose(struct tdigest *t, double x, int64_t weight)
+static size_t tdigest_choose(struct tdigest *t, double x, int64_t weight)
 {
     ptrdiff_t below = floor_of(t, x);
     size_t start = below < 0 ? 0 : first_equal(t, (size_t)below), end = t->n, chosen = t->n;
@@ -119,7 +119,7 @@ static size_t choose(struct tdigest *t, double x, int64_t weight)
 
 static void add_centroid(struct tdigest *t, double x, int64_t weight)
 {
-    size_t at = t->n > 0 ? choose(t, x, weight) : 0;
+    size_t at = t->n > 0 ? tdigest_choose(t, x, weight) : 0;
     if (at == t->n) {
         insert_at(t, (size_t)(floor_of(t, x) + 1), x, weight);
     } else {

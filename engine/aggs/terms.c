@@ -43,7 +43,7 @@ static bool room_for_ids(struct terms *t)
 }
 
 /* One document in one bucket; there is room for texts' buckets. */
-static void take(struct terms *t, const struct doc_run *d, uint32_t at, int64_t key)
+static void terms_take(struct terms *t, const struct doc_run *d, uint32_t at, int64_t key)
 {
     uint32_t owner = run_bucket(d, at), b;
     if (owner == 0 && t->text) {
@@ -70,7 +70,7 @@ static void take_all(struct terms *t, const struct doc_run *d, uint32_t n)
         uint32_t known = t->bucket_of_id[id[i]];
         to = i + 1;
         if (known == 0) {
-            take(t, d, at[i], id[i]);
+            terms_take(t, d, at[i], id[i]);
             continue;
         }
         while (to < n && id[to] == id[i]) {
@@ -94,7 +94,7 @@ static void collect_text(struct terms *t, const struct doc_run *d)
         }
         for (uint32_t i = 0; i < n; i++) {
             if (include_id(&t->include, t->v.id[i])) {
-                take(t, d, t->v.at[i], t->v.id[i]);
+                terms_take(t, d, t->v.at[i], t->v.id[i]);
             }
         }
     }
@@ -109,7 +109,7 @@ static void collect_numbers(struct terms *t, const struct doc_run *d)
         for (uint32_t i = 0; i < n; i++) {
             bool again = !rare && i > 0 && t->v.at[i] == t->v.at[i - 1] && t->v.i[i] == t->v.i[i - 1];
             if (!again && include_long(&t->include, t->v.i[i])) {
-                take(t, d, t->v.at[i], t->v.i[i]);
+                terms_take(t, d, t->v.at[i], t->v.i[i]);
             }
         }
     }
@@ -225,7 +225,7 @@ static int candidate_cmp(struct terms *t, const struct candidate *a, const struc
 }
 
 /* For a heap with the worst of the best at its root. `cx` points to the address of the terms. */
-static bool behind(const void *cx, const void *a, const void *b)
+static bool terms_behind(const void *cx, const void *a, const void *b)
 {
     return candidate_cmp(*(struct terms *const *)cx, a, b) > 0;
 }
@@ -239,14 +239,14 @@ static void offer(struct terms *t, struct candidate *h, uint32_t *n, uint32_t ma
     if (*n == max) {
         if (candidate_cmp(t, x, &h[0]) < 0) {
             h[0] = *x;
-            heap_down(h, max, 0, sizeof(*h), behind, &t);
+            heap_down(h, max, 0, sizeof(*h), terms_behind, &t);
         }
         return;
     }
     h[(*n)++] = *x;
     if (*n == max) {
         for (uint32_t i = max / 2 + 1; i-- > 0;) {
-            heap_down(h, max, i, sizeof(*h), behind, &t);
+            heap_down(h, max, i, sizeof(*h), terms_behind, &t);
         }
     }
 }
@@ -263,8 +263,8 @@ bool terms_key(struct terms *t, int64_t key, struct agg_key *out)
 }
 
 /* The best candidates of an owner; *other counts the documents of all. */
-static enum err choose(struct terms *t, uint32_t owner, struct candidate **out, uint32_t *n_out,
-                       int64_t *other, struct errmsg *em)
+static enum err terms_choose(struct terms *t, uint32_t owner, struct candidate **out, uint32_t *n_out,
+                             int64_t *other, struct errmsg *em)
 {
     const struct agg *a = t->c.agg;
     const uint32_t *list;
@@ -309,7 +309,7 @@ static enum err terms_build(struct collector *c, uint32_t owner, struct agg_resu
     out->form = t->v.none ? RESULT_UNMAPPED : t->text ? RESULT_STR : t->v.floating ? RESULT_F64 : RESULT_I64;
     out->shape = t->v.shape;
     own->shard_size = t->shard_size;
-    enum err e = t->v.none ? ERR_OK : choose(t, owner, &best, &n, &own->other, em);
+    enum err e = t->v.none ? ERR_OK : terms_choose(t, owner, &best, &n, &own->other, em);
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, n);
     if (e != ERR_OK || out->buckets == NULL) {
         return e != ERR_OK ? e : err_no_memory(em);

@@ -164,7 +164,8 @@ static void top_hits_collect(struct collector *c, const struct doc_run *d)
     }
 }
 
-static enum err fill(struct top_hits *t, struct bucket_hits *b, struct agg_result *out, struct errmsg *em)
+static enum err top_hits_fill(struct top_hits *t, struct bucket_hits *b, struct agg_result *out,
+                              struct errmsg *em)
 {
     struct top_hits_result *own = top_hits_result(out);
     struct agg_run *r = t->c.run;
@@ -194,7 +195,7 @@ static enum err top_hits_build(struct collector *c, uint32_t bucket, struct agg_
     struct top_hits *t = (struct top_hits *)c;
     out->form = RESULT_PLAIN;
     top_hits_result(out)->max_score = NAN;
-    return bucket < t->cap && t->b[bucket].top != NULL ? fill(t, &t->b[bucket], out, em) : ERR_OK;
+    return bucket < t->cap && t->b[bucket].top != NULL ? top_hits_fill(t, &t->b[bucket], out, em) : ERR_OK;
 }
 
 static const struct collector_ops top_hits_ops = {.collect = top_hits_collect, .build = top_hits_build};

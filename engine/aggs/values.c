@@ -450,7 +450,7 @@ static uint32_t dict_append(struct term_dict *d, struct str text, uint64_t ord)
 }
 
 /* The empty text must not look like one that was not read. */
-static struct str keep(struct agg_run *r, struct str text)
+static struct str values_keep(struct agg_run *r, struct str text)
 {
     struct str s = arena_str(r->arena, text);
     if (s.p == NULL) {
@@ -472,7 +472,7 @@ uint32_t dict_of_text(struct term_dict *d, struct str text)
     if (d->slots[at] != 0) {
         return d->slots[at] - 1;
     }
-    struct str kept = keep(d->run, text);
+    struct str kept = values_keep(d->run, text);
     uint32_t id = kept.p != NULL ? dict_append(d, kept, UINT64_MAX) : NO_BUCKET;
     if (id != NO_BUCKET) {
         d->slots[at] = id + 1;
@@ -509,7 +509,7 @@ struct str dict_text(struct term_dict *d, uint32_t id)
         struct buf b;
         buf_init(&b, NULL, BUF_UNLIMITED);
         if (seg_term_by_ord(d->seg, d->ords[id], &b)) {
-            d->text[id] = keep(d->run, buf_view(&b));
+            d->text[id] = values_keep(d->run, buf_view(&b));
         } else {
             run_fail(d->run, err_set(&d->run->em, ERR_CORRUPT, "a term of field [%.*s] cannot be read",
                                      STR_ARG(d->seg->name)));

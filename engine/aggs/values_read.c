@@ -183,7 +183,7 @@ static uint32_t numbers(struct values *v, const struct doc_run *d, uint32_t *pos
 }
 
 /* Every document has exactly one value and nothing is in between. */
-static bool plain(const struct values *v)
+static bool values_plain(const struct values *v)
 {
     return v->field != NULL && v->script == NULL && v->nums.dense;
 }
@@ -194,7 +194,7 @@ uint32_t values_doubles(struct values *v, const struct doc_run *d, uint32_t *pos
         *pos = d->n;
         return 0;
     }
-    if (!plain(v) || *pos != 0) {
+    if (!values_plain(v) || *pos != 0) {
         return numbers(v, d, pos, false);
     }
     if (!room(v, d->n)) {
@@ -219,7 +219,7 @@ uint32_t values_longs(struct values *v, const struct doc_run *d, uint32_t *pos)
         *pos = d->n;
         return 0;
     }
-    if (!plain(v) || *pos != 0) {
+    if (!values_plain(v) || *pos != 0) {
         return numbers(v, d, pos, true);
     }
     if (!room(v, d->n)) {

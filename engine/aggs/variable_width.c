@@ -183,7 +183,7 @@ static uint32_t nearest(const struct variable_width *h, double x)
     return from;
 }
 
-static bool join(struct variable_width *h, double x, uint32_t *bucket)
+static bool clusters_join(struct variable_width *h, double x, uint32_t *bucket)
 {
     uint32_t at = nearest(h, x);
     double distance = fabs(h->clusters[at].centroid - x);
@@ -205,7 +205,7 @@ static bool join(struct variable_width *h, double x, uint32_t *bucket)
     return true;
 }
 
-static bool take(struct variable_width *h, const struct doc_run *d, uint32_t at, double x)
+static bool clusters_take(struct variable_width *h, const struct doc_run *d, uint32_t at, double x)
 {
     struct agg_run *r = h->c.run;
     struct put_off note = {.doc = r->leaf->base + d->docs[at],
@@ -213,7 +213,7 @@ static bool take(struct variable_width *h, const struct doc_run *d, uint32_t at,
     if (!run_reserve(r, &h->noted, &h->cap, (uint64_t)h->n + 1, sizeof(*h->noted))) {
         return false;
     }
-    if (!h->buffering && !join(h, x, &note.bucket)) {
+    if (!h->buffering && !clusters_join(h, x, &note.bucket)) {
         return false;
     }
     h->noted[h->n++] = note;
@@ -234,7 +234,7 @@ static void variable_width_collect(struct collector *c, const struct doc_run *d)
     for (uint32_t pos = 0; pos < d->n && !stop_often();) {
         uint32_t n = values_doubles(&h->v, d, &pos);
         for (uint32_t i = 0; i < n; i++) {
-            if (h->v.d[i] != -INFINITY && !take(h, d, h->v.at[i], h->v.d[i])) {
+            if (h->v.d[i] != -INFINITY && !clusters_take(h, d, h->v.at[i], h->v.d[i])) {
                 return;
             }
         }

@@ -278,7 +278,7 @@ enum err completion_contexts(const struct field *f, const struct json *given, st
 
 /* ---- in options ---- */
 
-static bool seen(const struct str *pairs, uint32_t from, uint32_t to, struct str value)
+static bool context_seen(const struct str *pairs, uint32_t from, uint32_t to, struct str value)
 {
     for (uint32_t i = from; i < to; i++) {
         if (str_eq(pairs[2 * i + 1], value)) {
@@ -309,7 +309,7 @@ enum err completion_named_contexts(const struct field *f, const struct str *keys
         uint32_t from = m;
         for (size_t i = 0; i < n; i++) {
             struct str value = str_slice(keys[i], 1, keys[i].n);
-            if (keys[i].n > 0 && (uint8_t)keys[i].p[0] == number && !seen(pairs, from, m, value)) {
+            if (keys[i].n > 0 && (uint8_t)keys[i].p[0] == number && !context_seen(pairs, from, m, value)) {
                 pairs[2 * m] = f->contexts[number].name;
                 pairs[2 * m + 1] = value;
                 m++;

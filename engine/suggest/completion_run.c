@@ -357,7 +357,7 @@ static enum err search_leaf(struct lookup *l, const struct leaf *leaf)
     return e == ERR_OK && l->s->skip_duplicates ? lay_aside(l) : e;
 }
 
-static enum err show(struct lookup *l, struct suggest_entry *entry)
+static enum err completion_show(struct lookup *l, struct suggest_entry *entry)
 {
     struct map seen;
     map_init(&seen, l->r->arena);
@@ -415,7 +415,7 @@ enum err completion_run(const struct suggest_run *r, const struct completion_sug
     if (e == ERR_OK) {
         *entry = (struct suggest_entry){.text = text, .length = (uint32_t)utf16_length(text)};
         *out = (struct suggest_result){entry, 1};
-        e = show(&l, entry);
+        e = completion_show(&l, entry);
     }
     return e;
 }

@@ -41,7 +41,7 @@ float completion_score(uint32_t weight, float boost)
 
 /* By score, then as Lucene by path (entries of one path and weight by document); a node before what may lie
  * in it. */
-static bool before(const void *cx, const void *x, const void *y)
+static bool completion_before(const void *cx, const void *x, const void *y)
 {
     const struct item *a = x, *b = y;
     (void)cx;
@@ -57,7 +57,7 @@ static bool before(const void *cx, const void *x, const void *y)
     return a->level == ENTRY ? a->doc < b->doc : a->level > b->level;
 }
 
-static void push(struct search *s, const struct item *it)
+static void completion_push(struct search *s, const struct item *it)
 {
     struct item *heap = arena_grow(s->arena, s->heap, s->n, &s->cap, sizeof(*heap));
     if (heap == NULL) {
@@ -66,14 +66,14 @@ static void push(struct search *s, const struct item *it)
     }
     s->heap = heap;
     heap[s->n] = *it;
-    heap_up(heap, s->n++, sizeof(*heap), before, NULL);
+    heap_up(heap, s->n++, sizeof(*heap), completion_before, NULL);
 }
 
 static void pop(struct search *s)
 {
     s->heap[0] = s->heap[--s->n];
     if (s->n > 0) {
-        heap_down(s->heap, s->n, 0, sizeof(*s->heap), before, NULL);
+        heap_down(s->heap, s->n, 0, sizeof(*s->heap), completion_before, NULL);
     }
 }
 
@@ -113,7 +113,7 @@ static void push_node(struct search *s, uint32_t range, uint32_t level, uint32_t
                       .index = index,
                       .range = range,
                       .pos = MAX_OF(pos, s->rq->ranges->v[range].from)};
-    push(s, &it);
+    completion_push(s, &it);
 }
 
 /* The smallest node that covers a range. */
@@ -154,7 +154,7 @@ static void open_block(struct search *s, const struct item *node)
                           .input = g->input,
                           .gaps = g->gaps};
         if (to_live(s, &it)) {
-            push(s, &it);
+            completion_push(s, &it);
         }
     }
 }
@@ -177,7 +177,7 @@ static void open_node(struct search *s, const struct item *node)
     }
 }
 
-static void take(struct search *s, struct item *it)
+static void completion_take(struct search *s, struct item *it)
 {
     if (s->rq->distinct) {
         if (map_has(&s->seen, it->input)) {
@@ -194,7 +194,7 @@ static void take(struct search *s, struct item *it)
     hits[s->n_hits++] =
         (struct completion_hit){it->score, it->doc, it->input, s->rq->ranges->v[it->range].context};
     if (!s->rq->distinct && completion_group_doc(&it->gaps, &it->doc, &s->cursor.corrupt) && to_live(s, it)) {
-        push(s, it);
+        completion_push(s, it);
     }
 }
 
@@ -213,7 +213,7 @@ enum err completion_search(const struct completion_request *rq, struct completio
         struct item top = s.heap[0];
         pop(&s);
         if (top.level == ENTRY) {
-            take(&s, &top);
+            completion_take(&s, &top);
         } else {
             open_node(&s, &top);
         }

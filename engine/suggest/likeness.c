@@ -7,7 +7,7 @@ struct chars {
     size_t n;
 };
 
-static bool take(struct str s, struct arena *arena, struct chars *out)
+static bool likeness_take(struct str s, struct arena *arena, struct chars *out)
 {
     uint32_t *v = ARENA_ARRAY(arena, uint32_t, s.n);
     *out = (struct chars){v, 0};
@@ -117,7 +117,7 @@ static float ngram(struct chars a, struct chars b, struct arena *arena)
 float word_likeness(enum term_distance kind, struct str a, struct str b, struct arena *arena)
 {
     struct chars x, y;
-    if (!take(a, arena, &x) || !take(b, arena, &y)) {
+    if (!likeness_take(a, arena, &x) || !likeness_take(b, arena, &y)) {
         return 0;
     }
     if (kind == DISTANCE_JARO_WINKLER) {

@@ -213,8 +213,8 @@ static int likeliest(const void *a, const void *b)
 /* ---- the best phrases ---- */
 
 /* Above zero: a is better. Equal scores go by the words. */
-static int compare(double a_score, const struct word *const *a, double b_score, const struct word *const *b,
-                   uint32_t n)
+static int phrase_compare(double a_score, const struct word *const *a, double b_score,
+                          const struct word *const *b, uint32_t n)
 {
     if (a_score != b_score) {
         return a_score > b_score ? 1 : -1;
@@ -235,7 +235,7 @@ static void offer(struct checker *c, double log_score)
         return;
     }
     uint32_t at = c->n_best;
-    while (at > 0 && compare(score, c->path, c->best[at - 1].score, c->best[at - 1].words, c->n) > 0) {
+    while (at > 0 && phrase_compare(score, c->path, c->best[at - 1].score, c->best[at - 1].words, c->n) > 0) {
         at--;
     }
     if (at == c->most) {
@@ -291,7 +291,7 @@ static enum err correct(struct checker *c)
     return c->failed ? err_no_memory(c->r->em) : ERR_OK;
 }
 
-static struct str join(struct checker *c, const struct correction *k, bool marked)
+static struct str phrase_join(struct checker *c, const struct correction *k, bool marked)
 {
     struct buf b;
     memory_request_buf(&b);
@@ -308,7 +308,7 @@ static struct str join(struct checker *c, const struct correction *k, bool marke
     return s;
 }
 
-static enum err show(struct checker *c, struct suggest_entry *entry)
+static enum err phrase_show(struct checker *c, struct suggest_entry *entry)
 {
     entry->cutoff = c->cutoff;
     entry->options = ARENA_ARRAY(c->r->arena, struct suggest_option, c->n_best);
@@ -318,8 +318,8 @@ static enum err show(struct checker *c, struct suggest_entry *entry)
     for (uint32_t i = 0; i < c->n_best; i++) {
         const struct correction *k = &c->best[i];
         struct suggest_option *o = &entry->options[entry->n++];
-        *o = (struct suggest_option){.text = join(c, k, false), .score = (float)k->score};
-        o->highlighted = c->s->pre_tag.p != NULL ? join(c, k, true) : STR_NULL;
+        *o = (struct suggest_option){.text = phrase_join(c, k, false), .score = (float)k->score};
+        o->highlighted = c->s->pre_tag.p != NULL ? phrase_join(c, k, true) : STR_NULL;
     }
     return c->failed ? err_no_memory(c->r->em) : ERR_OK;
 }
@@ -351,7 +351,7 @@ static enum err take_words(struct checker *c, const struct token_list *tokens, s
     return ERR_OK;
 }
 
-static enum err check(struct checker *c, const struct direct_options *generators, size_t n)
+static enum err phrase_check(struct checker *c, const struct direct_options *generators, size_t n)
 {
     enum err e = ERR_OK;
     for (uint32_t i = 0; i < c->n; i++) {
@@ -450,6 +450,6 @@ enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion 
     if (e != ERR_OK || c.n == 0 || c.n >= (uint32_t)s->token_limit) {
         return e;
     }
-    e = check(&c, generators, n);
-    return e == ERR_OK ? show(&c, entry) : e;
+    e = phrase_check(&c, generators, n);
+    return e == ERR_OK ? phrase_show(&c, entry) : e;
 }

@@ -72,7 +72,7 @@ static bool add_candidate(struct candidates *c, struct str word, float likeness,
 }
 
 /* All words of one segment within l's edits. */
-static bool collect(struct candidates *c, const struct seg_field *f, const struct levenshtein *l)
+static bool similar_collect(struct candidates *c, const struct seg_field *f, const struct levenshtein *l)
 {
     struct term_iter it;
     struct lev_walk walk;
@@ -135,7 +135,7 @@ struct spelling {
 };
 
 /* One round: the `inspections` likest words within some edits. */
-static enum err look(struct spelling *s, uint32_t edits)
+static enum err similar_look(struct spelling *s, uint32_t edits)
 {
     const struct view *v = s->r->cx->shard->view;
     struct candidates c = {.arena = s->r->arena};
@@ -145,7 +145,7 @@ static enum err look(struct spelling *s, uint32_t edits)
     bool ok = levenshtein_init(&l, s->word, edits, prefix, true, s->r->arena);
     for (uint32_t i = 0; ok && i < v->n_leaves; i++) {
         const struct seg_field *f = segment_field(v->leaves[i].segment, s->field);
-        ok = f == NULL || (f->has & SEG_TERMS) == 0 || collect(&c, f, &l);
+        ok = f == NULL || (f->has & SEG_TERMS) == 0 || similar_collect(&c, f, &l);
     }
     if (!ok) {
         return err_no_memory(s->r->em);
@@ -199,9 +199,9 @@ enum err similar_words(const struct suggest_run *r, const struct direct_options 
         least = MAX_OF(least, (int64_t)(threshold * all) - 1);
     }
     struct spelling s = {r, o, field, word, least, (size_t)n * (size_t)o->max_inspections, NULL, 0, 0};
-    enum err e = look(&s, 1);
+    enum err e = similar_look(&s, 1);
     if (e == ERR_OK && o->max_edits > 1 && s.n < s.inspections) {
-        e = look(&s, (uint32_t)o->max_edits);
+        e = similar_look(&s, (uint32_t)o->max_edits);
     }
     sort_items(s.out, s.n, sizeof(*s.out), o->by_frequency ? best_freq : best_score);
     *out = s.out;

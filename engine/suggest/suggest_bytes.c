@@ -31,7 +31,7 @@ void suggest_result_encode(const struct suggest_result *r, struct buf *out)
     }
 }
 
-static struct str keep(struct bytes_in *in, struct arena *arena)
+static struct str suggest_keep(struct bytes_in *in, struct arena *arena)
 {
     struct str s = arena_str(arena, get_str(in));
     in->bad |= s.p == NULL;
@@ -40,12 +40,12 @@ static struct str keep(struct bytes_in *in, struct arena *arena)
 
 static void get_option(struct bytes_in *in, struct arena *arena, struct suggest_option *o)
 {
-    o->text = keep(in, arena);
+    o->text = suggest_keep(in, arena);
     o->score = get_f32(in);
     o->doc = (uint32_t)get_varint(in);
     o->freq = get_zigzag(in);
     bool highlighted = get_bool(in);
-    o->highlighted = keep(in, arena);
+    o->highlighted = suggest_keep(in, arena);
     if (!highlighted) {
         o->highlighted = STR_NULL;
     }
@@ -53,7 +53,7 @@ static void get_option(struct bytes_in *in, struct arena *arena, struct suggest_
     struct str *contexts = ARENA_ARRAY(arena, struct str, 2 * n);
     in->bad |= contexts == NULL;
     for (size_t i = 0; i < 2 * n && !in->bad; i++) {
-        contexts[i] = keep(in, arena);
+        contexts[i] = suggest_keep(in, arena);
     }
     o->contexts = contexts;
     o->n_contexts = in->bad ? 0 : (uint32_t)n;
@@ -66,7 +66,7 @@ bool suggest_result_decode(struct suggest_result *r, struct bytes_in *in, struct
     in->bad |= r->entries == NULL;
     for (size_t i = 0; i < n && !in->bad; i++) {
         struct suggest_entry *e = &r->entries[r->n++];
-        e->text = keep(in, arena);
+        e->text = suggest_keep(in, arena);
         e->offset = (uint32_t)get_varint(in);
         e->length = (uint32_t)get_varint(in);
         e->cutoff = get_f64(in);
