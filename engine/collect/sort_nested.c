@@ -27,7 +27,8 @@ struct sort_nested {
 
 /* ---- binding -------------------------------------------------------------------------------------------------------------------- */
 
-static enum err refuse(const struct search_context *cx, struct errmsg *em, struct str path, const char *what)
+static enum err sort_nested_refuse(const struct search_context *cx, struct errmsg *em, struct str path,
+                                   const char *what)
 {
     err_set(em, ERR_QUERY_SHARD, "[nested] %s [%.*s]%s", what, STR_ARG(path),
             strncmp(what, "failed", 6) == 0 ? "" : " is not of nested type");
@@ -40,10 +41,10 @@ static enum err bind_level(const struct search_context *cx, const struct nested_
 {
     out->path = mapping_field(cx->shard->view->mapping, s->path);
     if (out->path == NULL || !out->path->class->is_object) {
-        return refuse(cx, em, s->path, "failed to find nested object under path");
+        return sort_nested_refuse(cx, em, s->path, "failed to find nested object under path");
     }
     if (!out->path->class->is_nested) {
-        return refuse(cx, em, s->path, "nested object under path");
+        return sort_nested_refuse(cx, em, s->path, "nested object under path");
     }
     if (s->filter == NULL) {
         return ERR_OK;

@@ -50,7 +50,7 @@ static enum err explain(struct fetch *f, const struct fetch_hit *h, const struct
     return e;
 }
 
-static void begin(struct jsonw *w, float value, const char *description)
+static void explanation_begin(struct jsonw *w, float value, const char *description)
 {
     jw_obj(w);
     jw_k(w, "value");
@@ -60,7 +60,7 @@ static void begin(struct jsonw *w, float value, const char *description)
     jw_arr(w);
 }
 
-static void end(struct jsonw *w)
+static void explanation_end(struct jsonw *w)
 {
     jw_arr_end(w);
     jw_obj_end(w);
@@ -68,11 +68,11 @@ static void end(struct jsonw *w)
 
 static void product(struct jsonw *w, const struct explained *of, float weight, const char *name)
 {
-    begin(w, of->value * weight, "product of:");
+    explanation_begin(w, of->value * weight, "product of:");
     jw_raw(w, of->text);
-    begin(w, weight, name);
-    end(w);
-    end(w);
+    explanation_begin(w, weight, name);
+    explanation_end(w);
+    explanation_end(w);
 }
 
 /* What one rescoring makes of `first`, which becomes it. */
@@ -92,12 +92,12 @@ static enum err one(struct fetch *f, const struct fetch_hit *h, uint32_t i, stru
     float a = first->value * (float)s->query_weight, value = a;
     if (second.matched) {
         value = rescore_combine(s, a, second.value * (float)s->rescore_weight);
-        begin(&w, value, modes[s->mode]);
+        explanation_begin(&w, value, modes[s->mode]);
     }
     product(&w, first, (float)s->query_weight, "primaryWeight");
     if (second.matched) {
         product(&w, &second, (float)s->rescore_weight, "secondaryWeight");
-        end(&w);
+        explanation_end(&w);
     }
     first->text = arena_str(h->arena, buf_view(&b));
     first->value = value;

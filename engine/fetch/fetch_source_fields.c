@@ -14,7 +14,7 @@ struct shown_field {
 
 /* ---- which fields ------------------------------------------------------------------------------------------------------------- */
 
-static bool seen(const struct shown_field *v, uint32_t n, const struct field *f)
+static bool source_field_seen(const struct shown_field *v, uint32_t n, const struct field *f)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (v[i].name == f) {
@@ -82,7 +82,7 @@ enum err fetch_source_fields_prepare(struct fetch *f)
             if (e != ERR_OK) {
                 return e;
             }
-            if (seen(v, n, s.name)) {
+            if (source_field_seen(v, n, s.name)) {
                 continue;
             }
             v = arena_grow(f->arena, v, n, &cap, sizeof(*v));

@@ -187,7 +187,8 @@ static doc_id first_child(const struct inner_hits *x, const struct fetch_hit *h)
     return from;
 }
 
-static void take(struct found *out, struct top_docs *top, struct scorer *s, bool scored, doc_id doc)
+static void inner_hits_take(struct found *out, struct top_docs *top, struct scorer *s, bool scored,
+                            doc_id doc)
 {
     float score = scored ? s->ops->score(s) : NAN;
     out->total++;
@@ -199,7 +200,8 @@ static void take(struct found *out, struct top_docs *top, struct scorer *s, bool
     }
 }
 
-static enum err run(struct inner_hits *x, const struct fetch_hit *h, struct top_docs *top, struct found *out)
+static enum err inner_hits_run(struct inner_hits *x, const struct fetch_hit *h, struct top_docs *top,
+                               struct found *out)
 {
     const struct seg_field *f = segment_field(h->leaf->segment, STR("_nested_path"));
     const struct search_source *src = x->f.source;
@@ -223,7 +225,7 @@ static enum err run(struct inner_hits *x, const struct fetch_hit *h, struct top_
         doc_id at = s->doc == POSTINGS_UNPOSITIONED || s->doc < d ? s->ops->seek(s, d) : s->doc;
         if (at == d) {
             if (scorer_accepts(s)) {
-                take(out, top, s, scored, d);
+                inner_hits_take(out, top, s, scored, d);
             }
             d = postings_next(&p);
         } else {
@@ -233,7 +235,7 @@ static enum err run(struct inner_hits *x, const struct fetch_hit *h, struct top_
     return e == ERR_OK ? weight_error(x->weight, x->f.em) : e;
 }
 
-static enum err find(struct inner_hits *x, const struct fetch_hit *h, struct found *out)
+static enum err inner_hits_find(struct inner_hits *x, const struct fetch_hit *h, struct found *out)
 {
     const struct search_source *s = x->f.source;
     struct top_docs *top = NULL;
@@ -245,7 +247,7 @@ static enum err find(struct inner_hits *x, const struct fetch_hit *h, struct fou
         e = x->sort != NULL ? sort_plan_check_missing(x->sort, x->f.em) : ERR_OK;
         e = e == ERR_OK ? top_docs_new(&top, &o, x->f.em) : e;
     }
-    e = e == ERR_OK ? run(x, h, top, out) : e;
+    e = e == ERR_OK ? inner_hits_run(x, h, top, out) : e;
     e = e == ERR_OK && top != NULL
             ? top_docs_take(top, x->f.shard->scope.slot, h->arena, &out->docs, &out->n, x->f.em)
             : e;
@@ -278,7 +280,7 @@ static enum err write_child(struct inner_hits *x, struct fetch_hit *h, struct to
 static enum err write_one(struct inner_hits *x, struct fetch_hit *h, struct jsonw *w)
 {
     struct found found;
-    enum err e = find(x, h, &found);
+    enum err e = inner_hits_find(x, h, &found);
     if (e != ERR_OK) {
         return e;
     }

@@ -261,7 +261,7 @@ static bool is_number_suffix(UChar32 c)
 }
 
 /* Over one character, and the format characters behind it. */
-static uint32_t behind(struct scan *s, uint32_t at)
+static uint32_t break_behind(struct scan *s, uint32_t at)
 {
     uint32_t next;
     (void)char_at(s, at, &next);
@@ -295,7 +295,7 @@ static uint32_t run_of(struct scan *s, uint32_t at, enum word_kind kind, bool ma
         if (!on) {
             break;
         }
-        at = behind(s, at);
+        at = break_behind(s, at);
     }
     return at;
 }
@@ -305,7 +305,7 @@ static uint32_t joined(struct scan *s, uint32_t at, enum word_kind kind, bool (*
 {
     uint32_t end = run_of(s, at, kind, true);
     while (end > at && inside(s, end) && joins(peek(s, end))) {
-        uint32_t inner = behind(s, end);
+        uint32_t inner = break_behind(s, end);
         uint32_t more = run_of(s, inner, kind, true);
         if (more == inner) {
             break;
@@ -322,14 +322,14 @@ static uint32_t words_and_numbers(struct scan *s, uint32_t at)
         uint32_t word = joined(s, at, WC_LETTER, is_mid_word);
         UChar32 c = peek(s, word);
         if (word > at && (c == 0x0964 || c == 0x0965)) {
-            word = behind(s, word);
+            word = break_behind(s, word);
         }
         uint32_t number = joined(s, word, WC_DIGIT, is_mid_number);
         if (number == word) {
             return word;
         }
         if (word_kind_of(peek(s, number)) != WC_LETTER || number >= s->n) {
-            return number < s->n && is_number_suffix(peek(s, number)) ? behind(s, number) : number;
+            return number < s->n && is_number_suffix(peek(s, number)) ? break_behind(s, number) : number;
         }
         at = number;
     }
@@ -338,14 +338,14 @@ static uint32_t words_and_numbers(struct scan *s, uint32_t at)
 static uint32_t spaces(struct scan *s, uint32_t at)
 {
     at = run_of(s, at, WC_SPACE, true);
-    at = peek(s, at) == '\r' ? behind(s, at) : at;
+    at = peek(s, at) == '\r' ? break_behind(s, at) : at;
     UChar32 c = peek(s, at);
-    return c == '\n' || c == '\f' || c == 0x2028 || c == 0x2029 ? behind(s, at) : at;
+    return c == '\n' || c == '\f' || c == 0x2028 || c == 0x2029 ? break_behind(s, at) : at;
 }
 
 static uint32_t next_word(struct scan *s, uint32_t at)
 {
-    uint32_t end = behind(s, at);
+    uint32_t end = break_behind(s, at);
     UChar32 c = peek(s, at);
     switch (word_kind_of(c)) {
     case WC_HAN:
@@ -365,7 +365,7 @@ static uint32_t next_word(struct scan *s, uint32_t at)
     case WC_SPACE:
         end = MAX_OF(end, spaces(s, at));
         if (is_number_prefix(c)) {
-            uint32_t inner = behind(s, at);
+            uint32_t inner = break_behind(s, at);
             if (word_kind_of(peek(s, inner)) == WC_DIGIT && inner < s->n) {
                 return words_and_numbers(s, inner);
             }
@@ -373,7 +373,7 @@ static uint32_t next_word(struct scan *s, uint32_t at)
         break;
     }
     while (inside(s, end) && is_mark(peek(s, end))) {
-        end = behind(s, end);
+        end = break_behind(s, end);
     }
     return end;
 }

@@ -103,7 +103,7 @@ static bool in_query(const struct finding *f, struct str text)
     return false;
 }
 
-static bool gather(struct finding *f)
+static bool fvh_gather(struct finding *f)
 {
     const struct hl_text *x = f->v->x;
     struct arena *a = f->v->arena;
@@ -159,7 +159,7 @@ static bool goes_on(struct finding *f, struct str text, bool enter)
     return any;
 }
 
-static void take(struct finding *f, uint32_t group, uint32_t member)
+static void fvh_take(struct finding *f, uint32_t group, uint32_t member)
 {
     uint32_t token = f->list[f->groups[group].first + member];
     goes_on(f, text_of(f, token), true);
@@ -175,7 +175,7 @@ static bool take_next(struct finding *f)
     for (uint32_t i = 0; f->at < f->n && i < g->n; i++) {
         uint32_t member = (g->lead + i) % g->n;
         if (goes_on(f, text_of(f, f->list[g->first + member]), false)) {
-            take(f, f->at++, member);
+            fvh_take(f, f->at++, member);
             return true;
         }
     }
@@ -195,7 +195,7 @@ static bool within_slop(const struct finding *f, uint32_t slop)
 }
 
 /* What was taken is a word or a whole phrase of the query: it is added. */
-static bool complete(struct finding *f)
+static bool fvh_complete(struct finding *f)
 {
     struct word w, best = {0};
     bool any = f->n_taken == 1 && find_word(f, text_of(f, f->taken[0]), &best);
@@ -224,7 +224,7 @@ static void put_back(struct finding *f)
     f->groups[f->at].lead = f->member[keep];
     f->n_taken = 0;
     for (uint32_t i = 0; i < keep; i++) {
-        take(f, f->of[i], f->member[i]);
+        fvh_take(f, f->of[i], f->member[i]);
     }
 }
 
@@ -232,7 +232,7 @@ bool fvh_hits(struct vector *v)
 {
     struct finding f = {.v = v};
     int64_t limit = v->t->o->phrase_limit;
-    if (!gather(&f)) {
+    if (!fvh_gather(&f)) {
         return false;
     }
     while (f.at < f.n && (int64_t)v->n_hits < limit && !v->failed && !stop_often()) {
@@ -243,7 +243,7 @@ bool fvh_hits(struct vector *v)
         }
         while (take_next(&f)) {
         }
-        for (bool done = complete(&f); !done && f.n_taken > 1; done = complete(&f)) {
+        for (bool done = fvh_complete(&f); !done && f.n_taken > 1; done = fvh_complete(&f)) {
             put_back(&f);
         }
     }

@@ -127,7 +127,7 @@ static int by_place(const void *a, const void *b)
     return str_cmp(x->term, y->term);
 }
 
-static enum err gather(struct gathering *g, struct errmsg *em)
+static enum err unified_gather(struct gathering *g, struct errmsg *em)
 {
     if (!gather_terms(g)) {
         return err_no_memory(em);
@@ -221,7 +221,7 @@ enum err hl_unified(struct hl_fragments *out, const struct hl_target *t, struct 
     struct gathering g = {.t = t, .x = x, .arena = arena};
     struct hl_passage *v, start = {.start = 0};
     size_t n = 0;
-    enum err e = gather(&g, em);
+    enum err e = unified_gather(&g, em);
     if (e == ERR_OK && g.n > 0 && t->o->number_of_fragments == INT32_MAX) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "number_of_fragments [%d] is too large", INT32_MAX);
     }

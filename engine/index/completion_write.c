@@ -84,7 +84,7 @@ static struct completion_entry entry_of(const struct completion_writer *w, const
                                      k->doc};
 }
 
-static int compare(const void *a, const void *b, void *self)
+static int completion_input_compare(const void *a, const void *b, void *self)
 {
     const struct completion_writer *w = self;
     const struct kept *x = a, *y = b;
@@ -98,7 +98,7 @@ enum err completion_writer_finish(struct completion_writer *w, struct buf *out, 
     struct completion_out o;
     completion_out_init(&o, w->alloc);
     if (w->n > 0) {
-        qsort_r(w->v, w->n, sizeof(*w->v), compare, w);
+        qsort_r(w->v, w->n, sizeof(*w->v), completion_input_compare, w);
     }
     for (size_t i = 0; i < w->n; i++) {
         struct completion_entry e = entry_of(w, &w->v[i]);

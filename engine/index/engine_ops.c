@@ -391,7 +391,7 @@ bool engine_done_before(struct engine *e, const struct engine_op *op, struct eng
     return op->origin == ORIGIN_PRIMARY && op->op_id.session != 0 && was_done(e, op, out);
 }
 
-static void count(struct engine *e, const struct engine_op *op, int64_t since_ns, bool failed)
+static void op_count(struct engine *e, const struct engine_op *op, int64_t since_ns, bool failed)
 {
     uint64_t ns = (uint64_t)(e->clock->mono_ns(e->clock->self) - since_ns);
     if (op->kind == OP_INDEX) {
@@ -406,8 +406,8 @@ static void count(struct engine *e, const struct engine_op *op, int64_t since_ns
     }
 }
 
-static enum err apply(struct engine *e, const struct engine_op *op, struct engine_result *out,
-                      struct errmsg *em)
+static enum err op_apply(struct engine *e, const struct engine_op *op, struct engine_result *out,
+                         struct errmsg *em)
 {
     struct plan p;
     enum err r = make_plan(e, op, &p, em);
@@ -444,9 +444,9 @@ enum err engine_apply(struct engine *e, const struct engine_op *op, struct engin
                        "[%.*s]: what became of this operation has been told already, or is forgotten",
                        STR_ARG(op->id));
     }
-    r = apply(e, op, out, em);
+    r = op_apply(e, op, out, em);
     if (!e->replaying) {
-        count(e, op, since, r != ERR_OK);
+        op_count(e, op, since, r != ERR_OK);
     }
     if (r == ERR_OK && index_buffer_bytes(e->buffer) > e->settings.buffer_bytes_max) {
         engine_spill(e, NULL); /* a failure has failed the engine; this operation was applied nevertheless */

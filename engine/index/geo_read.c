@@ -139,7 +139,7 @@ static void test_leaf(struct visit *x, uint64_t leaf)
     }
 }
 
-static void visit(struct visit *x, unsigned level, uint64_t i)
+static void geo_visit(struct visit *x, unsigned level, uint64_t i)
 {
     const uint8_t *box = x->m->boxes + 16 * (x->begin[level] + i);
     enum cell_relation r =
@@ -154,7 +154,7 @@ static void visit(struct visit *x, unsigned level, uint64_t i)
         test_leaf(x, i);
     } else {
         for (uint64_t k = i * GEO_FAN; k < MIN_OF((i + 1) * GEO_FAN, x->n[level - 1]); k++) {
-            visit(x, level - 1, k);
+            geo_visit(x, level - 1, k);
         }
     }
 }
@@ -173,7 +173,7 @@ void seg_geo_visit(const struct seg_field *f, const struct geo_visitor *v, uint6
         x.n[top + 1] = (x.n[top] + GEO_FAN - 1) / GEO_FAN;
         top++;
     }
-    visit(&x, top, 0);
+    geo_visit(&x, top, 0);
 }
 
 bool geo_iter_next(struct geo_iter *it, int32_t *lat, int32_t *lon, doc_id *doc)

@@ -7,7 +7,7 @@
 #define LIVE_VERSION    1
 #define LIVE_HEAD_BYTES 32 /* magic, version, documents, segment, live documents, 0 */
 
-static struct live *make(const struct allocator *alloc, uint32_t n_docs)
+static struct live *live_make(const struct allocator *alloc, uint32_t n_docs)
 {
     size_t words = bits_words(n_docs);
     struct live *l = alloc_get(alloc, sizeof(*l) + words * sizeof(uint64_t));
@@ -36,7 +36,7 @@ static void count(struct live *l, const uint64_t *roots)
 
 struct live *live_new(const struct allocator *alloc, uint32_t n_docs, const uint64_t *roots)
 {
-    struct live *l = make(alloc, n_docs);
+    struct live *l = live_make(alloc, n_docs);
     if (l == NULL) {
         return NULL;
     }
@@ -50,7 +50,7 @@ struct live *live_new(const struct allocator *alloc, uint32_t n_docs, const uint
 
 struct live *live_copy(const struct live *l)
 {
-    struct live *c = make(l->alloc, l->n_docs);
+    struct live *c = live_make(l->alloc, l->n_docs);
     if (c != NULL) {
         c->n_live = l->n_live;
         c->n_roots = l->n_roots;
@@ -131,7 +131,7 @@ enum err live_decode(struct live **out, struct str bytes, uint64_t segment, uint
         return err_set(em, ERR_CORRUPT, "live documents of segment [%llu]: of another segment",
                        (unsigned long long)segment);
     }
-    struct live *l = make(alloc, n_docs);
+    struct live *l = live_make(alloc, n_docs);
     if (l == NULL) {
         return err_no_memory(em);
     }

@@ -61,8 +61,9 @@ struct choice {
 
 /* The merge that begins with the segment at `start` and takes smaller ones while they fit; pick (by place)
  * when wanted. */
-static struct choice choose(const struct sized *v, size_t n, size_t start, const struct merge_candidate *c,
-                            const struct engine_merge_settings *s, bool *pick)
+static struct choice merge_choose(const struct sized *v, size_t n, size_t start,
+                                  const struct merge_candidate *c, const struct engine_merge_settings *s,
+                                  bool *pick)
 {
     struct choice ch = {.start = start, .score = HUGE_VAL};
     double after = 0, after_floored = 0, before = 0, biggest = 0;
@@ -123,7 +124,7 @@ size_t merge_policy_natural(const struct merge_candidate *c, size_t n, const str
     bool only_deletions = (double)m <= allowed_count(total, smallest, s);
     struct choice best = {.score = HUGE_VAL};
     for (size_t i = 0; i < m; i++) {
-        struct choice ch = choose(v, m, i, c, s, NULL);
+        struct choice ch = merge_choose(v, m, i, c, s, NULL);
         if (ch.n == 1 && !only_deletions) {
             continue;
         }
@@ -135,7 +136,7 @@ size_t merge_policy_natural(const struct merge_candidate *c, size_t n, const str
         return 0;
     }
     memset(pick, 0, n * sizeof(*pick));
-    return choose(v, m, best.start, c, s, pick).n;
+    return merge_choose(v, m, best.start, c, s, pick).n;
 }
 
 size_t merge_policy_forced(const struct merge_candidate *c, size_t n, uint32_t max_segments, bool *pick)

@@ -31,7 +31,7 @@ static struct op_seen *entry(const struct op_ids *o, uint64_t i)
     return &o->ring[i & (o->cap - 1)];
 }
 
-static bool same(struct op_id a, struct op_id b)
+static bool op_id_same(struct op_id a, struct op_id b)
 {
     return a.session == b.session && a.counter == b.counter;
 }
@@ -40,7 +40,7 @@ static bool same(struct op_id a, struct op_id b)
 static size_t slot_of(const struct op_ids *o, struct op_id id)
 {
     size_t i = home_of(o, id);
-    while (o->slots[i] != 0 && !same(o->ring[o->slots[i] - 1].id, id)) {
+    while (o->slots[i] != 0 && !op_id_same(o->ring[o->slots[i] - 1].id, id)) {
         i = (i + 1) & slot_mask(o);
     }
     return i;

@@ -82,13 +82,13 @@ static bool try_step(struct position_runs *r, uint32_t *sums)
     return true;
 }
 
-static bool step(struct position_runs *r, uint32_t *sums)
+static bool position_runs_step(struct position_runs *r, uint32_t *sums)
 {
     return try_step(r, sums) || seg_broken(r->postings->field->segment, r->cursor);
 }
 
 /* To the first position block of the cursor's block of documents. */
-static bool enter(struct position_runs *r)
+static bool position_runs_enter(struct position_runs *r)
 {
     struct postings *p = r->postings;
     uint64_t at = p->info.positions_at, place = 0;
@@ -154,7 +154,7 @@ static bool begin_at(struct position_runs *r, uint32_t from, uint32_t blocks)
         memcpy(r->sums, kept, n * sizeof(*kept));
     } else {
         while (r->next < lo) {
-            if (!step(r, NULL)) {
+            if (!position_runs_step(r, NULL)) {
                 return false;
             }
         }
@@ -171,7 +171,7 @@ static bool begin_at(struct position_runs *r, uint32_t from, uint32_t blocks)
 static bool load(struct position_runs *r)
 {
     const struct postings *p = r->postings;
-    if ((p->block != r->doc_block || r->first[p->at] < r->lo) && !enter(r)) {
+    if ((p->block != r->doc_block || r->first[p->at] < r->lo) && !position_runs_enter(r)) {
         return false;
     }
     uint32_t from = r->first[p->at], to = from + p->freqs[p->at];
@@ -182,7 +182,7 @@ static bool load(struct position_runs *r)
         return false;
     }
     while (r->hi < to) {
-        if (!step(r, r->sums + (r->hi - r->lo))) {
+        if (!position_runs_step(r, r->sums + (r->hi - r->lo))) {
             return false;
         }
         r->hi = r->next;

@@ -109,7 +109,7 @@ static bool skip(struct positions *ps, uint32_t n)
 }
 
 /* To the first position of the cursor's block of documents. */
-static bool enter(struct positions *ps)
+static bool positions_enter(struct positions *ps)
 {
     const struct postings *p = ps->postings;
     const struct section *section = &impl_of(p->field)->positions;
@@ -196,7 +196,7 @@ static bool read_document(struct positions *ps)
     uint32_t n = postings_freq(p);
     const struct segment *s = p->field->segment;
     const uint8_t *section = impl_of(p->field)->positions.p;
-    if ((ps->doc_block != p->block || ps->taken > ps->before[p->at]) && !enter(ps)) {
+    if ((ps->doc_block != p->block || ps->taken > ps->before[p->at]) && !positions_enter(ps)) {
         return seg_broken(s, section);
     }
     uint32_t between = ps->before[p->at] - ps->taken;

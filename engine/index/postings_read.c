@@ -5,7 +5,7 @@
 
 #define SAFE_WIDTH 24 /* 128 gaps of so many bits behind a document below 2^31 cannot wrap around */
 
-static doc_id finish(struct postings *p)
+static doc_id postings_finish(struct postings *p)
 {
     p->block = p->n_blocks;
     p->n = p->at = 0;
@@ -13,11 +13,11 @@ static doc_id finish(struct postings *p)
     return p->doc = DOC_END;
 }
 
-static doc_id fail(struct postings *p)
+static doc_id postings_fail(struct postings *p)
 {
     p->corrupt = true;
     seg_broken(p->field->segment, p->data != NULL ? p->data : impl_of(p->field)->postings.p);
-    return finish(p);
+    return postings_finish(p);
 }
 
 static bool skip_impacts(struct bytes_in *in)
@@ -225,10 +225,10 @@ doc_id postings_next_block(struct postings *p)
     bool loaded = p->doc == POSTINGS_UNPOSITIONED && p->block == 0;
     uint32_t block = p->doc == POSTINGS_UNPOSITIONED ? 0 : p->block + 1;
     if (p->doc == DOC_END || block >= p->n_blocks) {
-        return finish(p);
+        return postings_finish(p);
     }
     if (!loaded && !load_block(p, block)) {
-        return fail(p);
+        return postings_fail(p);
     }
     p->at = 0;
     return p->doc = p->docs[0];
@@ -274,7 +274,7 @@ static doc_id postings_seek_block(struct postings *p, doc_id target)
 {
     uint32_t block = p->doc == POSTINGS_UNPOSITIONED ? 0 : p->block + 1;
     if (p->doc == DOC_END || block >= p->n_blocks) {
-        return finish(p);
+        return postings_finish(p);
     }
     if (p->last_docs != NULL) {
         if (p->shallow > block && load_u32(p->last_docs + 4 * (size_t)(p->shallow - 1)) < target) {
@@ -282,14 +282,14 @@ static doc_id postings_seek_block(struct postings *p, doc_id target)
         }
         block = gallop(p->last_docs, block, p->n_blocks, target);
         if (block >= p->n_blocks) {
-            return finish(p);
+            return postings_finish(p);
         }
     }
     if (p->block != block && !load_block(p, block)) {
-        return fail(p);
+        return postings_fail(p);
     }
     p->at = search_docs(p, 0, target);
-    return p->at < p->n ? (p->doc = p->docs[p->at]) : finish(p);
+    return p->at < p->n ? (p->doc = p->docs[p->at]) : postings_finish(p);
 }
 
 doc_id postings_seek(struct postings *p, doc_id target)
@@ -315,7 +315,7 @@ doc_id postings_shallow(struct postings *p, doc_id target)
     if (p->last_docs == NULL) {
         /* One block: decoding it costs no more than a look at its end would. */
         if (p->block == UINT32_MAX && !load_block(p, 0)) {
-            fail(p);
+            postings_fail(p);
         }
         p->shallow = p->n > 0 && p->docs[p->n - 1] >= target ? 0 : 1;
         return p->shallow == 0 ? p->docs[p->n - 1] : DOC_END;

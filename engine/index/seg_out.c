@@ -64,7 +64,7 @@ static void emit_raw(struct seg_out *o, const void *p, size_t n)
     }
 }
 
-static void emit(struct seg_out *o, const void *p, size_t n)
+static void seg_out_emit(struct seg_out *o, const void *p, size_t n)
 {
     if (o->err == ERR_OK) {
         sum_up(o, p, n);
@@ -76,7 +76,7 @@ static void emit_zeroes(struct seg_out *o, size_t n)
 {
     static const uint8_t zeroes[SEG_ALIGN];
     assert(n < sizeof(zeroes));
-    emit(o, zeroes, n);
+    seg_out_emit(o, zeroes, n);
 }
 
 void seg_out_init(struct seg_out *o, const struct fs *fs, const char *path, struct buf *memory,
@@ -93,7 +93,7 @@ void seg_out_init(struct seg_out *o, const struct fs *fs, const char *path, stru
     uint8_t header[SEG_HEADER_BYTES] = {0};
     store_u64(header, SEG_MAGIC);
     store_u32(header + 8, SEG_VERSION);
-    emit(o, header, sizeof(header));
+    seg_out_emit(o, header, sizeof(header));
 }
 
 void seg_out_fini(struct seg_out *o)
@@ -119,7 +119,7 @@ void seg_out_begin(struct seg_out *o, enum section_kind kind)
 
 static void flush_pending(struct seg_out *o)
 {
-    emit(o, o->pending.p, o->pending.n);
+    seg_out_emit(o, o->pending.p, o->pending.n);
     buf_reset(&o->pending);
 }
 

@@ -143,7 +143,8 @@ static bool check_place(struct structure *x, const struct seg_field *f, const st
     return true;
 }
 
-static bool walk(struct structure *x, const struct seg_field *f, struct term_iter *it, struct counted *c)
+static bool structure_terms_walk(struct structure *x, const struct seg_field *f, struct term_iter *it,
+                                 struct counted *c)
 {
     struct postings *p = malloc(sizeof(*p));
     struct positions ps;
@@ -211,7 +212,7 @@ bool structure_terms(struct structure *x, const struct seg_field *f)
     }
     structure_clear(x);
     term_iter_init(&it, f);
-    bool ok = walk(x, f, &it, &c) && check_counts(x, f, &c);
+    bool ok = structure_terms_walk(x, f, &it, &c) && check_counts(x, f, &c);
     term_iter_fini(&it);
     return ok;
 }

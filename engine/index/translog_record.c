@@ -128,7 +128,7 @@ static uint32_t head_check(const char *rec, uint64_t seed)
     return (uint32_t)hash_bytes(head, sizeof(head), seed);
 }
 
-static size_t begin(struct buf *out)
+static size_t record_begin(struct buf *out)
 {
     size_t start = out->n;
     char *p = buf_reserve(out, TLOG_RECORD_BYTES);
@@ -157,7 +157,7 @@ static void seal(struct buf *out, size_t start, uint64_t generation, uint64_t at
 void tlog_encode_op(struct buf *out, uint64_t generation, uint64_t at, uint64_t durable,
                     const struct engine_op *op)
 {
-    size_t start = begin(out);
+    size_t start = record_begin(out);
     bool named = op->op_id.session != 0, routed = op->routing.p != NULL;
     put_u8(out, (uint8_t)op->kind);
     unsigned flags = (op->retry ? FLAG_RETRY : 0U) | (routed ? FLAG_ROUTING : 0U) | (named ? FLAG_OP_ID : 0U);
@@ -188,7 +188,7 @@ void tlog_encode_op(struct buf *out, uint64_t generation, uint64_t at, uint64_t 
 void tlog_encode_global(struct buf *out, uint64_t generation, uint64_t at, uint64_t durable,
                         int64_t global_checkpoint)
 {
-    size_t start = begin(out);
+    size_t start = record_begin(out);
     put_u8(out, TLOG_GLOBAL);
     put_u64(out, (uint64_t)global_checkpoint);
     seal(out, start, generation, at, durable);
@@ -197,7 +197,7 @@ void tlog_encode_global(struct buf *out, uint64_t generation, uint64_t at, uint6
 void tlog_encode_end(struct buf *out, uint64_t generation, uint64_t at, uint64_t durable,
                      const struct tlog_summary *s)
 {
-    size_t start = begin(out);
+    size_t start = record_begin(out);
     put_u8(out, TLOG_END);
     put_u64(out, s->ops);
     put_u64(out, (uint64_t)s->min_seq);
@@ -304,7 +304,7 @@ bad:
                    (unsigned long long)generation, (unsigned long long)at);
 }
 
-static struct str from(struct str bytes, uint64_t at)
+static struct str record_from(struct str bytes, uint64_t at)
 {
     return str_slice(bytes, (size_t)at, bytes.n);
 }
@@ -315,7 +315,7 @@ static bool ends_at(struct tlog_summary *s, struct str bytes, uint64_t generatio
     const size_t size = TLOG_RECORD_BYTES + TLOG_END_BODY_BYTES;
     struct tlog_record r;
     if (end > bytes.n || end < size
-        || tlog_decode(&r, from(bytes, end - size), generation, end - size, NULL) != ERR_OK
+        || tlog_decode(&r, record_from(bytes, end - size), generation, end - size, NULL) != ERR_OK
         || r.kind != TLOG_END || r.size != size) {
         return false;
     }
@@ -368,7 +368,8 @@ static bool may_be_torn(struct str bytes, uint64_t generation, uint64_t at)
     if (bytes.n - at < TLOG_RECORD_BYTES) {
         return true;
     }
-    if (head_holds(from(bytes, at), generation, at, &body) && body > bytes.n - at - TLOG_RECORD_BYTES) {
+    if (head_holds(record_from(bytes, at), generation, at, &body)
+        && body > bytes.n - at - TLOG_RECORD_BYTES) {
         return true;
     }
     return bytes_have_hole(bytes, at);
@@ -380,8 +381,8 @@ static bool was_durable(struct str bytes, uint64_t generation, uint64_t at)
     for (uint64_t i = at + 1; i + TLOG_RECORD_BYTES <= bytes.n; i++) {
         size_t body;
         struct tlog_record r;
-        if (head_holds(from(bytes, i), generation, i, &body) && load_u64(bytes.p + i + 8) > at
-            && tlog_decode(&r, from(bytes, i), generation, i, NULL) == ERR_OK) {
+        if (head_holds(record_from(bytes, i), generation, i, &body) && load_u64(bytes.p + i + 8) > at
+            && tlog_decode(&r, record_from(bytes, i), generation, i, NULL) == ERR_OK) {
             return true;
         }
     }
@@ -389,8 +390,8 @@ static bool was_durable(struct str bytes, uint64_t generation, uint64_t at)
 }
 
 /* A bad record at s->end, or the end of the bytes before the mark. */
-static enum err missing(const struct tlog_summary *s, struct str bytes, const struct tlog_header *h,
-                        struct errmsg *em)
+static enum err record_missing(const struct tlog_summary *s, struct str bytes, const struct tlog_header *h,
+                               struct errmsg *em)
 {
     const struct tlog_synced *m = &h->mark;
     const char *what = s->end < bytes.n ? "bad record" : "cut short";
@@ -408,13 +409,13 @@ enum err tlog_scan(struct tlog_summary *s, struct str bytes, const struct tlog_h
     tlog_summary_init(s, h);
     while (s->end < bytes.n && !s->ended) {
         struct tlog_record r;
-        enum err e = tlog_decode(&r, from(bytes, s->end), h->generation, s->end, em);
+        enum err e = tlog_decode(&r, record_from(bytes, s->end), h->generation, s->end, em);
         if (e != ERR_OK) {
             bool may = h->older ? may_be_torn(bytes, h->generation, s->end) : s->end >= h->mark.end;
             if (may && !was_durable(bytes, h->generation, s->end)) {
                 return ERR_OK;
             }
-            return h->older ? e : missing(s, bytes, h, em);
+            return h->older ? e : record_missing(s, bytes, h, em);
         }
         tlog_summary_add(s, &r);
     }
@@ -422,5 +423,5 @@ enum err tlog_scan(struct tlog_summary *s, struct str bytes, const struct tlog_h
         return err_set(em, ERR_CORRUPT, "translog generation [%llu]: bytes behind its end",
                        (unsigned long long)h->generation);
     }
-    return !h->older && s->end < h->mark.end ? missing(s, bytes, h, em) : ERR_OK;
+    return !h->older && s->end < h->mark.end ? record_missing(s, bytes, h, em) : ERR_OK;
 }

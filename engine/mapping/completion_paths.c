@@ -92,7 +92,7 @@ static bool add_token(struct graph *g, uint32_t i, int64_t *pos)
     return true;
 }
 
-static bool build(struct graph *g)
+static bool paths_build(struct graph *g)
 {
     int64_t pos = -1;
     g->next = ARENA_ARRAY(g->arena, uint32_t, g->tokens.n);
@@ -110,7 +110,7 @@ static bool build(struct graph *g)
     return true;
 }
 
-static size_t put(struct graph *g, size_t at, const char *p, size_t n)
+static size_t paths_put(struct graph *g, size_t at, const char *p, size_t n)
 {
     if (at + n > g->path_cap) {
         size_t cap = MAX_OF(g->path_cap * 2, at + n + 64);
@@ -134,7 +134,7 @@ static size_t put(struct graph *g, size_t at, const char *p, size_t n)
 static size_t put_separator(struct graph *g, size_t at)
 {
     static const char separator = COMPLETION_SEPARATOR;
-    return g->o->preserve_separators ? put(g, at, &separator, 1) : at;
+    return g->o->preserve_separators ? paths_put(g, at, &separator, 1) : at;
 }
 
 static void accept(struct graph *g, size_t n)
@@ -166,7 +166,7 @@ struct step {
     size_t n;
 };
 
-static bool push(struct graph *g, struct step **stack, size_t *depth, size_t *cap, struct step s)
+static bool paths_push(struct graph *g, struct step **stack, size_t *depth, size_t *cap, struct step s)
 {
     struct step *v = arena_grow(g->arena, *stack, *depth, cap, sizeof(*v));
     if (v == NULL) {
@@ -178,11 +178,11 @@ static bool push(struct graph *g, struct step **stack, size_t *depth, size_t *ca
     return true;
 }
 
-static void walk(struct graph *g)
+static void paths_walk(struct graph *g)
 {
     struct step *stack = NULL;
     size_t depth = 0, cap = 0;
-    push(g, &stack, &depth, &cap, (struct step){.p = 0, .token = g->positions[0].first});
+    paths_push(g, &stack, &depth, &cap, (struct step){.p = 0, .token = g->positions[0].first});
     while (depth > 0 && !g->failed && g->n < COMPLETION_PATHS_MAX) {
         struct step *s = &stack[depth - 1];
         uint32_t to, p = s->p;
@@ -194,7 +194,7 @@ static void walk(struct graph *g)
             if (s->token == 0 && !(p + 1 < g->n_positions && g->positions[p + 1].hole)) {
                 depth--;
             }
-            n = put(g, n, t->text.p, t->text.n);
+            n = paths_put(g, n, t->text.p, t->text.n);
         } else {
             depth--;
             to = p + 1;
@@ -206,7 +206,8 @@ static void walk(struct graph *g)
             accept(g, n);
         } else if (g->positions[to].leaving) {
             n = put_separator(g, n);
-            push(g, &stack, &depth, &cap, (struct step){.p = to, .token = g->positions[to].first, .n = n});
+            paths_push(g, &stack, &depth, &cap,
+                       (struct step){.p = to, .token = g->positions[to].first, .n = n});
         }
     }
 }
@@ -222,10 +223,10 @@ enum err completion_paths(const struct completion_options *o, struct str text, s
     if (e != ERR_OK || g.tokens.n == 0) {
         return e;
     }
-    if (!build(&g)) {
+    if (!paths_build(&g)) {
         return err_no_memory(em);
     }
-    walk(&g);
+    paths_walk(&g);
     if (g.failed) {
         return err_no_memory(em);
     }

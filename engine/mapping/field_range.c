@@ -48,7 +48,7 @@ static void whole_range(const struct field_class *ends, struct doc_value *to)
 }
 
 /* Java's nextUp and nextDown on sortable bits are steps of one; infinity stays. */
-static int64_t step(const struct field_class *ends, int64_t v, int by)
+static int64_t range_step(const struct field_class *ends, int64_t v, int by)
 {
     if (ends->form != FORM_WHOLE) {
         double d = ends->form == FORM_FLOAT ? (double)num_to_float(v) : num_to_double(v);
@@ -114,7 +114,7 @@ static enum err take_end(struct doc_parser *p, const struct field *f, const stru
     }
     int64_t v = 0;
     enum err e = parse_end(p, f, &m->value, &v);
-    v = exclude ? step(f->class->ends, v, from ? 1 : -1) : v;
+    v = exclude ? range_step(f->class->ends, v, from ? 1 : -1) : v;
     if (from) {
         to->range.from = v;
     } else {

@@ -61,7 +61,7 @@ static bool member_included(struct walk *k, const struct json_member *m, bool in
     return in.exact || (in.deeper && container);
 }
 
-static size_t push(struct walk *k, struct str key)
+static size_t source_filter_push(struct walk *k, struct str key)
 {
     size_t was = k->path.n;
     if (was > 0) {
@@ -104,7 +104,7 @@ static bool write_object(struct walk *k, const struct json *v, bool included)
     jw_obj(k->w);
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
-        size_t was = push(k, m->key);
+        size_t was = source_filter_push(k, m->key);
         bool exact, whole;
         if (member_included(k, m, included, &exact, &whole)) {
             any |= write_member(k, m, exact, whole);

@@ -9,7 +9,7 @@ struct values {
     bool deeper;    /* there are some in more */
 };
 
-static bool add(struct values *to, const struct json *v)
+static bool source_values_add(struct values *to, const struct json *v)
 {
     const struct json **grown = arena_grow(to->arena, to->v, to->n, &to->cap, sizeof(*grown));
     if (grown == NULL) {
@@ -25,7 +25,7 @@ static bool collect_leaves(struct values *to, const struct json *v, uint32_t lis
 {
     bool ok = true;
     if (v->type != JSON_ARRAY) {
-        return lists != to->lists || add(to, v);
+        return lists != to->lists || source_values_add(to, v);
     }
     to->deeper |= lists == to->lists;
     for (uint32_t i = 0; ok && lists < to->lists && i < v->n; i++) {
@@ -35,13 +35,13 @@ static bool collect_leaves(struct values *to, const struct json *v, uint32_t lis
 }
 
 /* A member whose key is the path or a run of its first names. */
-static bool collect(struct values *to, const struct json *v, struct str path, uint32_t lists)
+static bool source_values_collect(struct values *to, const struct json *v, struct str path, uint32_t lists)
 {
     bool ok = true;
     if (v->type == JSON_ARRAY) {
         to->deeper |= lists == to->lists;
         for (uint32_t i = 0; ok && lists < to->lists && i < v->n; i++) {
-            ok = collect(to, &v->items[i], path, lists + 1);
+            ok = source_values_collect(to, &v->items[i], path, lists + 1);
         }
         return ok;
     }
@@ -50,7 +50,7 @@ static bool collect(struct values *to, const struct json *v, struct str path, ui
         if (str_eq(m->key, path)) {
             ok = collect_leaves(to, &m->value, lists);
         } else if (m->key.n < path.n && path.p[m->key.n] == '.' && str_starts(path, m->key)) {
-            ok = collect(to, &m->value, str_slice(path, m->key.n + 1, path.n), lists);
+            ok = source_values_collect(to, &m->value, str_slice(path, m->key.n + 1, path.n), lists);
         }
     }
     return ok;
@@ -63,7 +63,7 @@ bool source_values(const struct json *source, struct str path, struct arena *are
     bool ok;
     do { /* those in fewer lists come first */
         to.deeper = false;
-        ok = collect(&to, source, path, 0);
+        ok = source_values_collect(&to, source, path, 0);
         to.lists++;
     } while (ok && to.deeper);
     *out = to.v;

@@ -33,7 +33,7 @@ struct trial {
     struct str too_long; /* the pattern that does not end */
 };
 
-static bool matches(struct trial *x, struct str pattern, struct str value)
+static bool template_matches(struct trial *x, struct str pattern, struct str value)
 {
     if (!x->t->regex) {
         return str_glob(pattern, value);
@@ -49,12 +49,12 @@ static bool applies(struct trial *x, struct str path, struct str name, const cha
     if (t->type.p != NULL && !str_is(t->type, type)) {
         return false;
     }
-    if ((t->path_match.p != NULL && !matches(x, t->path_match, path))
-        || (t->match.p != NULL && !matches(x, t->match, name))) {
+    if ((t->path_match.p != NULL && !template_matches(x, t->path_match, path))
+        || (t->match.p != NULL && !template_matches(x, t->match, name))) {
         return false;
     }
-    return (t->path_unmatch.p == NULL || !matches(x, t->path_unmatch, path))
-           && (t->unmatch.p == NULL || !matches(x, t->unmatch, name));
+    return (t->path_unmatch.p == NULL || !template_matches(x, t->path_unmatch, path))
+           && (t->unmatch.p == NULL || !template_matches(x, t->unmatch, name));
 }
 
 enum err mapping_template(const struct dynamic_template **out, const struct mapping *m, struct str path,
@@ -107,18 +107,18 @@ static bool replace_text(struct str *s, struct str name, const char *type, struc
     return s->p != NULL;
 }
 
-static bool replace(struct json *v, struct str name, const char *type, struct arena *arena)
+static bool template_replace(struct json *v, struct str name, const char *type, struct arena *arena)
 {
     bool ok = true;
     if (v->type == JSON_STRING) {
         return replace_text(&v->s, name, type, arena);
     }
     for (uint32_t i = 0; ok && v->type == JSON_ARRAY && i < v->n; i++) {
-        ok = replace(&v->items[i], name, type, arena);
+        ok = template_replace(&v->items[i], name, type, arena);
     }
     for (uint32_t i = 0; ok && v->type == JSON_OBJECT && i < v->n; i++) {
         ok = replace_text(&v->members[i].key, name, type, arena)
-             && replace(&v->members[i].value, name, type, arena);
+             && template_replace(&v->members[i].value, name, type, arena);
     }
     return ok;
 }
@@ -130,7 +130,8 @@ const struct json *template_mapping(const struct dynamic_template *t, struct str
                              : strcmp(type, "double") == 0 ? "float"
                                                            : type;
     struct json *out = ARENA_NEW(arena, struct json);
-    if (out == NULL || !json_copy(out, t->mapping, arena) || !replace(out, name, field_type, arena)) {
+    if (out == NULL || !json_copy(out, t->mapping, arena)
+        || !template_replace(out, name, field_type, arena)) {
         return NULL;
     }
     if (json_get(out, "type") == NULL

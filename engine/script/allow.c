@@ -479,7 +479,7 @@ static struct str part(struct str *text, char sign)
 }
 
 /* Fills in the types of a member "TYPE name(arguments)"; false when it has another count of arguments. */
-static bool fits(struct str gives, struct str arguments, uint32_t argc, struct allowed *out)
+static bool allowed_fits(struct str gives, struct str arguments, uint32_t argc, struct allowed *out)
 {
     *out = (struct allowed){.gives = type_in(gives)};
     if (out->gives.id == TYPE_NONE) {
@@ -511,14 +511,15 @@ static bool find_in(size_t class, enum allow_what what, struct str name, uint32_
         }
         called = part(&member, '(');
         member = field ? member : str_slice(member, 0, member.n - 1);
-        if ((made || str_eq(called, name)) && fits(gives, member, argc, out)) {
+        if ((made || str_eq(called, name)) && allowed_fits(gives, member, argc, out)) {
             return true;
         }
     }
     return false;
 }
 
-static bool find(size_t class, enum allow_what what, struct str name, uint32_t argc, struct allowed *out)
+static bool allowed_find(size_t class, enum allow_what what, struct str name, uint32_t argc,
+                         struct allowed *out)
 {
     if (class == SIZE_MAX) {
         return false;
@@ -528,7 +529,7 @@ static bool find(size_t class, enum allow_what what, struct str name, uint32_t a
     }
     struct str above = str_of(class_at(class)->above);
     while (what == ALLOW_METHOD && above.n > 0) {
-        if (find(class_named(part(&above, ' ')), what, name, argc, out)) {
+        if (allowed_find(class_named(part(&above, ' ')), what, name, argc, out)) {
             return true;
         }
     }
@@ -538,14 +539,14 @@ static bool find(size_t class, enum allow_what what, struct str name, uint32_t a
 bool allow_find(struct type of, enum allow_what what, struct str name, uint32_t argc, struct allowed *out)
 {
     size_t class = class_of(of);
-    return find(class, what, name, argc, out)
+    return allowed_find(class, what, name, argc, out)
            || (class != SIZE_MAX && what == ALLOW_METHOD
                && find_in(class_named(STR("Object")), what, name, argc, out));
 }
 
 bool allow_score_function(struct str name, uint32_t argc, struct allowed *out)
 {
-    return find(class_named(STR("#score")), ALLOW_STATIC, name, argc, out);
+    return allowed_find(class_named(STR("#score")), ALLOW_STATIC, name, argc, out);
 }
 
 static bool descends(size_t from, size_t to)

@@ -7,7 +7,7 @@ static bool any(struct type t, struct sv v)
     return v.kind != SV_NULL;
 }
 
-static bool number(struct type t, struct sv v)
+static bool class_number(struct type t, struct sv v)
 {
     (void)t;
     return sv_is_number(v) && v.kind != SV_CHAR;
@@ -73,7 +73,7 @@ const struct class_row classes[TYPES] = {
     [TYPE_BOX_LONG] = BOX(SV_LONG),
     [TYPE_BOX_FLOAT] = BOX(SV_FLOAT),
     [TYPE_BOX_DOUBLE] = BOX(SV_DOUBLE),
-    [TYPE_NUMBER] = {.holds = number},
+    [TYPE_NUMBER] = {.holds = class_number},
     [TYPE_OBJECT] = {.holds = any},
     [TYPE_STRING] = {.kind = SV_STR, .statics = static_string, .make = new_string},
     [TYPE_BUILDER] = {.kind = SV_BUILDER, .make = new_builder},

@@ -41,7 +41,7 @@ static enum err new_map(struct script_run *m, struct sv *out)
     return ERR_OK;
 }
 
-static enum err put(struct script_run *m, struct sv map, struct sv key, struct sv value)
+static enum err collector_put(struct script_run *m, struct sv map, struct sv key, struct sv value)
 {
     return sv_map_put(&m->mem, map.map, key, value) ? vm_spend(m, 1) : vm_no_memory(m);
 }
@@ -101,7 +101,7 @@ static enum err grouped(struct script_run *m, struct sv f, struct sv map, struct
             group = *there;
         } else if (e == ERR_OK) {
             e = vm_list(m, LIST_STREAM, &group);
-            e = e == ERR_OK ? put(m, map, key, group) : e;
+            e = e == ERR_OK ? collector_put(m, map, key, group) : e;
         }
         e = e == ERR_OK ? vm_push(m, group.list, v) : e;
     }
@@ -139,7 +139,7 @@ static enum err partition(struct script_run *m, struct sv *a, uint32_t n, struct
     for (int i = 0; i < 2 && e == ERR_OK; i++) {
         struct sv group;
         e = vm_list(m, LIST_STREAM, &group);
-        e = e == ERR_OK ? put(m, *out, sv_bool(i == 1), group) : e;
+        e = e == ERR_OK ? collector_put(m, *out, sv_bool(i == 1), group) : e;
     }
     if (e == ERR_OK) {
         out->map->hashed = false;
@@ -173,7 +173,7 @@ static enum err to_map(struct script_run *m, struct sv *a, uint32_t n, struct sv
             struct sv both[2] = {*there, value};
             e = vm_call(m, a[2], both, 2, &value);
         }
-        e = e == ERR_OK ? put(m, *out, key, value) : e;
+        e = e == ERR_OK ? collector_put(m, *out, key, value) : e;
     }
     return e;
 }
@@ -198,8 +198,8 @@ static enum err reduced(struct script_run *m, struct sv *a, uint32_t n, struct s
     return e == ERR_OK && n == 1 ? optional_of(m, has, total, out) : e;
 }
 
-static enum err collect(struct script_run *m, struct str name, struct sv *a, uint32_t n, struct sv stream,
-                        struct sv *out)
+static enum err collector_collect(struct script_run *m, struct str name, struct sv *a, uint32_t n,
+                                  struct sv stream, struct sv *out)
 {
     struct sv mapped;
     enum err e;
@@ -253,7 +253,7 @@ enum err static_collectors(struct script_run *m, enum type_id type, struct str n
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         if (str_is(name, table[i].name) && given >= table[i].min && given <= table[i].max
             && !(i == 3 && given == 2)) {
-            return applied ? collect(m, name, a, given, a[n - 1], out)
+            return applied ? collector_collect(m, name, a, given, a[n - 1], out)
                            : made(m, TYPE_COLLECTORS, name, a, n, out);
         }
     }

@@ -29,7 +29,7 @@ struct reader {
 /* ---- errors ---- */
 
 /* Line and column of a byte, as messages have them. */
-static struct str place(struct reader *r, uint32_t off)
+static struct str expression_place(struct reader *r, uint32_t off)
 {
     unsigned line = 1, column = 0;
     for (uint32_t i = 0; i < off; i++) {
@@ -40,7 +40,7 @@ static struct str place(struct reader *r, uint32_t off)
     return arena_printf(r->a, "on line (%u) position (%u)", line, column);
 }
 
-static struct node *failed(struct reader *r, enum err e, uint32_t off)
+static struct node *expression_failed(struct reader *r, enum err e, uint32_t off)
 {
     if (r->e == ERR_OK) {
         script_error_at(r->em, off);
@@ -51,29 +51,30 @@ static struct node *failed(struct reader *r, enum err e, uint32_t off)
 
 static struct node *no_memory(struct reader *r)
 {
-    return failed(r, err_no_memory(r->em), 0);
+    return expression_failed(r, err_no_memory(r->em), 0);
 }
 
-static struct str shown(const struct reader *r)
+static struct str expression_shown(const struct reader *r)
 {
     return r->at.kind == X_END ? STR("<EOF>") : r->at.text;
 }
 
 static struct node *expected(struct reader *r, const char *what)
 {
-    struct str where = place(r, r->at.off);
+    struct str where = expression_place(r, r->at.off);
     if (r->e != ERR_OK) {
         return NULL;
     }
-    return failed(r,
-                  err_set(r->em, ERR_QUERY_SYNTAX, "unexpected token '%.*s' %.*s was expecting one of %s",
-                          STR_ARG(shown(r)), STR_ARG(where), what),
-                  r->at.off);
+    return expression_failed(r,
+                             err_set(r->em, ERR_QUERY_SYNTAX,
+                                     "unexpected token '%.*s' %.*s was expecting one of %s",
+                                     STR_ARG(expression_shown(r)), STR_ARG(where), what),
+                             r->at.off);
 }
 
 static struct node *no_operand(struct reader *r)
 {
-    struct str where = place(r, r->at.off);
+    struct str where = expression_place(r, r->at.off);
     if (r->e != ERR_OK) {
         return NULL;
     }
@@ -82,7 +83,7 @@ static struct node *no_operand(struct reader *r)
                      ? err_wrap(r->em, ERR_QUERY_SYNTAX, "unexpected end of expression")
                      : err_wrap(r->em, ERR_QUERY_SYNTAX, "invalid sequence of tokens near '%.*s' %.*s",
                                 STR_ARG(r->at.text), STR_ARG(where));
-    return failed(r, e, r->at.off);
+    return expression_failed(r, e, r->at.off);
 }
 
 /* `=` and `.` begin tokens: the character behind them is the one that does not fit. */
@@ -96,12 +97,12 @@ static void bad_character(struct reader *r, uint32_t off)
             n++;
         }
     }
-    struct str where = place(r, off);
+    struct str where = expression_place(r, off);
     err_set(r->em, ERR_LEXER_NO_VIABLE_ALT, "%s", "");
-    (void)failed(r,
-                 err_wrap(r->em, ERR_QUERY_SYNTAX, "unexpected character '%.*s' %.*s", (int)n,
-                          r->source.p + off, STR_ARG(where)),
-                 off);
+    (void)expression_failed(r,
+                            err_wrap(r->em, ERR_QUERY_SYNTAX, "unexpected character '%.*s' %.*s", (int)n,
+                                     r->source.p + off, STR_ARG(where)),
+                            off);
 }
 
 /* ---- tokens ---- */
@@ -156,7 +157,7 @@ static double based(const struct reader *r, size_t from, size_t to, unsigned bas
     return v;
 }
 
-static size_t number(struct reader *r, size_t i)
+static size_t expression_number(struct reader *r, size_t i)
 {
     size_t from = i, to = i + 1;
     if (char_at(r, i) == '0' && (char_at(r, i + 1) | 0x20) == 'x' && is_hex(char_at(r, i + 2))) {
@@ -263,7 +264,7 @@ static void advance(struct reader *r)
         end = i;
     } else if (is_digit(c) || (c == '.' && is_digit(char_at(r, i + 1)))) {
         r->at.kind = X_NUMBER;
-        end = number(r, i);
+        end = expression_number(r, i);
     } else if (begins_name(c)) {
         r->at.kind = X_VARIABLE;
         end = variable(r, i);
@@ -308,12 +309,12 @@ static struct node *mk(struct reader *r, enum node_kind kind, uint32_t off)
 
 static struct node *too_deep(struct reader *r, int levels)
 {
-    return failed(
+    return expression_failed(
         r, err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Scripts may be no deeper nested than %d levels", levels),
         r->at.off);
 }
 
-static struct node *add(struct reader *r, struct node *n, struct node *kid)
+static struct node *expression_add(struct reader *r, struct node *n, struct node *kid)
 {
     struct node **grown =
         r->e != ERR_OK || n == NULL ? NULL : arena_grow(r->a, n->kids, n->n, &n->cap, sizeof(struct node *));
@@ -337,10 +338,10 @@ static bool begins_operand(const struct reader *r)
 
 static struct node *arguments(struct reader *r, struct node *call)
 {
-    call = add(r, call, NULL);
+    call = expression_add(r, call, NULL);
     if (begins_operand(r)) {
         do {
-            call = add(r, call, conditional(r));
+            call = expression_add(r, call, conditional(r));
         } while (accept(r, ","));
     }
     return accept(r, ")") ? call : expected(r, "RP");
@@ -381,7 +382,7 @@ static struct node *unary(struct reader *r)
         uint32_t off = r->at.off;
         if (accept(r, table[i].sign)) {
             struct node *operand = unary(r);
-            n = add(r, mk(r, N_UNARY, off), operand);
+            n = expression_add(r, mk(r, N_UNARY, off), operand);
             is = true;
             if (n != NULL) {
                 n->op = table[i].op;
@@ -428,15 +429,15 @@ static struct node *binary_from(struct reader *r, int level)
          i = operator_here(r, level)) {
         struct node *n = mk(r, operators[i].kind, r->at.off);
         if (++chained > EXPRESSION_CHAIN_MAX) {
-            return failed(r,
-                          err_set(r->em, ERR_ILLEGAL_ARGUMENT,
-                                  "Scripts may have no more than %d operators in a row",
-                                  EXPRESSION_CHAIN_MAX),
-                          r->at.off);
+            return expression_failed(r,
+                                     err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                                             "Scripts may have no more than %d operators in a row",
+                                             EXPRESSION_CHAIN_MAX),
+                                     r->at.off);
         }
         advance(r);
-        n = add(r, n, left);
-        left = add(r, n, binary_from(r, level + 1));
+        n = expression_add(r, n, left);
+        left = expression_add(r, n, binary_from(r, level + 1));
         if (left != NULL) {
             left->op = operators[i].op;
         }
@@ -452,9 +453,9 @@ static struct node *conditional(struct reader *r)
     struct node *condition = binary_from(r, 0);
     uint32_t off = r->at.off;
     if (accept(r, "?")) {
-        struct node *n = add(r, mk(r, N_TERNARY, off), condition);
-        n = add(r, n, conditional(r));
-        condition = accept(r, ":") ? add(r, n, conditional(r)) : expected(r, "COLON");
+        struct node *n = expression_add(r, mk(r, N_TERNARY, off), condition);
+        n = expression_add(r, n, conditional(r));
+        condition = accept(r, ":") ? expression_add(r, n, conditional(r)) : expected(r, "COLON");
     }
     r->depth--;
     return condition;

@@ -14,7 +14,7 @@ static bool is_numeric(enum type_id id)
     return id >= TYPE_BYTE && id <= TYPE_DOUBLE;
 }
 
-static struct type plain(enum type_id id)
+static struct type type_plain(enum type_id id)
 {
     return (struct type){.id = id};
 }
@@ -50,7 +50,7 @@ struct type type_of_call(struct gen *g, struct node *n)
 {
     struct allowed m;
     const struct function *f = n->kids[0] == NULL ? gen_function(g, n) : NULL;
-    return f != NULL ? f->type : gen_called(g, n, &m) ? m.gives : plain(TYPE_DEF);
+    return f != NULL ? f->type : gen_called(g, n, &m) ? m.gives : type_plain(TYPE_DEF);
 }
 
 /* "name" as "getName". */
@@ -72,9 +72,9 @@ static bool shortcut(struct type of, const char *prefix, struct str name, uint32
 bool gen_field(struct type of, struct str name, bool written, struct type *out)
 {
     struct allowed m;
-    *out = plain(TYPE_DEF);
+    *out = type_plain(TYPE_DEF);
     if (of.dims > 0) {
-        *out = plain(TYPE_INT);
+        *out = type_plain(TYPE_INT);
         return str_is(name, "length");
     }
     if (of.id == TYPE_DEF || (!type_is_primitive(of.id) && !allow_class(of))) {
@@ -92,7 +92,7 @@ bool gen_field(struct type of, struct str name, bool written, struct type *out)
 
 struct type type_of_member(struct gen *g, struct node *n)
 {
-    struct type t = plain(TYPE_DEF);
+    struct type t = type_plain(TYPE_DEF);
     struct allowed m;
     if (n->kids[0]->kind == N_TYPE) {
         return allow_find(n->kids[0]->type, ALLOW_FIELD, n->name, 0, &m) ? m.gives : t;
@@ -105,7 +105,7 @@ struct type type_of_element(struct gen *g, struct node *n)
 {
     struct type of = gen_type_of(g, n->kids[0]);
     if (of.dims == 0) {
-        return plain(TYPE_DEF);
+        return type_plain(TYPE_DEF);
     }
     of.dims--;
     return of;
@@ -115,7 +115,7 @@ struct type type_of_variable(struct gen *g, struct node *n)
 {
     const struct local *local = gen_resolve(g, n->name);
     const struct variable *given = gen_context_variable(g, n->name);
-    return local != NULL ? local->type : given != NULL ? gen_variable_type(given) : plain(TYPE_DEF);
+    return local != NULL ? local->type : given != NULL ? gen_variable_type(given) : type_plain(TYPE_DEF);
 }
 
 enum type_id gen_promoted(enum type_id a, enum type_id b, bool decimal)
@@ -133,23 +133,23 @@ enum type_id gen_promoted(enum type_id a, enum type_id b, bool decimal)
 struct type type_of_binary(struct gen *g, struct node *n)
 {
     if (operators[n->op].form != FORM_ARITHMETIC && !op_of_bits(n->op)) {
-        return plain(TYPE_BOOLEAN);
+        return type_plain(TYPE_BOOLEAN);
     }
     enum type_id a = gen_static_type(g, n->kids[0]), b = gen_static_type(g, n->kids[1]);
     if (n->op == OP_ADD && (a == TYPE_STRING || b == TYPE_STRING)) {
-        return plain(TYPE_STRING);
+        return type_plain(TYPE_STRING);
     }
     bool shift = operators[n->op].form == FORM_SHIFT;
     b = shift ? a : b;
     if (a == TYPE_DEF || b == TYPE_DEF) {
-        return plain(TYPE_DEF);
+        return type_plain(TYPE_DEF);
     }
     a = gen_unboxed(a);
     b = gen_unboxed(b);
     if (n->op == OP_BXOR && a == TYPE_BOOLEAN && b == TYPE_BOOLEAN) {
-        return plain(TYPE_BOOLEAN);
+        return type_plain(TYPE_BOOLEAN);
     }
-    return is_numeric(a) && is_numeric(b) ? plain(gen_promoted(a, b, true)) : plain(TYPE_DEF);
+    return is_numeric(a) && is_numeric(b) ? type_plain(gen_promoted(a, b, true)) : type_plain(TYPE_DEF);
 }
 
 bool gen_conditional(struct gen *g, struct node *n, struct type *out)
@@ -162,10 +162,10 @@ bool gen_conditional(struct gen *g, struct node *n, struct type *out)
     }
     if (a.dims > 0 || b.dims > 0 || !is_numeric(a.id) || !is_numeric(b.id)) {
         bool any = a.id == TYPE_DEF || b.id == TYPE_DEF;
-        *out = any ? plain(TYPE_DEF) : type_called(STR("Object"));
+        *out = any ? type_plain(TYPE_DEF) : type_called(STR("Object"));
         return true;
     }
-    *out = plain(MAX_OF(MAX_OF(a.id, b.id), TYPE_INT));
+    *out = type_plain(MAX_OF(MAX_OF(a.id, b.id), TYPE_INT));
     return !(a.id < TYPE_CHAR && b.id < TYPE_CHAR);
 }
 
@@ -181,8 +181,8 @@ struct type type_of_const(struct gen *g, struct node *n)
     enum sv_kind kind = n->value.kind;
     (void)g;
     return kind == SV_NULL      ? type_called(STR("Object"))
-           : kind == SV_PATTERN ? plain(TYPE_PATTERN)
-                                : plain(of_kind(kind));
+           : kind == SV_PATTERN ? type_plain(TYPE_PATTERN)
+                                : type_plain(of_kind(kind));
 }
 
 struct type type_written_down(struct gen *g, struct node *n)
@@ -194,7 +194,7 @@ struct type type_written_down(struct gen *g, struct node *n)
 struct type type_of_condition(struct gen *g, struct node *n)
 {
     (void)g, (void)n;
-    return plain(TYPE_BOOLEAN);
+    return type_plain(TYPE_BOOLEAN);
 }
 
 struct type type_of_list(struct gen *g, struct node *n)
@@ -212,16 +212,16 @@ struct type type_of_map(struct gen *g, struct node *n)
 struct type type_of_unary(struct gen *g, struct node *n)
 {
     if (n->op == OP_NOT) {
-        return plain(TYPE_BOOLEAN);
+        return type_plain(TYPE_BOOLEAN);
     }
     enum type_id id = gen_unboxed(gen_static_type(g, n->kids[0]));
-    return is_numeric(id) ? plain(MAX_OF(id, TYPE_INT)) : plain(TYPE_DEF);
+    return is_numeric(id) ? type_plain(MAX_OF(id, TYPE_INT)) : type_plain(TYPE_DEF);
 }
 
 /* What is assigned to. */
 struct type type_of_target(struct gen *g, struct node *n)
 {
-    return n->kids[0]->kind == N_NAME ? gen_type_of(g, n->kids[0]) : plain(TYPE_DEF);
+    return n->kids[0]->kind == N_NAME ? gen_type_of(g, n->kids[0]) : type_plain(TYPE_DEF);
 }
 
 /* TYPE_DEF where only running shows it. */
@@ -229,7 +229,7 @@ struct type gen_type_of(struct gen *g, struct node *n)
 {
     if (!n->typed) {
         node_type_fn *find = nodes[n->kind].type;
-        n->is = find != NULL ? find(g, n) : plain(TYPE_DEF);
+        n->is = find != NULL ? find(g, n) : type_plain(TYPE_DEF);
         n->typed = true;
     }
     return n->is;
@@ -363,5 +363,5 @@ struct type gen_result_type(const struct gen *g)
     if (g->scope->code != 0) {
         return g->s->code[g->scope->code].type;
     }
-    return plain(str_is(g->s->lang, "expression") ? TYPE_DEF : gen_context_type(g->s->context));
+    return type_plain(str_is(g->s->lang, "expression") ? TYPE_DEF : gen_context_type(g->s->context));
 }

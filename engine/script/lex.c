@@ -46,7 +46,8 @@ static enum err unexpected(struct lexer *x)
     return e;
 }
 
-static enum err push(struct lexer *x, enum token_kind kind, size_t from, struct str text, struct str flags)
+static enum err lex_push(struct lexer *x, enum token_kind kind, size_t from, struct str text,
+                         struct str flags)
 {
     struct token *grown = arena_grow(x->a, x->v, x->n, &x->cap, sizeof(*x->v));
     if (grown == NULL) {
@@ -128,7 +129,7 @@ static enum err lex_text(struct lexer *x)
                                                                   : unexpected(x);
     }
     x->at++;
-    return push(x, T_TEXT, from, str_mk(copy, n), STR_NULL);
+    return lex_push(x, T_TEXT, from, str_mk(copy, n), STR_NULL);
 }
 
 static enum err lex_regex(struct lexer *x)
@@ -145,7 +146,7 @@ static enum err lex_regex(struct lexer *x)
         flags++;
     }
     x->at = flags;
-    return push(x, T_REGEX, from, str_slice(x->s, from + 1, end), str_slice(x->s, end + 1, flags));
+    return lex_push(x, T_REGEX, from, str_slice(x->s, from + 1, end), str_slice(x->s, end + 1, flags));
 }
 
 static enum err lex_number(struct lexer *x)
@@ -183,7 +184,7 @@ static enum err lex_number(struct lexer *x)
     if (x->at < x->s.n && memchr("lLfFdD", p[x->at], 6) != NULL) {
         x->at++;
     }
-    return push(x, T_NUMBER, from, str_slice(x->s, from, x->at), STR_NULL);
+    return lex_push(x, T_NUMBER, from, str_slice(x->s, from, x->at), STR_NULL);
 }
 
 /* A slash begins a regular expression where an operand is due. */
@@ -210,7 +211,7 @@ static enum err lex_sign(struct lexer *x)
         if (str_starts(rest, sign) && !ternary) {
             size_t from = x->at;
             x->at += sign.n;
-            return push(x, T_SIGN, from, sign, STR_NULL);
+            return lex_push(x, T_SIGN, from, sign, STR_NULL);
         }
     }
     return unexpected(x);
@@ -233,7 +234,7 @@ enum err script_lex(struct token **out, uint32_t *n, struct str source, struct a
             while (x.at < source.n && (is_name(source.p[x.at]) || is_digit(source.p[x.at]))) {
                 x.at++;
             }
-            e = push(&x, T_NAME, from, str_slice(source, from, x.at), STR_NULL);
+            e = lex_push(&x, T_NAME, from, str_slice(source, from, x.at), STR_NULL);
         } else if (is_digit(c)) {
             e = lex_number(&x);
         } else if (c == '.' && x.at + 1 < source.n && is_digit(source.p[x.at + 1]) && operand_due(&x)) {
@@ -249,7 +250,7 @@ enum err script_lex(struct token **out, uint32_t *n, struct str source, struct a
             return e;
         }
     }
-    e = push(&x, T_END, source.n, STR_NULL, STR_NULL);
+    e = lex_push(&x, T_END, source.n, STR_NULL, STR_NULL);
     *out = x.v;
     *n = x.n;
     return e;

@@ -7,7 +7,7 @@
 
 /* ---- doc['f'] ---- */
 
-static enum err missing(struct script_run *m)
+static enum err field_missing(struct script_run *m)
 {
     return err_set(m->em, ERR_ILLEGAL_STATE,
                    "A document doesn't have a value for a field! "
@@ -19,7 +19,7 @@ METHOD(field_value)
     (void)a, (void)n;
     if (self.field->doc.n == 0) {
         *out = sv_null();
-        return self.field->doc.type == SCRIPT_DOC_IP ? ERR_OK : missing(m);
+        return self.field->doc.type == SCRIPT_DOC_IP ? ERR_OK : field_missing(m);
     }
     *out = sv_field_at(self.field, 0);
     return ERR_OK;
@@ -31,7 +31,7 @@ METHOD(field_get)
     (void)n;
     enum err e = vm_arg_i64(m, a[0], &i);
     if (e == ERR_OK && self.field->doc.n == 0 && self.field->doc.type != SCRIPT_DOC_IP) {
-        return missing(m);
+        return field_missing(m);
     }
     if (e == ERR_OK && self.field->doc.type == SCRIPT_DOC_IP && (i < 0 || i >= self.field->doc.n)) {
         return err_set(m->em, ERR_ARRAY_BOUNDS, "Index %lld out of bounds for length %u", (long long)i,
@@ -67,7 +67,7 @@ static enum err field_point(struct script_run *m, struct sv self, struct geo_poi
                        sv_class(self));
     }
     if (self.field->doc.n == 0) {
-        return missing(m);
+        return field_missing(m);
     }
     *p = self.field->doc.geo[0];
     return ERR_OK;

@@ -100,8 +100,8 @@ METHOD(iterator)
     return vm_iterator(m, self, out);
 }
 
-static enum err copy(struct script_run *m, const struct sv_list *l, uint32_t from, uint32_t to,
-                     enum list_form form, struct sv *out)
+static enum err list_copy(struct script_run *m, const struct sv_list *l, uint32_t from, uint32_t to,
+                          enum list_form form, struct sv *out)
 {
     enum err e = vm_list(m, form, out);
     for (uint32_t i = from; i < to && e == ERR_OK; i++) {
@@ -119,25 +119,25 @@ METHOD(sub_list)
     if (e == ERR_OK && (from < 0 || to > self.list->n || from > to)) {
         return vm_index(m, from < 0 ? from : to, self.list->n);
     }
-    return e == ERR_OK ? copy(m, self.list, (uint32_t)from, (uint32_t)to, LIST_LIST, out) : e;
+    return e == ERR_OK ? list_copy(m, self.list, (uint32_t)from, (uint32_t)to, LIST_LIST, out) : e;
 }
 
 METHOD(stream)
 {
     (void)a, (void)n;
-    return copy(m, self.list, 0, self.list->n, LIST_STREAM, out);
+    return list_copy(m, self.list, 0, self.list->n, LIST_STREAM, out);
 }
 
 METHOD(to_array)
 {
     (void)a, (void)n;
-    return copy(m, self.list, 0, self.list->n, LIST_ARRAY, out);
+    return list_copy(m, self.list, 0, self.list->n, LIST_ARRAY, out);
 }
 
 METHOD(to_list)
 {
     (void)a, (void)n;
-    return copy(m, self.list, 0, self.list->n, LIST_LIST, out);
+    return list_copy(m, self.list, 0, self.list->n, LIST_LIST, out);
 }
 
 /* ---- changing ---- */
@@ -260,7 +260,7 @@ METHOD(clear)
     return e;
 }
 
-/* keep() over a map's keys, values or entries. */
+/* list_keep() over a map's keys, values or entries. */
 static enum err keep_in_map(struct script_run *m, struct sv_list *l, const bool *keeps)
 {
     for (uint32_t i = l->n; i-- > 0;) {
@@ -272,7 +272,7 @@ static enum err keep_in_map(struct script_run *m, struct sv_list *l, const bool 
 }
 
 /* Keeps what `f` says (or, for a collection, what it holds), or the rest. */
-static enum err keep(struct script_run *m, struct sv_list *l, struct sv by, bool matching, bool *any)
+static enum err list_keep(struct script_run *m, struct sv_list *l, struct sv by, bool matching, bool *any)
 {
     struct sv_list *set = NULL;
     uint32_t kept = 0, all = l->n;
@@ -309,7 +309,7 @@ METHOD(remove_if)
 {
     bool any = false;
     (void)n;
-    enum err e = keep(m, self.list, a[0], false, &any);
+    enum err e = list_keep(m, self.list, a[0], false, &any);
     *out = sv_bool(any);
     return e;
 }
@@ -318,7 +318,7 @@ METHOD(retain_all)
 {
     bool any = false;
     (void)n;
-    enum err e = keep(m, self.list, a[0], true, &any);
+    enum err e = list_keep(m, self.list, a[0], true, &any);
     *out = sv_bool(any);
     return e;
 }
@@ -331,7 +331,7 @@ struct sorter {
     enum err e;
 };
 
-static int compare(struct sorter *s, struct sv x, struct sv y)
+static int list_compare(struct sorter *s, struct sv x, struct sv y)
 {
     int r = 0;
     struct sv args[2] = {x, y}, out;
@@ -362,7 +362,7 @@ static void merge_sort(struct sorter *s, struct sv *v, struct sv *scratch, uint3
     merge_sort(s, v, scratch, half);
     merge_sort(s, v + half, scratch, n - half);
     while (i < half && k < n && s->e == ERR_OK) {
-        scratch[at++] = compare(s, v[i], v[k]) <= 0 ? v[i++] : v[k++];
+        scratch[at++] = list_compare(s, v[i], v[k]) <= 0 ? v[i++] : v[k++];
     }
     if (s->e != ERR_OK) {
         return;
@@ -404,7 +404,7 @@ METHOD(sort)
 
 METHOD(sorted)
 {
-    enum err e = copy(m, self.list, 0, self.list->n, LIST_STREAM, out);
+    enum err e = list_copy(m, self.list, 0, self.list->n, LIST_STREAM, out);
     return e == ERR_OK ? sort_list(m, out->list, n > 0 ? a[0] : sv_null()) : e;
 }
 
@@ -413,7 +413,7 @@ static enum err extreme(struct script_run *m, const struct sv_list *l, struct sv
     struct sorter s = {.m = m, .by = by};
     struct sv best = l->n > 0 ? l->v[0] : sv_null();
     for (uint32_t i = 1; i < l->n && s.e == ERR_OK; i++) {
-        if (compare(&s, l->v[i], best) * sign > 0) {
+        if (list_compare(&s, l->v[i], best) * sign > 0) {
             best = l->v[i];
         }
     }
@@ -449,7 +449,7 @@ METHOD(limit)
     (void)n;
     enum err e = vm_arg_i64(m, a[0], &k);
     uint32_t to = k < 0 ? 0 : (uint32_t)MIN_OF(k, (int64_t)self.list->n);
-    return e == ERR_OK ? copy(m, self.list, 0, to, LIST_STREAM, out) : e;
+    return e == ERR_OK ? list_copy(m, self.list, 0, to, LIST_STREAM, out) : e;
 }
 
 METHOD(skip)
@@ -458,7 +458,7 @@ METHOD(skip)
     (void)n;
     enum err e = vm_arg_i64(m, a[0], &k);
     uint32_t from = k < 0 ? 0 : (uint32_t)MIN_OF(k, (int64_t)self.list->n);
-    return e == ERR_OK ? copy(m, self.list, from, self.list->n, LIST_STREAM, out) : e;
+    return e == ERR_OK ? list_copy(m, self.list, from, self.list->n, LIST_STREAM, out) : e;
 }
 
 enum err methods_list(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,

@@ -4,7 +4,7 @@
 #define METHOD(f) \
     static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
 
-static enum err put(struct script_run *m, struct sv_map *map_, struct sv key, struct sv value)
+static enum err map_method_put(struct script_run *m, struct sv_map *map_, struct sv key, struct sv value)
 {
     return vm_put_at(m, (struct sv){.kind = SV_MAP, .map = map_}, key, value);
 }
@@ -28,7 +28,7 @@ METHOD(map_put)
     const struct sv *was = sv_map_get(self.map, a[0]);
     (void)n;
     *out = was != NULL ? *was : sv_null();
-    return put(m, self.map, a[0], a[1]);
+    return map_method_put(m, self.map, a[0], a[1]);
 }
 
 METHOD(map_put_if_absent)
@@ -36,7 +36,7 @@ METHOD(map_put_if_absent)
     const struct sv *was = sv_map_get(self.map, a[0]);
     (void)n;
     *out = was != NULL ? *was : sv_null();
-    return was != NULL && was->kind != SV_NULL ? ERR_OK : put(m, self.map, a[0], a[1]);
+    return was != NULL && was->kind != SV_NULL ? ERR_OK : map_method_put(m, self.map, a[0], a[1]);
 }
 
 METHOD(map_compute_if_absent)
@@ -48,7 +48,7 @@ METHOD(map_compute_if_absent)
         return ERR_OK;
     }
     enum err e = vm_call(m, a[1], &a[0], 1, out);
-    return e == ERR_OK && out->kind != SV_NULL ? put(m, self.map, a[0], *out) : e;
+    return e == ERR_OK && out->kind != SV_NULL ? map_method_put(m, self.map, a[0], *out) : e;
 }
 
 /* What a function of key and value makes of them becomes the value; null takes the entry away. */
@@ -58,7 +58,7 @@ static enum err recompute(struct script_run *m, struct sv self, struct sv key, s
     struct sv args[2] = {key, was}, ignored;
     enum err e = vm_call(m, f, args, 2, out);
     if (e != ERR_OK || out->kind != SV_NULL) {
-        return e == ERR_OK ? put(m, self.map, key, *out) : e;
+        return e == ERR_OK ? map_method_put(m, self.map, key, *out) : e;
     }
     (void)(self.map->frozen || sv_map_remove(self.map, key, &ignored));
     return self.map->frozen ? vm_frozen(m) : vm_spend(m, 1 + self.map->n / 8);
@@ -104,7 +104,7 @@ METHOD(map_replace)
     const struct sv *was = sv_map_get(self.map, a[0]);
     (void)n;
     *out = was != NULL ? *was : sv_null();
-    return was != NULL ? put(m, self.map, a[0], a[1]) : ERR_OK;
+    return was != NULL ? map_method_put(m, self.map, a[0], a[1]) : ERR_OK;
 }
 
 METHOD(map_merge)
@@ -114,7 +114,7 @@ METHOD(map_merge)
     (void)n;
     *out = a[1];
     enum err e = args[0].kind != SV_NULL ? vm_call(m, a[2], args, 2, out) : ERR_OK;
-    return e == ERR_OK ? put(m, self.map, a[0], *out) : e;
+    return e == ERR_OK ? map_method_put(m, self.map, a[0], *out) : e;
 }
 
 METHOD(map_remove)
@@ -209,7 +209,7 @@ METHOD(map_put_all)
         return a[0].kind == SV_NULL ? vm_null(m, "putAll") : vm_class_cast(m, a[0], "java.util.Map");
     }
     for (uint32_t i = 0, all = a[0].map->n; i < all && e == ERR_OK; i++) {
-        e = put(m, self.map, a[0].map->e[i].key, a[0].map->e[i].value);
+        e = map_method_put(m, self.map, a[0].map->e[i].key, a[0].map->e[i].value);
     }
     *out = sv_null();
     return e;
@@ -291,8 +291,8 @@ METHOD(map_for_each)
 enum over { OVER_EACH, OVER_COLLECT, OVER_COUNT, OVER_EVERY, OVER_FIND, OVER_FIND_ALL };
 
 /* Takes what a function gave for one entry; *done ends the walk. */
-static enum err take(struct script_run *m, struct sv map, uint32_t i, enum over what, struct sv given,
-                     struct sv *out, bool *done)
+static enum err map_method_take(struct script_run *m, struct sv map, uint32_t i, enum over what,
+                                struct sv given, struct sv *out, bool *done)
 {
     const struct sv_map_entry *entry = &map.map->e[i];
     bool is = false;
@@ -317,7 +317,7 @@ static enum err take(struct script_run *m, struct sv map, uint32_t i, enum over 
         *done = is;
         break;
     case OVER_FIND_ALL:
-        return is ? put(m, out->map, entry->key, entry->value) : ERR_OK;
+        return is ? map_method_put(m, out->map, entry->key, entry->value) : ERR_OK;
     }
     return ERR_OK;
 }
@@ -345,7 +345,7 @@ static enum err over_entries(struct script_run *m, struct sv self, struct sv f, 
         if (e == ERR_OK && self.map->n != all) {
             return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "%s", "");
         }
-        e = e == ERR_OK ? take(m, self, i, what, given, out, &done) : e;
+        e = e == ERR_OK ? map_method_take(m, self, i, what, given, out, &done) : e;
     }
     if (e == ERR_OK && what == OVER_EACH) {
         *out = self;

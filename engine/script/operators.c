@@ -52,7 +52,7 @@ static enum err bad_operands(struct script_run *m, enum op op, struct sv a, stru
 
 /* ---- arithmetic ---- */
 
-static int64_t add(int64_t a, int64_t b)
+static int64_t operator_add(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
@@ -177,7 +177,7 @@ static enum err shift(struct script_run *m, enum op op, struct sv a, struct sv b
     return ERR_OK;
 }
 
-static enum err join(struct script_run *m, struct sv a, struct sv b, struct sv *out)
+static enum err operator_join(struct script_run *m, struct sv a, struct sv b, struct sv *out)
 {
     struct str x, y;
     enum err e = vm_text(m, a, &x);
@@ -201,7 +201,7 @@ static enum err join(struct script_run *m, struct sv a, struct sv b, struct sv *
 
 static enum err sum(struct script_run *m, enum op op, struct sv a, struct sv b, struct sv *out)
 {
-    return a.kind == SV_STR || b.kind == SV_STR ? join(m, a, b, out) : arithmetic(m, op, a, b, out);
+    return a.kind == SV_STR || b.kind == SV_STR ? operator_join(m, a, b, out) : arithmetic(m, op, a, b, out);
 }
 
 /* ---- comparison ---- */
@@ -214,7 +214,7 @@ static bool loosely_equal(struct script_run *m, struct sv a, struct sv b)
     return sv_equals(a, b, &m->steps);
 }
 
-static enum err compare(struct script_run *m, enum op op, struct sv a, struct sv b, struct sv *out)
+static enum err operator_compare(struct script_run *m, enum op op, struct sv a, struct sv b, struct sv *out)
 {
     if (!sv_is_number(a) || !sv_is_number(b)) {
         return bad_operands(m, op, a, b);
@@ -262,7 +262,7 @@ static enum err identity(struct script_run *m, enum op op, struct sv a, struct s
 
 const struct operator_row operators[OPS] = {
     [OP_NONE] = {FORM_NONE, "", "", NULL, NULL, NULL},
-    [OP_ADD] = {FORM_ARITHMETIC, "+", "addition", sum, add, add_real},
+    [OP_ADD] = {FORM_ARITHMETIC, "+", "addition", sum, operator_add, add_real},
     [OP_SUB] = {FORM_ARITHMETIC, "-", "subtraction", arithmetic, subtract, subtract_real},
     [OP_MUL] = {FORM_ARITHMETIC, "*", "multiplication", arithmetic, multiply, multiply_real},
     [OP_DIV] = {FORM_ARITHMETIC, "/", "division", division, divide, divide_real},
@@ -277,10 +277,10 @@ const struct operator_row operators[OPS] = {
     [OP_NE] = {FORM_EQUALITY, "!=", "not equals", equality, NULL, NULL},
     [OP_SAME] = {FORM_EQUALITY, "===", "reference equals", identity, NULL, NULL},
     [OP_NOT_SAME] = {FORM_EQUALITY, "!==", "reference not equals", identity, NULL, NULL},
-    [OP_LT] = {FORM_ORDER, "<", "less than", compare, NULL, NULL},
-    [OP_LE] = {FORM_ORDER, "<=", "less than or equals", compare, NULL, NULL},
-    [OP_GT] = {FORM_ORDER, ">", "greater than", compare, NULL, NULL},
-    [OP_GE] = {FORM_ORDER, ">=", "greater than or equals", compare, NULL, NULL},
+    [OP_LT] = {FORM_ORDER, "<", "less than", operator_compare, NULL, NULL},
+    [OP_LE] = {FORM_ORDER, "<=", "less than or equals", operator_compare, NULL, NULL},
+    [OP_GT] = {FORM_ORDER, ">", "greater than", operator_compare, NULL, NULL},
+    [OP_GE] = {FORM_ORDER, ">=", "greater than or equals", operator_compare, NULL, NULL},
     [OP_FIND] = {FORM_PATTERN, "=~", "find", pattern_match, NULL, NULL},
     [OP_MATCH] = {FORM_PATTERN, "==~", "match", pattern_match, NULL, NULL},
     [OP_NEG] = {FORM_UNARY, "-", "subtraction", NULL, NULL, NULL},

@@ -53,7 +53,7 @@ static struct node *number_node(struct node *n, const struct token *t, bool nega
 }
 
 /* `negative`: a minus stands before it, so that -2147483648 is an int. */
-static struct node *number(struct parser *p, bool negative)
+static struct node *number_literal(struct parser *p, bool negative)
 {
     const struct token *t = p_peek(p, 0);
     struct str text = t->text;
@@ -274,7 +274,7 @@ static struct node *primary(struct parser *p)
     const struct token *t = p_peek(p, 0);
     switch (t->kind) {
     case T_NUMBER:
-        return number(p, false);
+        return number_literal(p, false);
     case T_TEXT:
         p->at++;
         return constant(p, t->off, sv_str(t->text));
@@ -402,7 +402,7 @@ static struct node *unary_step(struct parser *p)
     struct type type;
     if (p_is_sign(t, "-") && p_peek(p, 1)->kind == T_NUMBER && !p_is_sign(p_peek(p, 2), ".")) {
         p->at++;
-        return number(p, true);
+        return number_literal(p, true);
     }
     if (p_is_sign(t, "-") || p_is_sign(t, "+")) {
         return unary_of(p, p_is_sign(t, "-") ? OP_NEG : OP_PLUS);

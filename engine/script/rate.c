@@ -42,7 +42,7 @@ const char *script_context_name(unsigned context)
     return context < ARRAY_LEN(names) ? names[context] : NULL;
 }
 
-static bool same(const struct script_rates *a, const struct script_rates *b)
+static bool rate_same(const struct script_rates *a, const struct script_rates *b)
 {
     bool ok = a->one == b->one;
     for (unsigned i = 0; ok && i < CONTEXTS; i++) {
@@ -55,7 +55,7 @@ void script_rates_set(const struct script_rates *rates)
 {
     bool any = false;
     pthread_mutex_lock(&all.lock);
-    if (!same(&all.rates, rates)) {
+    if (!rate_same(&all.rates, rates)) {
         for (unsigned i = 0; i < CONTEXTS; i++) {
             all.bucket[i] =
                 (struct bucket){.tokens = rates->of[i].count, .at_ms = clock_mono_ms(rates->clock)};
@@ -70,7 +70,7 @@ void script_rates_set(const struct script_rates *rates)
 }
 
 /* Was it among the last ones? It is the last one now, when it was. */
-static bool seen(struct bucket *b, uint64_t hash)
+static bool rate_seen(struct bucket *b, uint64_t hash)
 {
     uint32_t at = 0;
     while (at < b->n_seen && b->seen[at] != hash) {
@@ -84,14 +84,14 @@ static bool seen(struct bucket *b, uint64_t hash)
     return true;
 }
 
-static void keep(struct bucket *b, uint64_t hash)
+static void rate_keep(struct bucket *b, uint64_t hash)
 {
     b->n_seen = MIN_OF(b->n_seen + 1, (uint32_t)SEEN);
     memmove(b->seen + 1, b->seen, (b->n_seen - 1) * sizeof(*b->seen));
     b->seen[0] = hash;
 }
 
-static bool take(struct bucket *b, const struct script_rate *r, int64_t now)
+static bool rate_take(struct bucket *b, const struct script_rate *r, int64_t now)
 {
     double more = (double)(now - b->at_ms) * r->count / (double)r->window_ms;
     b->tokens = MIN_OF(b->tokens + more, (double)r->count);
@@ -103,8 +103,8 @@ static bool take(struct bucket *b, const struct script_rate *r, int64_t now)
     return true;
 }
 
-static enum err refuse(const struct script_rate *r, bool one, enum script_context context, struct str source,
-                       struct str lang, struct errmsg *em)
+static enum err rate_refuse(const struct script_rate *r, bool one, enum script_context context,
+                            struct str source, struct str lang, struct errmsg *em)
 {
     struct buf time;
     const char *of = one ? "" : script_context_name(context);
@@ -134,11 +134,11 @@ enum err script_rate_take(enum script_context context, struct str source, struct
     bool one = all.rates.one;
     struct script_rate r = all.rates.of[one ? 0 : context];
     struct bucket *b = &all.bucket[one ? 0 : context];
-    bool ok = r.window_ms == 0 || seen(b, hash);
-    if (!ok && take(b, &r, clock_mono_ms(all.rates.clock))) {
-        keep(b, hash);
+    bool ok = r.window_ms == 0 || rate_seen(b, hash);
+    if (!ok && rate_take(b, &r, clock_mono_ms(all.rates.clock))) {
+        rate_keep(b, hash);
         ok = true;
     }
     pthread_mutex_unlock(&all.lock);
-    return ok ? ERR_OK : refuse(&r, one, context, source, lang, em);
+    return ok ? ERR_OK : rate_refuse(&r, one, context, source, lang, em);
 }

@@ -26,8 +26,8 @@ static enum err compiled(struct script_run *m, struct str pattern, uint32_t flag
     return regex_open(&m->regex, pattern, flags & FLAGS, m->em);
 }
 
-static enum err begin(struct script_run *m, struct str pattern, uint32_t flags, struct str text,
-                      struct use *out)
+static enum err matcher_begin(struct script_run *m, struct str pattern, uint32_t flags, struct str text,
+                              struct use *out)
 {
     *out = (struct use){NULL, 0};
     enum err e = compiled(m, pattern, flags);
@@ -47,8 +47,8 @@ enum err regex_check(struct str pattern, uint32_t flags, struct errmsg *em)
 }
 
 /* One try: from byte `from` on, or (whole) of the whole text. Not even a try statement takes what runs too long. */
-static enum err find(struct script_run *m, const struct use *u, struct str text, size_t from, bool whole,
-                     bool *out)
+static enum err matcher_search(struct script_run *m, const struct use *u, struct str text, size_t from,
+                               bool whole, bool *out)
 {
     enum err e = vm_spend(m, 20 + text.n / 8);
     if (e != ERR_OK) {
@@ -61,8 +61,8 @@ static enum err find(struct script_run *m, const struct use *u, struct str text,
 enum err regex_test(struct script_run *m, struct sv pattern, struct str text, bool whole, bool *out)
 {
     struct use u;
-    enum err e = begin(m, pattern.s, pattern.aux, text, &u);
-    e = e == ERR_OK ? find(m, &u, text, 0, whole, out) : e;
+    enum err e = matcher_begin(m, pattern.s, pattern.aux, text, &u);
+    e = e == ERR_OK ? matcher_search(m, &u, text, 0, whole, out) : e;
     matcher_close(u.matcher);
     return e;
 }
@@ -89,11 +89,12 @@ static enum err take_groups(struct script_run *m, const struct use *u, struct sv
     return e;
 }
 
-static enum err next(struct script_run *m, const struct use *u, struct sv_matcher *x, bool whole, bool *out)
+static enum err matcher_next(struct script_run *m, const struct use *u, struct sv_matcher *x, bool whole,
+                             bool *out)
 {
     *out = false;
     x->groups = NULL;
-    enum err e = x->from <= x->text.n ? find(m, u, x->text, x->from, whole, out) : ERR_OK;
+    enum err e = x->from <= x->text.n ? matcher_search(m, u, x->text, x->from, whole, out) : ERR_OK;
     return e == ERR_OK && *out ? take_groups(m, u, x) : e;
 }
 
@@ -101,8 +102,8 @@ enum err regex_find(struct script_run *m, struct sv_matcher *x, bool whole, bool
 {
     struct use u;
     *out = false;
-    enum err e = begin(m, x->pattern, x->flags, x->text, &u);
-    e = e == ERR_OK ? next(m, &u, x, whole, out) : e;
+    enum err e = matcher_begin(m, x->pattern, x->flags, x->text, &u);
+    e = e == ERR_OK ? matcher_next(m, &u, x, whole, out) : e;
     matcher_close(u.matcher);
     return e;
 }
@@ -145,10 +146,10 @@ enum err regex_replace(struct script_run *m, struct sv pattern, struct str text,
     size_t done = 0; /* bytes of the text already written */
     bool found = true;
     buf_init(&b, NULL, m->limits.bytes_max);
-    enum err e = begin(m, pattern.s, pattern.aux, text, &u);
+    enum err e = matcher_begin(m, pattern.s, pattern.aux, text, &u);
     e = e == ERR_OK && x == NULL ? vm_no_memory(m) : e;
     for (bool first = true; e == ERR_OK && (all || first); first = false) {
-        e = next(m, &u, x, false, &found);
+        e = matcher_next(m, &u, x, false, &found);
         if (e != ERR_OK || !found) {
             break;
         }
@@ -170,10 +171,10 @@ enum err regex_split(struct script_run *m, struct sv pattern, struct str text, s
     struct use u;
     size_t done = 0;
     bool found = true, any = false;
-    enum err e = begin(m, pattern.s, pattern.aux, text, &u);
+    enum err e = matcher_begin(m, pattern.s, pattern.aux, text, &u);
     e = e == ERR_OK ? vm_list(m, LIST_ARRAY, out) : e;
     while (e == ERR_OK) {
-        e = next(m, &u, &x, false, &found);
+        e = matcher_next(m, &u, &x, false, &found);
         if (e != ERR_OK || !found) {
             break;
         }

@@ -225,7 +225,7 @@ static INSTRUCTION(put_at)
 }
 
 /* ++ and -- of a member or element. */
-static enum err step(struct script_run *m, const struct ins *in, bool at)
+static enum err vm_step(struct script_run *m, const struct ins *in, bool at)
 {
     struct sv index = at ? pop(m) : sv_null(), object = pop(m), old, now;
     struct str name = at ? STR_NULL : name_of(m, in);
@@ -241,13 +241,13 @@ static enum err step(struct script_run *m, const struct ins *in, bool at)
 static INSTRUCTION(step_member)
 {
     (void)f;
-    return step(m, in, false);
+    return vm_step(m, in, false);
 }
 
 static INSTRUCTION(step_element)
 {
     (void)f;
-    return step(m, in, true);
+    return vm_step(m, in, true);
 }
 
 static INSTRUCTION(get_static)

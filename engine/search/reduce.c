@@ -32,7 +32,7 @@ static int doc_cmp(const struct merge *m, const struct top_doc *a, const struct 
     return 0; /* of one shard: its own order stands */
 }
 
-static bool before(const void *cx, const void *x, const void *y)
+static bool reduce_before(const void *cx, const void *x, const void *y)
 {
     const struct cursor *a = x, *b = y;
     return doc_cmp(cx, &a->from->docs[a->at], &b->from->docs[b->at]) < 0;
@@ -91,7 +91,7 @@ static enum err merge_docs(struct reduced *out, const struct query_result *in, u
         return err_no_memory(em);
     }
     for (uint32_t i = used; i-- > 0;) {
-        heap_down(heap, used, i, sizeof(*heap), before, m);
+        heap_down(heap, used, i, sizeof(*heap), reduce_before, m);
     }
     bool collapsing = s->collapse.field.p != NULL;
     uint32_t have = 0;
@@ -103,7 +103,7 @@ static enum err merge_docs(struct reduced *out, const struct query_result *in, u
         if (++heap[0].at == heap[0].from->n) {
             heap[0] = heap[--used];
         }
-        heap_down(heap, used, 0, sizeof(*heap), before, m);
+        heap_down(heap, used, 0, sizeof(*heap), reduce_before, m);
     }
     uint32_t skip = (uint32_t)MIN_OF((uint64_t)s->from, (uint64_t)have);
     out->docs = docs + skip;

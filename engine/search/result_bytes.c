@@ -21,7 +21,7 @@ void query_result_encode(const struct query_result *r, struct buf *out)
     put_str(out, r->profile);
 }
 
-static struct str keep(struct bytes_in *in, struct arena *arena)
+static struct str result_keep(struct bytes_in *in, struct arena *arena)
 {
     struct str s = arena_str(arena, get_str(in));
     in->bad |= s.p == NULL;
@@ -44,9 +44,9 @@ enum err query_result_decode(struct query_result *r, struct str bytes, struct ar
     r->limited = get_bool(&in);
     r->first_key_refused = get_bool(&in);
     top_docs_decode(&r->docs, &r->n, &r->n_sort, &in, arena);
-    r->aggs = keep(&in, arena);
-    r->suggest = keep(&in, arena);
-    r->profile = keep(&in, arena);
+    r->aggs = result_keep(&in, arena);
+    r->suggest = result_keep(&in, arena);
+    r->profile = result_keep(&in, arena);
     return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "a query result cannot be read")
                                           : ERR_OK;
 }
