@@ -249,7 +249,7 @@ void lookup_say_lost(const struct cluster *c, const struct cluster_state *before
 void lookup_receive(void *self, struct remote_rq *rq)
 {
     struct cluster *c = self;
-    const struct copies_question *q = (const struct copies_question *)(const void *)rq->body;
+    const struct copies_question *q = remote_body(rq);
     struct copies_answer found = {0};
     struct errmsg em;
     if (c->o.list_copies(c->o.self, q->v, q->n, &rq->arena, &found.v, &found.n, &em) == ERR_OK) {

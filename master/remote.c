@@ -84,7 +84,7 @@ static void receive(void *self, struct remote_rq *rq)
             return;
         }
     } else {
-        t->event = *(const struct shard_event *)(const void *)rq->body;
+        t->event = *(const struct shard_event *)remote_body(rq);
     }
     batch_add(c, t);
 }

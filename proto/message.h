@@ -19,6 +19,13 @@
     X(DISK_USAGE, disk_usage, 37)                                                                        \
     X(PENDING_TASKS, pending_tasks, 38) /* what waits at the master, and its state's version */
 #define SHARD_MESSAGES(X) X(CANCEL_QUERY, cancel_query, 71) /* the number of a call to a shard */
+#define RECOVERY_MESSAGES(X)                                                                   \
+    X(RECOVERY_START, recovery_start, 96) /* data/: a copy of a shard recovers from another */ \
+    X(RECOVERY_CHUNK, recovery_chunk, 98)                                                      \
+    X(RECOVERY_CLEAN, recovery_clean, 99)                                                      \
+    X(RECOVERY_OPS, recovery_ops, 100)                                                         \
+    X(RECOVERY_FINALIZE, recovery_finalize, 101)                                               \
+    X(RECOVERY_HANDOFF, recovery_handoff, 102)
 #define NODE_MESSAGES(X)                                                     \
     X(NODE_INFO, node_info, 128) /* coordinator/: questions to every node */ \
     X(NODE_STATS, node_stats, 129)                                           \
@@ -27,9 +34,11 @@
 /* Who sends what. */
 enum message_kind {
 #define MESSAGE_KIND(NAME, name, number) MESSAGE_##NAME = (number),
-    MASTER_MESSAGES(MESSAGE_KIND) SHARD_MESSAGES(MESSAGE_KIND) NODE_MESSAGES(MESSAGE_KIND)
+    MASTER_MESSAGES(MESSAGE_KIND) SHARD_MESSAGES(MESSAGE_KIND) RECOVERY_MESSAGES(MESSAGE_KIND)
+        NODE_MESSAGES(MESSAGE_KIND)
 #undef MESSAGE_KIND
-        MESSAGE_HANDSHAKE = 1, /* who are you? -> node_meta, cluster name and uuid, version of the protocol */
+            MESSAGE_HANDSHAKE =
+                1, /* who are you? -> node_meta, cluster name and uuid, version of the protocol */
     /* master/: coordination */
     MESSAGE_PEERS,
     MESSAGE_PRE_VOTE,
@@ -55,14 +64,6 @@ enum message_kind {
     MESSAGE_SHARD_CAN_MATCH,
     MESSAGE_SHARD_DFS,
     MESSAGE_SHARD_SCROLL,
-    /* data/: recovery */
-    MESSAGE_RECOVERY_START = 96,
-    MESSAGE_RECOVERY_FILES,
-    MESSAGE_RECOVERY_CHUNK,
-    MESSAGE_RECOVERY_CLEAN,
-    MESSAGE_RECOVERY_OPS,
-    MESSAGE_RECOVERY_FINALIZE,
-    MESSAGE_RECOVERY_HANDOFF,
 };
 
 /* A struct as bytes. Decoders get it zeroed and trust nothing: they set in->bad on whatever does not read (also without
@@ -101,6 +102,7 @@ struct message {
 #define MESSAGE_ROW(NAME, name, number) extern const struct message message_##name;
 MASTER_MESSAGES(MESSAGE_ROW)
 SHARD_MESSAGES(MESSAGE_ROW)
+RECOVERY_MESSAGES(MESSAGE_ROW)
 NODE_MESSAGES(MESSAGE_ROW)
 #undef MESSAGE_ROW
 

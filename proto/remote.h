@@ -41,6 +41,10 @@ struct remote_rq {
     const struct transport *transport;
     _Alignas(max_align_t) char body[]; /* the message's struct */
 };
+static inline const void *remote_body(const struct remote_rq *rq)
+{
+    return rq->body;
+}
 void remote_reply(struct remote_rq *rq, const void *answer);
 void remote_reply_bytes(struct remote_rq *rq, struct buf *answer /* taken */); /* encoded already */
 void remote_refuse(struct remote_rq *rq, const struct errmsg *error);

@@ -336,7 +336,7 @@ static void serve(void *self, struct transport_call *call)
 static void cancel_query(void *self, struct remote_rq *rq)
 {
     struct remote_shards *r = self;
-    const uint64_t *id = (const uint64_t *)(const void *)rq->body;
+    const uint64_t *id = remote_body(rq);
     pthread_mutex_lock(&r->lock);
     for (struct incoming *c = r->in; c != NULL; c = c->next) {
         c->cancelled |= c->id == *id && str_eq(c->call->from, rq->call->from);

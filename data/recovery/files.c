@@ -67,12 +67,13 @@ static enum err write_chunk(struct recovery_target *t, unsigned slot, struct err
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     const char *path = path_of(t, &scratch, ENGINE_RECEIVED_PREFIX, f->name);
     const char *part = path_of(t, &scratch, "", STR(PART_NAME));
+    const struct str *bytes = t->chunks[slot].call.answer;
     enum err e = path != NULL && part != NULL ? ERR_OK : err_no_memory(em);
     if (e == ERR_OK && c->offset == 0) {
         e = fs->remove(fs->self, part, em);
         e = e == ERR_OK ? fs->open(fs->self, part, true, &t->writing, em) : e;
     }
-    e = e == ERR_OK ? fs->write(fs->self, t->writing, t->chunks[slot].rq.answer.p, c->length, em) : e;
+    e = e == ERR_OK ? fs->write(fs->self, t->writing, bytes->p, c->length, em) : e;
     if (e == ERR_OK && c->offset + c->length == f->bytes) {
         e = finish_file(t, part, path, em);
         e = e == ERR_OK ? verify(fs, path, f, em) : e;
@@ -99,7 +100,7 @@ void target_count_written(struct recovery_target *t)
         const struct target_chunk *c = &t->core.chunks[slot];
         f->bytes_recovered += c->length;
         f->files_recovered += c->offset + c->length == t->files[c->file].bytes;
-        buf_fini(&t->chunks[slot].rq.answer_memory);
+        remote_call_fini(&t->chunks[slot].call);
     }
 }
 
@@ -116,15 +117,16 @@ static void throttle(struct recovery_target *t, bool held)
     }
 }
 
-static void chunk_done(struct transport_rq *rq)
+static void chunk_done(struct remote_call *call)
 {
-    struct chunk_rq *c = rq->user;
-    struct errmsg em = rq->error;
-    if (em.n == 0 && rq->answer.n != c->t->core.chunks[c->slot].length) {
+    struct chunk_rq *c = CONTAINER_OF(call, struct chunk_rq, call);
+    const struct str *bytes = call->answer;
+    struct errmsg em = call->error;
+    if (em.n == 0 && bytes->n != c->t->core.chunks[c->slot].length) {
         err_set(&em, ERR_CORRUPT, "a part of a file is of another length");
     }
     if (em.n > 0) {
-        buf_fini(&rq->answer_memory);
+        remote_call_fini(call);
     }
     target_happened(c->t, &(struct target_event){.kind = em.n > 0 ? TARGET_CHUNK_LOST : TARGET_CHUNK,
                                                  .error = em.n > 0 ? &em : NULL,
@@ -139,20 +141,11 @@ bool target_ask_chunk(struct recovery_target *t, unsigned slot, bool again)
     if (held) {
         return false;
     }
-    const struct transport *tr = target_transport(t);
     struct recovery_chunk m = {t->plan.session, (uint32_t)c->file, c->offset, c->length};
     struct chunk_rq *q = &t->chunks[slot];
-    *q = (struct chunk_rq){.t = t,
-                           .slot = slot,
-                           .rq = {.cls = TRANSPORT_RECOVERY,
-                                  .kind = MESSAGE_RECOVERY_CHUNK,
-                                  .timeout_ms = RECOVERY_CHUNK_MS,
-                                  .on = strand_executor(t->sh->strand),
-                                  .done = chunk_done,
-                                  .user = q}};
-    buf_init(&q->rq.payload, NULL, BUF_UNLIMITED);
-    recovery_chunk_encode(&m, &q->rq.payload);
-    tr->send(tr->self, &t->peer, &q->rq);
+    *q = (struct chunk_rq){
+        .t = t, .slot = slot, .call = {.on = strand_executor(t->sh->strand), .done = chunk_done}};
+    remote_ask(target_transport(t), &t->peer, &message_recovery_chunk, &m, &q->call);
     return true;
 }
 
@@ -160,7 +153,7 @@ void target_drop_chunks(struct recovery_target *t)
 {
     const struct fs *fs = t->sh->service->o.fs;
     for (unsigned i = 0; i < TARGET_CHUNKS_MAX; i++) {
-        buf_fini(&t->chunks[i].rq.answer_memory);
+        remote_call_fini(&t->chunks[i].call);
     }
     if (t->writing != NULL) {
         fs->close(fs->self, t->writing);

@@ -7,6 +7,24 @@
 
 #define BURST_MS 150 /* what may pass at once after a pause: more than a tick's worth */
 
+static void serve(struct data_service *s)
+{
+    static const struct remote_row rows[] = {{&message_recovery_start, recovery_serve_start},
+                                             {&message_recovery_chunk, recovery_serve_chunk},
+                                             {&message_recovery_ops, recovery_serve_session},
+                                             {&message_recovery_finalize, recovery_serve_session},
+                                             {&message_recovery_handoff, recovery_serve_session},
+                                             {&message_recovery_clean, recovery_serve_session}};
+    _Static_assert(ARRAY_LEN(rows) == MESSAGE_COUNT(RECOVERY_MESSAGES), "a message that nobody serves");
+    s->recoveries->served = (struct remote_service){
+        .transport = s->o.transport,
+        .self = s,
+        .rows = rows,
+        .n = ARRAY_LEN(rows),
+        .pools = {[MESSAGE_ON_READS] = s->o.search_pool, [MESSAGE_ON_WRITES] = s->o.write_pool}};
+    remote_serve(&s->recoveries->served);
+}
+
 enum err recovery_init(struct data_service *s, struct errmsg *em)
 {
     struct recoveries *r = calloc(1, sizeof(*r));
@@ -17,16 +35,8 @@ enum err recovery_init(struct data_service *s, struct errmsg *em)
     r->held_end = &r->held;
     r->bytes_per_sec = setting_bytes(NULL, SET_INDICES_RECOVERY_MAX_BYTES_PER_SEC);
     s->recoveries = r;
-    const struct transport *t = s->o.transport;
-    if (t == NULL) {
-        return ERR_OK;
-    }
-    static const uint16_t of_session[] = {MESSAGE_RECOVERY_OPS, MESSAGE_RECOVERY_FINALIZE,
-                                          MESSAGE_RECOVERY_HANDOFF, MESSAGE_RECOVERY_CLEAN};
-    t->serve(t->self, MESSAGE_RECOVERY_START, s->o.write_pool, recovery_serve_start, s);
-    t->serve(t->self, MESSAGE_RECOVERY_CHUNK, s->o.search_pool, recovery_serve_chunk, s);
-    for (size_t i = 0; i < ARRAY_LEN(of_session); i++) {
-        t->serve(t->self, of_session[i], s->o.write_pool, recovery_serve_session, s);
+    if (s->o.transport != NULL) {
+        serve(s);
     }
     return ERR_OK;
 }

@@ -12,10 +12,8 @@
 #include "data/shard/shard.h"
 #include "proto/recovery_bytes.h"
 
-#define RECOVERY_OPS_BYTES  ((size_t)512 << 10) /* a batch ends with the operation that reaches it */
-#define RECOVERY_PARK_MS    5000   /* how long a source waits for the state that names the target */
-#define RECOVERY_REQUEST_MS 30000  /* a request without an answer has failed */
-#define RECOVERY_CHUNK_MS   900000 /* a part of a file, which waits for its turn under a low limit */
+#define RECOVERY_OPS_BYTES ((size_t)512 << 10) /* a batch ends with the operation that reaches it */
+#define RECOVERY_PARK_MS   5000 /* how long a source waits for the state that names the target */
 
 /* ---- the node's (recovery.c) ---- */
 

@@ -6,6 +6,8 @@
 #include "data/recovery/source.h"
 #include "data/recovery/target.h"
 #include "data/shard/copy_data.h"
+#include "proto/recovery_bytes.h"
+#include "proto/remote.h"
 
 /* What a primary that moves away knew of the copies, for the one that takes its place. */
 struct shard_handoff {
@@ -38,8 +40,8 @@ struct recovery_session {
     struct engine_history *history; /* a job's while core.reading */
     struct buf bytes;               /* the last batch */
     struct source core;
-    struct transport_call *waiting;  /* FINALIZE: while core.waits */
-    struct transport_call *handover; /* HANDOFF: while core.handing_over */
+    struct remote_rq *waiting;  /* FINALIZE: while core.waits */
+    struct remote_rq *handover; /* HANDOFF: while core.handing_over */
 };
 
 /* A shard's part. Strand. */
@@ -60,6 +62,7 @@ struct recovery_budget {
 
 struct recoveries {
     pthread_mutex_t lock;
+    struct remote_service served;
     uint64_t next_id;
     struct recovery_session *sessions; /* of all shards */
     struct recovery_budget budgets[2];
@@ -69,11 +72,9 @@ struct recoveries {
 };
 
 /* source_driver.c */
-void recovery_serve_start(void *arg, struct transport_call *call);
+void recovery_serve_start(void *self, struct remote_rq *rq);
 void recovery_step_sessions(struct shard *sh, bool tick);
-void recovery_reply(struct data_service *s, struct transport_call *call, struct buf *b /* taken */);
-void recovery_refuse(struct data_service *s, struct transport_call *call, const struct errmsg *em);
-void recovery_refuse_no_session(struct data_service *s, struct transport_call *call);
+void recovery_refuse_no_session(struct remote_rq *rq);
 /* Any thread: a reference, or NULL. */
 struct recovery_session *recovery_find_session(struct data_service *s, uint64_t id);
 void recovery_drop_session(struct recovery_session *r);
@@ -83,10 +84,10 @@ void recovery_session_unref(struct recovery_session *r);
 void recovery_abandon_sessions(struct shard *sh); /* the strand is dead: no job of them ends any more */
 
 /* send.c */
-void recovery_serve_chunk(void *arg, struct transport_call *call);
-void recovery_serve_session(void *arg, struct transport_call *call); /* all that go to the strand */
+void recovery_serve_chunk(void *self, struct remote_rq *rq);
+void recovery_serve_session(void *self, struct remote_rq *rq); /* all that go to the strand */
 void recovery_serve_held(struct data_service *s);
-void recovery_answer_finalize(struct recovery_session *r, struct transport_call *call);
+void recovery_answer_finalize(struct recovery_session *r, struct remote_rq *rq);
 void recovery_refresh_waiting(
     struct shard *sh); /* requests that wait for a refresh hold a handing over back */
 
@@ -99,8 +100,8 @@ struct recovery_target {
     char allocation_id[ALLOCATION_ID_BYTES];
     struct arena arena; /* of one attempt */
     struct transport_peer peer;
-    bool asking; /* rq is out */
-    struct transport_rq rq;
+    bool asking; /* the call is out */
+    struct remote_call call;
     struct recovery_plan plan;
     enum target_event_kind job_event; /* that the job which is out ends with */
     void (*job)(struct recovery_target *t);
@@ -116,7 +117,7 @@ struct recovery_target {
     bool *have;
     size_t n_files;
     struct chunk_rq {
-        struct transport_rq rq;
+        struct remote_call call;
         struct recovery_target *t;
         unsigned slot;
     } chunks[TARGET_CHUNKS_MAX]; /* as the core's */
@@ -137,12 +138,12 @@ void target_happened(struct recovery_target *t, const struct target_event *e);
 void target_job(struct recovery_target *t, void (*job)(struct recovery_target *t),
                 enum target_event_kind event);
 const struct transport *target_transport(const struct recovery_target *t);
-void target_ask(struct recovery_target *t, enum message_kind kind, struct buf *payload /* taken */,
-                void (*done)(struct transport_rq *rq));
-/* First thing in done(): false: there is no answer to read, and the core has been told. */
-bool target_answered(struct recovery_target *t);
-/* Last thing there: the event, or TARGET_UNREADABLE. */
-void target_heard(struct recovery_target *t, bool readable, const struct target_event *e);
+void target_ask(struct recovery_target *t, const struct message *m, const void *rq,
+                void (*done)(struct remote_call *c));
+/* First thing in done(): the answer; NULL: there is none, and the core has been told. */
+const void *target_answer(struct recovery_target *t);
+/* Last thing there: the event, or, without memory for what the answer said, TARGET_UNREADABLE. */
+void target_heard(struct recovery_target *t, bool kept, const struct target_event *e);
 void target_enter_stage(struct recovery_target *t, enum recovery_stage stage);
 
 /* replay.c: operations, and the end */

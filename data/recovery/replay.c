@@ -3,8 +3,6 @@
 #include "data/replication/op_bytes.h"
 #include "data/replication/replication.h"
 
-#include <stdlib.h>
-
 #define APPLY_OPS 128 /* in one turn of the strand */
 
 /* ---- operations ---------------------------------------------------------------------------------------- */
@@ -20,27 +18,21 @@ void target_take(struct recovery_target *t)
     sh->recovery->figures.ops_total = sh->recovery->figures.ops_total_on_start = t->plan.ops;
 }
 
-static void ops_done(struct transport_rq *rq)
+static void ops_done(struct remote_call *c)
 {
-    struct recovery_target *t = rq->user;
-    if (target_answered(t)) {
-        struct recovery_ops m;
-        t->ops = bytes_in(rq->answer);
-        recovery_ops_decode(&m, &t->ops);
-        t->mapping_version = m.mapping_version;
-        target_heard(t, !t->ops.bad,
-                     &(struct target_event){.kind = TARGET_GOT_OPS,
-                                            .ops = {.batch = m.batch, .n = m.n, .more = m.more}});
+    struct recovery_target *t = CONTAINER_OF(c, struct recovery_target, call);
+    const struct recovery_ops *m = target_answer(t);
+    if (m != NULL) {
+        t->ops = bytes_in(m->ops);
+        t->mapping_version = m->mapping_version;
+        target_happened(t, &(struct target_event){.kind = TARGET_GOT_OPS,
+                                                  .ops = {.batch = m->batch, .n = m->n, .more = m->more}});
     }
 }
 
 void target_ask_ops(struct recovery_target *t, uint64_t batch)
 {
-    struct recovery_ops_wish m = {t->plan.session, batch};
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    recovery_ops_wish_encode(&m, &b);
-    target_ask(t, MESSAGE_RECOVERY_OPS, &b, ops_done);
+    target_ask(t, &message_recovery_ops, &(struct recovery_ops_wish){t->plan.session, batch}, ops_done);
 }
 
 /* ERR_REJECTED: no room before the log is synced. */
@@ -104,95 +96,62 @@ void target_sync(struct recovery_target *t, bool first, struct target_event *e)
     }
 }
 
-static void finalize_done(struct transport_rq *rq)
+static void finalize_done(struct remote_call *c)
 {
-    struct recovery_target *t = rq->user;
-    struct recovery_finalized m;
-    struct bytes_in in = bytes_in(rq->answer);
-    if (target_answered(t)) {
-        recovery_finalized_decode(&m, &in);
-        if (!in.bad) {
-            engine_set_global_checkpoint(t->sh->engine, m.global_checkpoint);
-        }
-        target_heard(t, !in.bad,
-                     &(struct target_event){.kind = TARGET_FINALIZED,
-                                            .finalized = {m.in_sync, t->sh->recovery->figures.primary}});
+    struct recovery_target *t = CONTAINER_OF(c, struct recovery_target, call);
+    const struct recovery_finalized *m = target_answer(t);
+    if (m != NULL) {
+        engine_set_global_checkpoint(t->sh->engine, m->global_checkpoint);
+        target_happened(t,
+                        &(struct target_event){.kind = TARGET_FINALIZED,
+                                               .finalized = {m->in_sync, t->sh->recovery->figures.primary}});
     }
 }
 
 void target_ask_finalize(struct recovery_target *t)
 {
     struct recovery_finalize m = {t->plan.session, engine_persisted_checkpoint(t->sh->engine)};
-    struct buf b;
     target_enter_stage(t, RECOVERY_FINALIZE);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    recovery_finalize_encode(&m, &b);
-    target_ask(t, MESSAGE_RECOVERY_FINALIZE, &b, finalize_done);
+    target_ask(t, &message_recovery_finalize, &m, finalize_done);
 }
 
-static bool keep_handoff(struct recovery_target *t, struct bytes_in *in)
+static bool keep_handoff(struct recovery_target *t, const struct recovery_handoff *m)
 {
-    struct recovery_handoff head;
     struct shard_handoff *h = &t->sh->recovery->handoff;
     arena_reset(&h->arena);
-    recovery_handoff_decode(&head, in);
-    h->v = ARENA_ARRAY(&h->arena, struct recovery_copy, head.n);
+    h->v = ARENA_ARRAY(&h->arena, struct recovery_copy, m->n);
     h->n = 0;
-    for (size_t i = 0; h->v != NULL && i < head.n && !in->bad; i++) {
-        struct recovery_copy c;
-        recovery_copy_decode(&c, in);
-        c.allocation_id = arena_str(&h->arena, c.allocation_id);
-        if (c.allocation_id.p == NULL) {
+    while (h->v != NULL && h->n < m->n) {
+        struct recovery_copy *c = &h->v[h->n];
+        *c = m->v[h->n];
+        c->allocation_id = arena_str(&h->arena, c->allocation_id);
+        if (c->allocation_id.p == NULL) {
             return false;
         }
-        h->v[h->n++] = c;
+        h->n++;
     }
-    return h->v != NULL && !in->bad;
+    return h->v != NULL;
 }
 
-static void handoff_done(struct transport_rq *rq)
+static void handoff_done(struct remote_call *c)
 {
-    struct recovery_target *t = rq->user;
-    struct bytes_in in = bytes_in(rq->answer);
-    if (target_answered(t)) {
-        target_heard(t, keep_handoff(t, &in), &(struct target_event){.kind = TARGET_HANDED_OVER});
+    struct recovery_target *t = CONTAINER_OF(c, struct recovery_target, call);
+    const struct recovery_handoff *m = target_answer(t);
+    if (m != NULL) {
+        target_heard(t, keep_handoff(t, m), &(struct target_event){.kind = TARGET_HANDED_OVER});
     }
 }
 
 void target_ask_handoff(struct recovery_target *t)
 {
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    put_varint(&b, t->plan.session);
-    target_ask(t, MESSAGE_RECOVERY_HANDOFF, &b, handoff_done);
-}
-
-static void cleaned(struct transport_rq *rq)
-{
-    struct shard *sh = rq->user;
-    buf_fini(&rq->answer_memory);
-    free(rq);
-    shard_unref(sh);
+    target_ask(t, &message_recovery_handoff, &t->plan.session, handoff_done);
 }
 
 /* The source may let go; whether it hears of it changes nothing. */
-static void say_clean(struct recovery_target *t)
+static void say_clean(const struct recovery_target *t)
 {
-    struct shard *sh = t->sh;
-    struct transport_rq *rq = malloc(sizeof(*rq));
-    if (rq == NULL) {
-        return;
-    }
-    *rq = (struct transport_rq){.cls = TRANSPORT_RECOVERY,
-                                .kind = MESSAGE_RECOVERY_CLEAN,
-                                .timeout_ms = RECOVERY_REQUEST_MS,
-                                .on = strand_executor(sh->strand),
-                                .done = cleaned,
-                                .user = sh};
-    buf_init(&rq->payload, NULL, BUF_UNLIMITED);
-    put_varint(&rq->payload, t->plan.session);
-    shard_ref(sh);
-    target_transport(t)->send(target_transport(t)->self, &t->peer, rq);
+    remote_tell(target_transport(t), &t->peer, &message_recovery_clean, &t->plan.session,
+                t->sh->service->o.write_pool);
 }
 
 void target_complete(struct recovery_target *t)

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 
 struct chunk_call {
-    struct transport_call *call;
+    struct remote_rq *call;
     struct buf bytes;
     struct chunk_call *next;
 };
 
-struct session_call {
+struct session_call { /* in its call's arena */
     struct recovery_session *r;
-    struct transport_call *call;
+    struct remote_rq *call;
 };
 
 /* ---- files --------------------------------------------------------------------------------------------- */
@@ -89,12 +89,12 @@ static enum err read_chunk(struct recovery_session *r, const struct recovery_chu
 }
 
 /* In the order they came: what is over the limit waits for the tick. */
-static void send_chunk(struct data_service *s, struct transport_call *call, struct buf *b)
+static void send_chunk(struct data_service *s, struct remote_rq *call, struct buf *b)
 {
     struct recoveries *all = s->recoveries;
-    struct chunk_call *c = malloc(sizeof(*c));
+    struct chunk_call *c = ARENA_NEW(&call->arena, struct chunk_call);
     if (c == NULL) {
-        recovery_reply(s, call, b);
+        remote_reply_bytes(call, b);
         return;
     }
     *c = (struct chunk_call){call, *b, NULL};
@@ -134,48 +134,45 @@ void recovery_serve_held(struct data_service *s)
             put_back(all, c);
             return;
         }
-        recovery_reply(s, c->call, &c->bytes);
-        free(c);
+        remote_reply_bytes(c->call, &c->bytes);
     }
 }
 
-void recovery_serve_chunk(void *arg, struct transport_call *call)
+void recovery_serve_chunk(void *self, struct remote_rq *rq)
 {
-    struct data_service *s = arg;
-    struct bytes_in in = bytes_in(call->payload);
-    struct recovery_chunk m;
+    struct data_service *s = self;
+    const struct recovery_chunk *m = remote_body(rq);
+    struct recovery_session *r = recovery_find_session(s, m->session);
     struct errmsg em;
     struct buf b;
-    recovery_chunk_decode(&m, &in);
-    struct recovery_session *r = in.bad ? NULL : recovery_find_session(s, m.session);
     if (r == NULL) {
-        recovery_refuse_no_session(s, call);
+        recovery_refuse_no_session(rq);
         return;
     }
     r->heard_ms = clock_mono_ms(s->o.clock);
     buf_init(&b, NULL, BUF_UNLIMITED);
-    if (read_chunk(r, &m, &b, &em) == ERR_OK) {
-        send_chunk(s, call, &b);
+    if (read_chunk(r, m, &b, &em) == ERR_OK) {
+        send_chunk(s, rq, &b);
     } else {
         buf_fini(&b);
-        recovery_refuse(s, call, &em);
+        remote_refuse(rq, &em);
     }
     recovery_session_unref(r);
 }
 
 /* ---- operations ---------------------------------------------------------------------------------------- */
 
-static void answer_batch(struct recovery_session *r, struct transport_call *call)
+static void answer_batch(const struct recovery_session *r, struct remote_rq *call)
 {
     struct buf b;
     buf_init(&b, NULL, BUF_UNLIMITED);
     buf_add(&b, r->bytes.p, r->bytes.n);
-    recovery_reply(r->sh->service, call, &b);
+    remote_reply_bytes(call, &b);
 }
 
 struct read_run {
     struct recovery_session *r; /* a reference */
-    struct transport_call *call;
+    struct remote_rq *call;
     enum err result;
     struct errmsg em;
 };
@@ -186,12 +183,12 @@ static void batch_read(void *arg)
     struct recovery_session *r = run->r;
     source_read(&r->core, !r->over && run->result == ERR_OK);
     if (r->over) {
-        recovery_refuse_no_session(r->sh->service, run->call);
+        recovery_refuse_no_session(run->call);
     } else if (run->result != ERR_OK) {
         if (run->result == ERR_CORRUPT) {
             shard_doubt_disk(r->sh, &run->em);
         }
-        recovery_refuse(r->sh->service, run->call, &run->em);
+        remote_refuse(run->call, &run->em);
         recovery_drop_session(r);
     } else {
         answer_batch(r, run->call);
@@ -219,10 +216,10 @@ static enum err read_batch(struct recovery_session *r, struct errmsg *em)
                                 .n = n,
                                 .total = engine_history_total(r->history),
                                 .more = more,
-                                .mapping_version = r->sh->index->mapping_version};
+                                .mapping_version = r->sh->index->mapping_version,
+                                .ops = buf_view(&ops)};
     buf_reset(&r->bytes);
-    recovery_ops_encode(&head, &r->bytes);
-    buf_add(&r->bytes, ops.p, ops.n);
+    message_recovery_ops.answer->encode(&head, &r->bytes);
     e = e == ERR_OK && (ops.failed || r->bytes.failed) ? err_no_memory(em) : e;
     buf_fini(&ops);
     return e;
@@ -255,7 +252,7 @@ static enum err begin_operations(struct recovery_session *r, struct errmsg *em)
     return e;
 }
 
-static enum err start_reading(struct recovery_session *r, struct transport_call *call, bool first,
+static enum err start_reading(struct recovery_session *r, struct remote_rq *call, bool first,
                               struct errmsg *em)
 {
     enum err e = first && r->history == NULL ? begin_operations(r, em) : ERR_OK;
@@ -277,42 +274,37 @@ static enum err start_reading(struct recovery_session *r, struct transport_call 
     return ERR_OK;
 }
 
-static void serve_ops(struct recovery_session *r, struct transport_call *call, struct bytes_in *in)
+static void serve_ops(struct recovery_session *r, struct remote_rq *call)
 {
-    struct recovery_ops_wish m;
+    const struct recovery_ops_wish *m = remote_body(call);
     struct errmsg em;
-    recovery_ops_wish_decode(&m, in);
-    enum source_answer a = in->bad ? SOURCE_NOT_NEXT : source_ask_ops(&r->core, m.batch);
+    enum source_answer a = source_ask_ops(&r->core, m->batch);
     if (a == SOURCE_ANSWER_LAST) {
         answer_batch(r, call);
     } else if (a != SOURCE_BEGIN && a != SOURCE_READ) {
         err_set(&em, a == SOURCE_BUSY ? ERR_REJECTED : ERR_ILLEGAL_STATE,
-                "batch [%llu] of operations is not next", (unsigned long long)m.batch);
-        recovery_refuse(r->sh->service, call, &em);
+                "batch [%llu] of operations is not next", (unsigned long long)m->batch);
+        remote_refuse(call, &em);
     } else if (start_reading(r, call, a == SOURCE_BEGIN, &em) != ERR_OK) {
-        recovery_refuse(r->sh->service, call, &em);
+        remote_refuse(call, &em);
     }
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
 
-void recovery_answer_finalize(struct recovery_session *r, struct transport_call *call)
+void recovery_answer_finalize(struct recovery_session *r, struct remote_rq *rq)
 {
-    struct buf b;
     struct recovery_finalized m = {r->core.in_sync, replication_tracker(r->sh)->global_checkpoint};
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    recovery_finalized_encode(&m, &b);
-    recovery_reply(r->sh->service, call, &b);
+    remote_reply(rq, &m);
 }
 
-static void serve_finalize(struct recovery_session *r, struct transport_call *call, struct bytes_in *in)
+static void serve_finalize(struct recovery_session *r, struct remote_rq *call)
 {
-    struct recovery_finalize m;
+    const struct recovery_finalize *m = remote_body(call);
     struct errmsg em;
     bool in_sync = false;
-    recovery_finalize_decode(&m, in);
-    bool caught_up = !in->bad && !r->core.waits
-                     && replication_catch_up(r->sh, r->allocation_id, m.local_checkpoint, &in_sync);
+    bool caught_up =
+        !r->core.waits && replication_catch_up(r->sh, r->allocation_id, m->local_checkpoint, &in_sync);
     enum source_answer a = source_ask_finalize(&r->core, caught_up, in_sync);
     if (a == SOURCE_ANSWER) {
         recovery_answer_finalize(r, call);
@@ -321,24 +313,28 @@ static void serve_finalize(struct recovery_session *r, struct transport_call *ca
     } else {
         err_set(&em, a == SOURCE_BUSY ? ERR_REJECTED : ERR_NO_SHARD, "copy [%.*s] cannot be finished",
                 STR_ARG(r->allocation_id));
-        recovery_refuse(r->sh->service, call, &em);
+        remote_refuse(call, &em);
     }
 }
 
 static void answer_handoff(struct recovery_session *r)
 {
     const struct tracker *t = replication_tracker(r->sh);
-    struct recovery_handoff head = {t->global_checkpoint, t->n};
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    recovery_handoff_encode(&head, &b);
-    for (uint32_t i = 0; i < t->n; i++) {
-        struct recovery_copy c = {t->v[i].allocation_id, t->v[i].local_checkpoint, t->v[i].in_sync};
-        recovery_copy_encode(&c, &b);
-    }
-    struct transport_call *call = r->handover;
+    struct remote_rq *call = r->handover;
+    struct recovery_handoff m = {.global_checkpoint = t->global_checkpoint,
+                                 .v = ARENA_ARRAY(&call->arena, struct recovery_copy, t->n),
+                                 .n = t->n};
     r->handover = NULL;
-    recovery_reply(r->sh->service, call, &b);
+    if (m.v == NULL) {
+        struct errmsg em;
+        err_no_memory(&em);
+        remote_refuse(call, &em);
+        return;
+    }
+    for (uint32_t i = 0; i < t->n; i++) {
+        m.v[i] = (struct recovery_copy){t->v[i].allocation_id, t->v[i].local_checkpoint, t->v[i].in_sync};
+    }
+    remote_reply(call, &m);
 }
 
 /* Requests that wait for a refresh are under way too, and nobody knows when the next one would be. */
@@ -364,14 +360,14 @@ static void drained(void *arg)
 /* From here on no new write begins until a role says who the primary is: with the answer the target may become it
  * at any time. It is this copy's role that counts, not the newest state: what of that is not taken yet is not known to
  * the rest of the shard either. */
-static void serve_handoff(struct recovery_session *r, struct transport_call *call)
+static void serve_handoff(struct recovery_session *r, struct remote_rq *call)
 {
     struct shard *sh = r->sh;
     if (source_ask_handoff(&r->core, str_is(r->allocation_id, sh->role.moving_to)) != SOURCE_LATER) {
         struct errmsg em;
         err_set(&em, ERR_REJECTED, "shard [%.*s][%u] does not move to [%.*s] now", STR_ARG(sh->index->name),
                 sh->number, STR_ARG(r->allocation_id));
-        recovery_refuse(sh->service, call, &em);
+        remote_refuse(call, &em);
         return;
     }
     r->handover = call;
@@ -380,67 +376,59 @@ static void serve_handoff(struct recovery_session *r, struct transport_call *cal
     recovery_refresh_waiting(sh);
 }
 
-static void serve_clean(struct recovery_session *r, struct transport_call *call)
+static void serve_clean(struct recovery_session *r, struct remote_rq *call)
 {
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    recovery_reply(r->sh->service, call, &b);
+    remote_reply(call, NULL);
     recovery_drop_session(r);
 }
 
-/* Another copy takes this one's place, and knows only what it was told: copies that recover ask it, once it is there. */
-static bool no_more_news(const struct recovery_session *r, uint16_t kind)
-{
-    return replication_handing_over(r->sh) && !str_is(r->allocation_id, r->sh->recovery->handed_to)
-           && (kind == MESSAGE_RECOVERY_OPS || kind == MESSAGE_RECOVERY_FINALIZE);
-}
+static const struct session_row {
+    const struct message *message;
+    void (*serve)(struct recovery_session *r, struct remote_rq *call);
+    bool
+        knows; /* of the copies: another copy that takes this one's place knows only what it was told, and is asked then */
+} session_rows[] = {{&message_recovery_ops, serve_ops, true},
+                    {&message_recovery_finalize, serve_finalize, true},
+                    {&message_recovery_handoff, serve_handoff, false},
+                    {&message_recovery_clean, serve_clean, false}};
 
 static void session_call(void *arg)
 {
-    struct session_call *c = arg;
+    struct session_call *c = arg; /* gone when the call is answered */
     struct recovery_session *r = c->r;
-    struct bytes_in in = bytes_in(c->call->payload);
+    struct remote_rq *call = c->call;
+    const struct session_row *row = session_rows;
+    while (row->message != call->message) {
+        row++;
+    }
     if (r->over || r->sh->engine == NULL || r->sh->life.failing || replication_tracker(r->sh) == NULL) {
-        recovery_refuse_no_session(r->sh->service, c->call);
-    } else if (no_more_news(r, c->call->kind)) {
+        recovery_refuse_no_session(call);
+    } else if (row->knows && replication_handing_over(r->sh)
+               && !str_is(r->allocation_id, r->sh->recovery->handed_to)) {
         struct errmsg em;
         err_set(&em, ERR_REJECTED, "shard [%.*s][%u] moves to another node", STR_ARG(r->sh->index->name),
                 r->sh->number);
-        recovery_refuse(r->sh->service, c->call, &em);
+        remote_refuse(call, &em);
     } else {
         r->heard_ms = shard_now_ms(r->sh);
-        switch (c->call->kind) {
-        case MESSAGE_RECOVERY_OPS:
-            serve_ops(r, c->call, &in);
-            break;
-        case MESSAGE_RECOVERY_FINALIZE:
-            serve_finalize(r, c->call, &in);
-            break;
-        case MESSAGE_RECOVERY_HANDOFF:
-            serve_handoff(r, c->call);
-            break;
-        default:
-            serve_clean(r, c->call);
-        }
+        row->serve(r, call);
     }
     recovery_session_unref(r);
-    free(c);
 }
 
-void recovery_serve_session(void *arg, struct transport_call *call)
+void recovery_serve_session(void *self, struct remote_rq *rq)
 {
-    struct data_service *s = arg;
-    struct bytes_in in = bytes_in(call->payload);
-    uint64_t id = get_varint(&in);
-    struct recovery_session *r = in.bad ? NULL : recovery_find_session(s, id);
-    struct session_call *c = r != NULL ? malloc(sizeof(*c)) : NULL;
+    struct data_service *s = self;
+    const uint64_t *id = remote_body(rq); /* all of these begin with it */
+    struct recovery_session *r = recovery_find_session(s, *id);
+    struct session_call *c = r != NULL ? ARENA_NEW(&rq->arena, struct session_call) : NULL;
     if (c == NULL) {
-        recovery_refuse_no_session(s, call);
+        recovery_refuse_no_session(rq);
         if (r != NULL) {
             recovery_session_unref(r);
         }
         return;
     }
-    *c = (struct session_call){r, call};
+    *c = (struct session_call){r, rq};
     shard_post_back(r->sh, session_call, c);
 }

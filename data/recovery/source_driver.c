@@ -8,35 +8,17 @@
  * way. */
 struct parked_start {
     struct shard *sh; /* a user of it */
-    struct transport_call *call;
-    struct recovery_start m;
+    struct remote_rq *call;
+    const struct recovery_start *m; /* the call's */
     int64_t since_ms;
     struct parked_start *next;
 };
 
-void recovery_reply(struct data_service *s, struct transport_call *call, struct buf *b)
-{
-    const struct transport *t = s->o.transport;
-    if (b->failed) {
-        struct errmsg em;
-        buf_fini(b);
-        err_no_memory(&em);
-        t->refuse(t->self, call, &em);
-        return;
-    }
-    t->reply(t->self, call, b);
-}
-
-void recovery_refuse(struct data_service *s, struct transport_call *call, const struct errmsg *em)
-{
-    s->o.transport->refuse(s->o.transport->self, call, em);
-}
-
-void recovery_refuse_no_session(struct data_service *s, struct transport_call *call)
+void recovery_refuse_no_session(struct remote_rq *rq)
 {
     struct errmsg em;
     err_set(&em, ERR_NO_SHARD, "no such recovery here");
-    recovery_refuse(s, call, &em);
+    remote_refuse(rq, &em);
 }
 
 /* ---- sessions ------------------------------------------------------------------------------------------ */
@@ -114,10 +96,10 @@ void recovery_drop_session(struct recovery_session *r)
     recovery_release_commit(r);
     recovery_hold_history(sh);
     if (r->waiting != NULL) {
-        recovery_refuse_no_session(s, r->waiting);
+        recovery_refuse_no_session(r->waiting);
     }
     if (r->handover != NULL) {
-        recovery_refuse_no_session(s, r->handover);
+        recovery_refuse_no_session(r->handover);
     }
     r->waiting = r->handover = NULL;
     recovery_session_unref(r);
@@ -232,7 +214,8 @@ static void forget_target(struct shard *sh, struct str allocation_id)
     }
 }
 
-static enum err start(struct shard *sh, const struct recovery_start *m, struct buf *out, struct errmsg *em)
+static enum err start(struct shard *sh, struct remote_rq *call, const struct recovery_start *m,
+                      struct errmsg *em)
 {
     forget_target(sh, m->allocation_id); /* it begins again */
     struct recovery_session *r = session_new(sh, m);
@@ -252,36 +235,29 @@ static enum err start(struct shard *sh, const struct recovery_start *m, struct b
                                  .global_checkpoint = engine_global_checkpoint(sh->engine),
                                  .manifest = ops ? STR("") : r->commit->manifest,
                                  .ops = (uint64_t)(engine_max_seq_no(sh->engine) + 1 - r->from)};
-    recovery_plan_encode(&plan, out);
     log_info(sh->service->o.log, "data", "shard [%.*s][%u] recovers at %.*s by %s", STR_ARG(sh->index->name),
              sh->number, STR_ARG(r->node_id), ops ? "operations" : "files");
+    remote_reply(call, &plan);
     return ERR_OK;
 }
 
 /* false: not yet. */
-static bool try_start(struct parked_start *p, bool last)
+static bool try_start(const struct parked_start *p, bool last)
 {
     struct shard *sh = p->sh;
-    struct data_service *s = sh->service;
     struct errmsg em;
-    struct buf b;
-    const struct tracked *c = can_serve(sh) ? replication_copy(sh, p->m.allocation_id) : NULL;
-    if ((c == NULL || c->node.p == NULL) && !last) {
+    const struct tracked *c = can_serve(sh) ? replication_copy(sh, p->m->allocation_id) : NULL;
+    bool there = c != NULL && c->node.p != NULL;
+    if (!there && !last) {
         return false;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    if (c == NULL || c->node.p == NULL) {
+    if (!there) {
         err_set(&em, ERR_NOT_PRIMARY, "shard [%.*s][%u] cannot recover from here now",
                 STR_ARG(sh->index->name), sh->number);
-        recovery_refuse(s, p->call, &em);
-    } else if (start(sh, &p->m, &b, &em) == ERR_OK) {
-        recovery_reply(s, p->call, &b);
-        buf_init(&b, NULL, BUF_UNLIMITED);
-    } else {
-        recovery_refuse(s, p->call, &em);
+        remote_refuse(p->call, &em);
+    } else if (start(sh, p->call, p->m, &em) != ERR_OK) {
+        remote_refuse(p->call, &em);
     }
-    buf_fini(&b);
-    free(p);
     shard_unref(sh);
     return true;
 }
@@ -310,31 +286,25 @@ static void start_arrived(void *arg)
     }
 }
 
-void recovery_serve_start(void *arg, struct transport_call *call)
+void recovery_serve_start(void *self, struct remote_rq *rq)
 {
-    struct data_service *s = arg;
-    struct bytes_in in = bytes_in(call->payload);
-    struct parked_start *p = calloc(1, sizeof(*p));
+    struct data_service *s = self;
+    const struct recovery_start *m = remote_body(rq);
+    struct parked_start *p = ARENA_NEW(&rq->arena, struct parked_start);
+    struct shard_ref which = {.index = m->index_uuid, .uuid = m->index_uuid, .shard = m->shard};
     struct errmsg em;
+    struct shard *sh = NULL;
     if (p == NULL) {
         err_no_memory(&em);
-        recovery_refuse(s, call, &em);
-        return;
-    }
-    recovery_start_decode(&p->m, &in);
-    if (in.bad) {
-        err_set(&em, ERR_CORRUPT, "a recovery's request cannot be read");
     } else {
-        struct shard_ref which = {.index = p->m.index_uuid, .uuid = p->m.index_uuid, .shard = p->m.shard};
-        p->sh = shard_find(s, &which, &em);
+        sh = shard_find(s, &which, &em);
     }
-    if (p->sh == NULL) {
-        recovery_refuse(s, call, &em);
-        free(p);
+    if (sh == NULL) {
+        remote_refuse(rq, &em);
         return;
     }
-    p->call = call;
-    shard_post_back(p->sh, start_arrived, p);
+    *p = (struct parked_start){.sh = sh, .call = rq, .m = m};
+    shard_post_back(sh, start_arrived, p);
 }
 
 /* ---- when something has changed ------------------------------------------------------------------------ */
@@ -350,9 +320,9 @@ static bool step_session(struct recovery_session *r, bool tick)
                             .silent_ms = shard_now_ms(sh) - r->heard_ms};
     enum source_look look = source_look(&r->core, &v, tick);
     if (look == SOURCE_FINALIZES) {
-        struct transport_call *call = r->waiting;
+        struct remote_rq *rq = r->waiting;
         r->waiting = NULL;
-        recovery_answer_finalize(r, call);
+        recovery_answer_finalize(r, rq);
     }
     if (look != SOURCE_OVER && r->core.handing_over) {
         recovery_refresh_waiting(sh);

@@ -38,47 +38,42 @@ void target_job(struct recovery_target *t, void (*job)(struct recovery_target *t
     }
 }
 
-void target_ask(struct recovery_target *t, enum message_kind kind, struct buf *payload,
-                void (*done)(struct transport_rq *rq))
+void target_ask(struct recovery_target *t, const struct message *m, const void *rq,
+                void (*done)(struct remote_call *c))
 {
-    const struct transport *tr = target_transport(t);
-    buf_fini(&t->rq.answer_memory);
-    t->rq = (struct transport_rq){.cls = TRANSPORT_RECOVERY,
-                                  .kind = (uint16_t)kind,
-                                  .payload = *payload,
-                                  .timeout_ms = RECOVERY_REQUEST_MS,
-                                  .on = strand_executor(t->sh->strand),
-                                  .done = done,
-                                  .user = t};
+    remote_call_fini(&t->call);
+    t->call = (struct remote_call){.on = strand_executor(t->sh->strand), .done = done};
     t->asking = true;
-    tr->send(tr->self, &t->peer, &t->rq);
+    remote_ask(target_transport(t), &t->peer, m, rq, &t->call);
 }
 
-bool target_answered(struct recovery_target *t)
+const void *target_answer(struct recovery_target *t)
 {
+    const struct remote_call *c = &t->call;
     t->asking = false;
-    if (t->core.end == TARGET_GOES_ON && t->rq.error.n == 0) {
-        return true;
+    if (t->core.end == TARGET_GOES_ON && c->error.n == 0) {
+        return c->answer;
     }
-    target_happened(t, &(struct target_event){.kind = TARGET_LOST, .error = &t->rq.error});
-    return false;
+    target_happened(t, c->unreadable ? &(struct target_event){.kind = TARGET_UNREADABLE}
+                                     : &(struct target_event){.kind = TARGET_LOST, .error = &c->error});
+    return NULL;
 }
 
-void target_heard(struct recovery_target *t, bool readable, const struct target_event *e)
+void target_heard(struct recovery_target *t, bool kept, const struct target_event *e)
 {
-    target_happened(t, readable ? e : &(struct target_event){.kind = TARGET_UNREADABLE});
+    target_happened(t, kept ? e : &(struct target_event){.kind = TARGET_UNREADABLE});
 }
 
 static void abandon(struct recovery_target *t)
 {
     const struct transport *tr = target_transport(t);
     if (t->asking) {
-        tr->cancel(tr->self, &t->rq);
+        tr->cancel(tr->self, &t->call.t);
     }
     for (unsigned i = 0; i < t->core.n_chunks; i++) {
         unsigned slot = (t->core.first + i) % TARGET_CHUNKS_MAX;
         if (t->core.chunks[slot].state == CHUNK_ASKED) {
-            tr->cancel(tr->self, &t->chunks[slot].rq);
+            tr->cancel(tr->self, &t->chunks[slot].call.t);
         }
     }
 }
@@ -153,14 +148,14 @@ static bool find_source(struct recovery_target *t)
     return found;
 }
 
-static void start_done(struct transport_rq *rq)
+static void start_done(struct remote_call *c)
 {
-    struct recovery_target *t = rq->user;
-    struct bytes_in in = bytes_in(rq->answer);
-    if (target_answered(t)) {
-        recovery_plan_decode(&t->plan, &in);
-        t->plan.manifest = arena_str(&t->arena, t->plan.manifest);
-        target_heard(t, !in.bad && t->plan.manifest.p != NULL,
+    struct recovery_target *t = CONTAINER_OF(c, struct recovery_target, call);
+    const struct recovery_plan *plan = target_answer(t);
+    if (plan != NULL) {
+        t->plan = *plan;
+        t->plan.manifest = arena_str(&t->arena, plan->manifest);
+        target_heard(t, t->plan.manifest.p != NULL,
                      &(struct target_event){.kind = TARGET_STARTED,
                                             .started = {t->plan.primary_term, t->plan.manifest.n > 0}});
     }
@@ -170,7 +165,6 @@ static void start_done(struct transport_rq *rq)
 static bool ask_start(struct recovery_target *t)
 {
     struct shard *sh = t->sh;
-    struct buf b;
     arena_reset(&t->arena);
     if (!find_source(t)) {
         return false;
@@ -181,9 +175,7 @@ static bool ask_start(struct recovery_target *t)
                                .node_id = sh->service->node_id,
                                .history_uuid = t->core.no_history ? STR("") : buf_view(&t->history),
                                .from = t->core.no_history || t->engine == NULL ? SEQ_UNASSIGNED : t->from};
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    recovery_start_encode(&m, &b);
-    target_ask(t, MESSAGE_RECOVERY_START, &b, start_done);
+    target_ask(t, &message_recovery_start, &m, start_done);
     return true;
 }
 
@@ -222,7 +214,7 @@ static void begin_files(struct recovery_target *t)
 static void free_target(struct recovery_target *t)
 {
     target_drop_chunks(t);
-    buf_fini(&t->rq.answer_memory);
+    remote_call_fini(&t->call);
     buf_fini(&t->history);
     arena_fini(&t->arena);
     engine_close(t->engine);
@@ -290,7 +282,7 @@ static bool perform(struct recovery_target *t, const struct target_effect *f, st
         return false;
     case TARGET_DO_RESET:
         target_drop_chunks(t);
-        buf_fini(&t->rq.answer_memory);
+        remote_call_fini(&t->call);
         return false;
     case TARGET_DO_LEAVE: /* seen to by the caller */
         return false;

@@ -11,7 +11,6 @@
 #include "proto/frame.h"
 #include "proto/json_bytes.h"
 #include "proto/message.h"
-#include "proto/recovery_bytes.h"
 #include "proto/shard_ops.h"
 
 #include <stdlib.h>
@@ -84,35 +83,6 @@ static void shard_message(const struct shard_op *op, bool answer, struct str in)
         shard_message(&shard_op_##name, true, in);   \
     }
 SHARD_OPS(SHARD_MESSAGE)
-
-#define PLAIN_MESSAGE(name)                         \
-    static void name(struct str in)                 \
-    {                                               \
-        struct name m;                              \
-        struct bytes_in b = bytes_in(in);           \
-        struct buf out;                             \
-        name##_decode(&m, &b);                      \
-        if (!b.bad) {                               \
-            buf_init(&out, NULL, FUZZ_ARENA_BYTES); \
-            name##_encode(&m, &out);                \
-            buf_fini(&out);                         \
-        }                                           \
-    }
-PLAIN_MESSAGE(recovery_start)
-PLAIN_MESSAGE(recovery_chunk)
-PLAIN_MESSAGE(recovery_ops_wish)
-PLAIN_MESSAGE(recovery_ops)
-PLAIN_MESSAGE(recovery_finalize)
-PLAIN_MESSAGE(recovery_finalized)
-PLAIN_MESSAGE(recovery_handoff)
-PLAIN_MESSAGE(recovery_copy)
-
-static void recovery_plan(struct str in)
-{
-    struct recovery_plan m;
-    struct bytes_in b = bytes_in(in);
-    recovery_plan_decode(&m, &b);
-}
 
 static void operation(struct str in)
 {
@@ -201,6 +171,7 @@ static void read_as(const struct codec *c, struct str in)
     }
 MASTER_MESSAGES(MESSAGE_READ)
 SHARD_MESSAGES(MESSAGE_READ)
+RECOVERY_MESSAGES(MESSAGE_READ)
 NODE_MESSAGES(MESSAGE_READ)
 
 static void copy_data(struct str in)
@@ -244,16 +215,7 @@ static void one_message(struct str in)
 #define BOTH(name, type)          shard_##name, shard_##name##_answer,
 #define READS(NAME, name, number) read_##name, read_##name##_answer,
     static void (*const kinds[])(struct str) = {SHARD_OPS(BOTH) MASTER_MESSAGES(READS) SHARD_MESSAGES(READS)
-                                                    NODE_MESSAGES(READS) recovery_start,
-                                                recovery_plan,
-                                                recovery_chunk,
-                                                recovery_ops_wish,
-                                                recovery_ops,
-                                                recovery_finalize,
-                                                recovery_finalized,
-                                                recovery_handoff,
-                                                recovery_copy,
-                                                operation,
+                                                    NODE_MESSAGES(READS) RECOVERY_MESSAGES(READS) operation,
                                                 replication,
                                                 quorum,
                                                 packed_state,

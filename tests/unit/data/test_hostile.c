@@ -74,15 +74,15 @@ static void of_recovery(uint16_t kind, int to, struct buf *b)
                                    .node_id = c->node.p != NULL ? c->node : STR("nowhere"),
                                    .history_uuid = STR("x"),
                                    .from = some_number()};
-        recovery_start_encode(&m, b);
+        message_recovery_start.request->encode(&m, b);
     } else if (kind == MESSAGE_RECOVERY_CHUNK) {
         struct recovery_chunk m = {session, (uint32_t)one_of(5), (uint64_t)some_number(),
                                    (uint32_t)one_of(5000)};
-        recovery_chunk_encode(&m, b);
+        message_recovery_chunk.request->encode(&m, b);
     } else if (kind == MESSAGE_RECOVERY_OPS) {
-        recovery_ops_wish_encode(&(struct recovery_ops_wish){session, one_of(3)}, b);
+        message_recovery_ops.request->encode(&(struct recovery_ops_wish){session, one_of(3)}, b);
     } else if (kind == MESSAGE_RECOVERY_FINALIZE) {
-        recovery_finalize_encode(&(struct recovery_finalize){session, some_number()}, b);
+        message_recovery_finalize.request->encode(&(struct recovery_finalize){session, some_number()}, b);
     } else {
         put_varint(b, session);
     }
@@ -93,10 +93,9 @@ static void of_recovery(uint16_t kind, int to, struct buf *b)
 static void done(struct transport_rq *rq)
 {
     struct recovery_plan plan;
-    struct bytes_in in = bytes_in(rq->answer);
     uint64_t *session = rq->user;
-    if (session != NULL && rq->error.n == 0) {
-        recovery_plan_decode(&plan, &in);
+    if (session != NULL && rq->error.n == 0
+        && codec_read(message_recovery_start.answer, &plan, rq->answer, NULL)) {
         *session = plan.session;
     }
     answered += rq->error.n == 0;
