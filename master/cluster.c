@@ -8,13 +8,17 @@ void cluster_under_way(struct cluster *c)
     c->under_way++;
 }
 
+static void ended(struct later *l)
+{
+    struct cluster *c = CONTAINER_OF(l, struct cluster, end);
+    c->stopped(c->stopped_arg);
+}
+
 void cluster_left(struct cluster *c)
 {
     c->under_way--;
-    if (c->stopping && c->under_way == 0 && c->stopped != NULL) {
-        void (*stopped)(void *) = c->stopped;
-        c->stopped = NULL;
-        stopped(c->stopped_arg);
+    if (c->stopping && c->under_way == 0 && c->stopped != NULL && c->end.run == NULL) {
+        later(&c->end, ended);
     }
 }
 

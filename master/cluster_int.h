@@ -100,6 +100,7 @@ struct cluster {
     uint32_t under_way;
     void (*stopped)(void *arg);
     void *stopped_arg;
+    struct later end;      /* run == NULL: it has not stopped yet */
     struct timer *leaving; /* until another leads; NULL: it does, or nobody has been asked to */
     /* the leader's (batch.c, lookup.c, disk_watch.c) */
     struct task *queue;                       /* the most urgent first, then the oldest */

@@ -1,6 +1,7 @@
 #include "master/quorum_driver.h"
 
 #include "common/base/invariant.h"
+#include "common/base/later.h"
 #include "master/state_pack.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct quorum_driver {
     bool draining, stopping;
     void (*stopped)(void *arg);
     void *stopped_arg;
+    struct later end;   /* run == NULL: it has not stopped yet */
     uint32_t under_way; /* requests, disk writes, applies */
     /* effects that wait for the disk, by ticket */
     struct held *held, **held_last;
@@ -48,14 +50,23 @@ static int64_t now_ms(const struct quorum_driver *d)
     return clock_mono_ms(d->o.clock);
 }
 
+static void ended(struct later *l)
+{
+    struct quorum_driver *d = CONTAINER_OF(l, struct quorum_driver, end);
+    d->stopped(d->stopped_arg);
+}
+
+static void end_if_idle(struct quorum_driver *d)
+{
+    if (d->stopping && d->under_way == 0 && d->stopped != NULL && d->end.run == NULL) {
+        later(&d->end, ended);
+    }
+}
+
 static void left_one(struct quorum_driver *d)
 {
     d->under_way--;
-    if (d->stopping && d->under_way == 0 && d->stopped != NULL) {
-        void (*stopped)(void *) = d->stopped;
-        d->stopped = NULL;
-        stopped(d->stopped_arg);
-    }
+    end_if_idle(d);
 }
 
 /* What cannot be refused. */
@@ -509,12 +520,9 @@ void quorum_driver_stop(struct quorum_driver *d, void (*done)(void *arg), void *
     while (quorum_effect(d->q, &e)) {
         turn_away(d, &e, &em);
     }
-    if (d->under_way == 0) {
-        done(arg);
-    } else {
-        d->stopped = done;
-        d->stopped_arg = arg;
-    }
+    d->stopped = done;
+    d->stopped_arg = arg;
+    end_if_idle(d);
 }
 
 void quorum_driver_free(struct quorum_driver *d)
