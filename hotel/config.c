@@ -7,6 +7,8 @@
 #include "hotel/index_form.h"
 #include "hotel/names.h"
 
+#include <stdio.h>
+
 #define THREADS_MAX     64U
 #define THREADS_DEFAULT 4U /* more only if asked for: the search service does the work */
 
@@ -77,11 +79,13 @@ static enum err take_option(struct split *s, int argc, char *const *argv, int *i
     for (size_t k = 0; k < ARRAY_LEN(options) && e == ERR_OK && !*taken; k++) {
         e = take_value(argc, argv, i, options[k].option, &value, em);
         if (e == ERR_OK && value.p != NULL) {
-            struct str text = arena_printf(arena, "-E%s=%.*s", options[k].setting, STR_ARG(value));
-            if (text.p == NULL) {
+            size_t n = strlen("-E=") + strlen(options[k].setting) + value.n + 1;
+            char *text = arena_alloc(arena, n);
+            if (text == NULL) {
                 return err_no_memory(em);
             }
-            s->conf[s->conf_n++] = (char *)(uintptr_t)text.p;
+            snprintf(text, n, "-E%s=%.*s", options[k].setting, STR_ARG(value));
+            s->conf[s->conf_n++] = text;
             *taken = true;
         }
     }

@@ -26,7 +26,7 @@ static bool merge_keys(struct json *base, const struct json *over, struct arena 
 {
     for (uint32_t i = 0; i < over->n; i++) {
         const struct json_member *m = &over->members[i];
-        struct json *old = json_get_str(base, m->key);
+        struct json *old = json_member_of(base, m->key);
         bool both = json_is(old, JSON_OBJECT) && m->value.type == JSON_OBJECT;
         if (!(both ? merge_keys(old, &m->value, arena) : json_put(base, arena, m->key, m->value))) {
             return false;
@@ -40,7 +40,7 @@ static bool merge_properties(struct json *base, const struct json *over, enum me
 {
     for (uint32_t i = 0; i < over->n; i++) {
         const struct json_member *m = &over->members[i];
-        struct json *old = json_get_str(base, m->key);
+        struct json *old = json_member_of(base, m->key);
         bool merge = json_is(old, JSON_OBJECT) && m->value.type == JSON_OBJECT
                      && (mode == MERGE_KEYS || (is_object_field(old) && is_object_field(&m->value)));
         if (!(merge ? merge_mapping(old, &m->value, mode, arena) : json_put(base, arena, m->key, m->value))) {
@@ -85,7 +85,7 @@ static bool merge_mapping(struct json *base, const struct json *over, enum merge
 {
     for (uint32_t i = 0; i < over->n; i++) {
         const struct json_member *m = &over->members[i];
-        struct json *old = json_get_str(base, m->key);
+        struct json *old = json_member_of(base, m->key);
         bool ok;
         if (json_is(old, JSON_OBJECT) && m->value.type == JSON_OBJECT && str_is(m->key, "properties")) {
             ok = merge_properties(old, &m->value, mode, arena);

@@ -45,7 +45,7 @@ static void look_at_dictionaries(void *arg)
     if (!data_reload_analysis(member_data(n->member), &env, reloaded, n)) {
         reload_ended(n); /* no memory: indices keep those that they have */
     }
-    analysis_env_drop(&env);
+    analysis_env_unref(&env);
 }
 
 void node_watch_dictionaries(void *arg)

@@ -1,7 +1,5 @@
 #include "node/member.h"
 
-#include "engine/analysis/ik.h"
-#include "engine/analysis/pinyin.h"
 #include "engine/mapping/mapping.h"
 #include "engine/query/query.h"
 #include "proto/remote_shards.h"
@@ -20,12 +18,6 @@ struct member {
 
 /* ---- what the master asks of the engine ---------------------------------------------------------------- */
 
-void analysis_env_drop(const struct analysis_env *env)
-{
-    ik_dictionary_unref((struct ik_dictionary *)(uintptr_t)env->ik);
-    pinyin_dictionary_unref((struct pinyin_dictionary *)(uintptr_t)env->pinyin);
-}
-
 static struct analysis_env env_of(struct member *m)
 {
     return m->o.env(m->o.self);
@@ -36,7 +28,7 @@ static enum err check_analysis(void *self, const struct settings *index_settings
     struct analysis_env env = env_of(self);
     struct analysis *a;
     enum err e = analysis_new(&a, index_settings, &env, em);
-    analysis_env_drop(&env);
+    analysis_env_unref(&env);
     analysis_unref(e == ERR_OK ? a : NULL);
     return e;
 }
@@ -51,7 +43,7 @@ static enum err merge_mapping(void *self, const struct settings *index_settings,
     struct json tree;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     enum err e = analysis_new(&a, index_settings, &env, em);
-    analysis_env_drop(&env);
+    analysis_env_unref(&env);
     if (e == ERR_OK && old.n > 0) {
         e = json_parse(&tree, old, &scratch, &json_limits_default, em);
         e = e == ERR_OK ? mapping_new(&base, &tree, a, index_settings, em) : e;
@@ -81,7 +73,7 @@ static enum err build_query(struct member *m, const struct json *query, struct s
     struct json tree = json_mk_object();
     const struct query *q;
     enum err e = analysis_new(&a, &index->settings, &env, em);
-    analysis_env_drop(&env);
+    analysis_env_unref(&env);
     e = e == ERR_OK && index->mapping.n > 0
             ? json_parse(&tree, index->mapping, scratch, &json_limits_default, em)
             : e;
@@ -277,7 +269,7 @@ static enum err open_data(struct member *m, struct errmsg *em)
                           .index_buffer_bytes = o->index_buffer_bytes,
                           .index_buffer_given = o->index_buffer_given};
     enum err e = data_service_new(&m->data, &d, em);
-    analysis_env_drop(&d.env);
+    analysis_env_unref(&d.env);
     return e;
 }
 

@@ -59,7 +59,5 @@ void member_free(struct member *m);
 struct coordinator *member_coordinator(struct member *m);
 struct data_service *member_data(struct member *m);
 struct cluster *member_cluster(struct member *m);
-/* Frees the references of an analysis_env. */
-void analysis_env_drop(const struct analysis_env *env);
 
 #endif

@@ -10,8 +10,6 @@
 #include "common/sys/pool.h"
 #include "common/sys/process.h"
 #include "coordinator/rest/service.h"
-#include "engine/analysis/ik.h"
-#include "engine/analysis/pinyin.h"
 #include "node/data_folder.h"
 #include "node/dictionaries.h"
 #include "node/limits.h"
@@ -40,9 +38,8 @@ struct analysis_env node_analysis_env(void *self)
     struct node *n = self;
     const char *conf = node_conf_dir(n);
     pthread_mutex_lock(&n->lock);
-    struct analysis_env env = {.path_conf = conf,
-                               .ik = ik_dictionary_ref(n->dicts.ik),
-                               .pinyin = pinyin_dictionary_ref(n->dicts.pinyin)};
+    struct analysis_env env = analysis_env_ref(
+        &(struct analysis_env){.path_conf = conf, .ik = n->dicts.ik, .pinyin = n->dicts.pinyin});
     pthread_mutex_unlock(&n->lock);
     return env;
 }

@@ -162,6 +162,31 @@ struct str arena_str(struct arena *a, struct str s)
     return str_mk(p, s.n);
 }
 
+/* Letters from `first` to `last` take the other case. */
+static struct str in_case(struct arena *a, struct str s, char first, char last)
+{
+    char *p = arena_alloc(a, s.n + 1);
+    if (p == NULL) {
+        return STR_NULL;
+    }
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        p[i] = c >= first && c <= last ? (char)(c ^ ('a' ^ 'A')) : c;
+    }
+    p[s.n] = '\0';
+    return str_mk(p, s.n);
+}
+
+struct str arena_upper(struct arena *a, struct str s)
+{
+    return in_case(a, s, 'a', 'z');
+}
+
+struct str arena_lower(struct arena *a, struct str s)
+{
+    return in_case(a, s, 'A', 'Z');
+}
+
 struct str arena_printf(struct arena *a, const char *fmt, ...)
 {
     va_list ap;

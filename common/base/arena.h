@@ -41,6 +41,9 @@ void *arena_zalloc(struct arena *a, size_t n) NODISCARD;
 void *arena_calloc(struct arena *a, size_t n, size_t size) NODISCARD;
 /* A copy with a terminating NUL behind it (not counted in n). p == NULL on failure. */
 struct str arena_str(struct arena *a, struct str s) NODISCARD;
+/* Copies in ASCII capitals and small letters; p == NULL on failure. */
+struct str arena_upper(struct arena *a, struct str s) NODISCARD;
+struct str arena_lower(struct arena *a, struct str s) NODISCARD;
 /* printf into the arena; p == NULL on failure. */
 struct str arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3) NODISCARD;
 

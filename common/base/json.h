@@ -69,10 +69,12 @@ static inline bool json_is_broken(const struct json *v)
 void json_place(struct str text, size_t off, uint32_t *line, uint32_t *col);
 
 /* The member's value, or NULL (also when v is NULL or no object). Linear: bodies are small. */
-struct json *json_get(const struct json *v, const char *key);
-struct json *json_get_str(const struct json *v, struct str key);
+const struct json *json_get(const struct json *v, const char *key);
+const struct json *json_get_str(const struct json *v, struct str key);
+/* The same of an object that may be written. */
+struct json *json_member_of(struct json *v, struct str key);
 /* Follows a dotted path of members. */
-struct json *json_path(const struct json *v, const char *path);
+const struct json *json_path(const struct json *v, const char *path);
 
 static inline bool json_is(const struct json *v, enum json_type t)
 {

@@ -7,28 +7,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct json *json_get_str(const struct json *v, struct str key)
+#define NO_PLACE UINT32_MAX
+
+static uint32_t place_of(const struct json *v, struct str key)
 {
-    if (v == NULL || v->type != JSON_OBJECT) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < v->n; i++) {
+    for (uint32_t i = 0; v != NULL && v->type == JSON_OBJECT && i < v->n; i++) {
         if (str_eq(v->members[i].key, key)) {
-            return &v->members[i].value;
+            return i;
         }
     }
-    return NULL;
+    return NO_PLACE;
 }
 
-struct json *json_get(const struct json *v, const char *key)
+struct json *json_member_of(struct json *v, struct str key)
+{
+    uint32_t at = place_of(v, key);
+    return at != NO_PLACE ? &v->members[at].value : NULL;
+}
+
+const struct json *json_get_str(const struct json *v, struct str key)
+{
+    uint32_t at = place_of(v, key);
+    return at != NO_PLACE ? &v->members[at].value : NULL;
+}
+
+const struct json *json_get(const struct json *v, const char *key)
 {
     return json_get_str(v, str_of(key));
 }
 
-struct json *json_path(const struct json *v, const char *path)
+const struct json *json_path(const struct json *v, const char *path)
 {
     struct str rest = str_of(path);
-    struct json *at = (struct json *)(uintptr_t)v;
+    const struct json *at = v;
     while (rest.p != NULL && at != NULL) {
         struct str part = str_cut(rest, '.', &rest);
         at = json_get_str(at, part);
@@ -160,7 +171,7 @@ bool json_put_new(struct json *object, struct arena *arena, struct str key, cons
 
 bool json_put(struct json *object, struct arena *arena, struct str key, struct json value)
 {
-    struct json *old = json_get_str(object, key);
+    struct json *old = json_member_of(object, key);
     if (old != NULL) {
         *old = value;
         return true;

@@ -25,8 +25,8 @@ const struct fs *fs_mem_fs(struct fs_mem *m); /* borrowed from m */
 
 /* The nth call from now (1-based; every call that can fail counts) fails with ERR_IO; 0 turns it off. */
 void fs_mem_fail_at(struct fs_mem *m, uint64_t n, enum fs_mem_fault how);
-bool fs_mem_fired(const struct fs_mem *m);     /* since the last fs_mem_fail_at() */
-uint64_t fs_mem_syncs(const struct fs_mem *m); /* of files and folders */
+bool fs_mem_fired(struct fs_mem *m);     /* since the last fs_mem_fail_at() */
+uint64_t fs_mem_syncs(struct fs_mem *m); /* of files and folders */
 
 /* Power loss: unsynced bytes and names are gone, locks are free, open files are dead (every call on one fails
  * but close). Mappings stay readable. */
@@ -43,7 +43,7 @@ void fs_mem_before_sync(struct fs_mem *m, void (*fn)(void *arg), void *arg);
 
 /* Room on the disk in bytes (default 1 TiB); a write that does not fit fails, leaving what fits. */
 void fs_mem_set_capacity(struct fs_mem *m, uint64_t bytes);
-uint64_t fs_mem_used(const struct fs_mem *m);
+uint64_t fs_mem_used(struct fs_mem *m);
 /* Flips one bit of a file, synced or not; seen through mappings as well. false: no such byte. */
 bool fs_mem_flip(struct fs_mem *m, const char *path, uint64_t byte, unsigned bit);
 
@@ -62,18 +62,18 @@ enum fs_mem_harm {
  * over in it and nobody synced it since: what the file said of its end may be older than the end, which nobody would miss. */
 bool fs_mem_harm(struct fs_mem *m, const char *path, enum fs_mem_harm how, struct rng *r);
 /* The file has what another one has, on any disk, as far as it reaches. false: as above, or they have the same. */
-bool fs_mem_harm_with(struct fs_mem *m, const char *path, const struct fs_mem *of, const char *other);
+bool fs_mem_harm_with(struct fs_mem *m, const char *path, struct fs_mem *of, const char *other);
 /* How many files at or below `path` are not as they were written. */
-unsigned fs_mem_harmed(const struct fs_mem *m, const char *path);
+unsigned fs_mem_harmed(struct fs_mem *m, const char *path);
 /* All at or below `path` becomes again what was written; for files that no process has open. */
 void fs_mem_heal(struct fs_mem *m, const char *path);
 /* Each file at or below `path`, by name; it may not call back. */
-void fs_mem_each(const struct fs_mem *m, const char *path,
-                 void (*fn)(void *self, const char *path, uint64_t bytes), void *self);
+void fs_mem_each(struct fs_mem *m, const char *path, void (*fn)(void *self, const char *path, uint64_t bytes),
+                 void *self);
 /* The next write to a file below `dir` does not get there, and zeros are in its place (of a patch: what was there before);
  * `misplaced`: it lands somewhere in another file below `dir` that is not mapped, and not in a "seal". NULL: no write. */
 void fs_mem_lose_write(struct fs_mem *m, const char *dir, bool misplaced, uint64_t seed);
-uint64_t fs_mem_writes_lost(const struct fs_mem *m);
+uint64_t fs_mem_writes_lost(struct fs_mem *m);
 
 struct fs_mem_trouble { /* of a thousand calls so many fail */
     unsigned reads, writes, syncs;

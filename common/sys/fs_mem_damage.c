@@ -141,15 +141,14 @@ static void visit_all(struct visit *v, const char *path, struct mem_inode *i)
     }
 }
 
-static void visit_below(const struct fs_mem *m, const char *path, struct visit *v)
+static void visit_below(struct fs_mem *m, const char *path, struct visit *v)
 {
-    pthread_mutex_t *mutex = (pthread_mutex_t *)(uintptr_t)&m->mutex;
-    pthread_mutex_lock(mutex);
+    pthread_mutex_lock(&m->mutex);
     struct mem_inode *i = mem_lookup(m, path);
     if (i != NULL) {
         visit_all(v, path, i);
     }
-    pthread_mutex_unlock(mutex);
+    pthread_mutex_unlock(&m->mutex);
 }
 
 static void count_harmed(struct visit *v, const char *path, struct mem_inode *f)
@@ -158,7 +157,7 @@ static void count_harmed(struct visit *v, const char *path, struct mem_inode *f)
     v->count += f->wounds != NULL;
 }
 
-unsigned fs_mem_harmed(const struct fs_mem *m, const char *path)
+unsigned fs_mem_harmed(struct fs_mem *m, const char *path)
 {
     struct visit v = {.fn = count_harmed};
     visit_below(m, path, &v);
@@ -187,8 +186,8 @@ static void tell_file(struct visit *v, const char *path, struct mem_inode *f)
     v->each(v->self, path, f->n);
 }
 
-void fs_mem_each(const struct fs_mem *m, const char *path,
-                 void (*fn)(void *self, const char *path, uint64_t bytes), void *self)
+void fs_mem_each(struct fs_mem *m, const char *path, void (*fn)(void *self, const char *path, uint64_t bytes),
+                 void *self)
 {
     struct visit v = {.fn = tell_file, .each = fn, .self = self};
     visit_below(m, path, &v);
@@ -235,11 +234,10 @@ bool fs_mem_harm(struct fs_mem *m, const char *path, enum fs_mem_harm how, struc
 }
 
 /* What a file has, on a disk that may be the same; NULL: nothing, or no memory. */
-static uint8_t *content_of(const struct fs_mem *m, const char *path, size_t *n)
+static uint8_t *content_of(struct fs_mem *m, const char *path, size_t *n)
 {
-    pthread_mutex_t *mutex = (pthread_mutex_t *)(uintptr_t)&m->mutex;
     uint8_t *p = NULL;
-    pthread_mutex_lock(mutex);
+    pthread_mutex_lock(&m->mutex);
     const struct mem_inode *f = mem_lookup(m, path);
     if (f != NULL && !f->is_dir && f->n > 0) {
         *n = f->n;
@@ -248,11 +246,11 @@ static uint8_t *content_of(const struct fs_mem *m, const char *path, size_t *n)
             memcpy(p, f->blob->bytes, f->n);
         }
     }
-    pthread_mutex_unlock(mutex);
+    pthread_mutex_unlock(&m->mutex);
     return p;
 }
 
-bool fs_mem_harm_with(struct fs_mem *m, const char *path, const struct fs_mem *of, const char *other)
+bool fs_mem_harm_with(struct fs_mem *m, const char *path, struct fs_mem *of, const char *other)
 {
     size_t n = 0;
     uint8_t *p = content_of(of, other, &n);
@@ -282,12 +280,11 @@ void fs_mem_lose_write(struct fs_mem *m, const char *dir, bool misplaced, uint64
     pthread_mutex_unlock(&m->mutex);
 }
 
-uint64_t fs_mem_writes_lost(const struct fs_mem *m)
+uint64_t fs_mem_writes_lost(struct fs_mem *m)
 {
-    pthread_mutex_t *mutex = (pthread_mutex_t *)(uintptr_t)&m->mutex;
-    pthread_mutex_lock(mutex);
+    pthread_mutex_lock(&m->mutex);
     uint64_t n = m->writes_lost;
-    pthread_mutex_unlock(mutex);
+    pthread_mutex_unlock(&m->mutex);
     return n;
 }
 

@@ -59,30 +59,28 @@ void fs_mem_before_sync(struct fs_mem *m, void (*fn)(void *arg), void *arg)
 }
 
 /* Reads one field under the lock. */
-static uint64_t peek(const struct fs_mem *m, const uint64_t *field)
+static uint64_t peek(struct fs_mem *m, const uint64_t *field)
 {
-    pthread_mutex_t *mutex = (pthread_mutex_t *)(uintptr_t)&m->mutex;
-    pthread_mutex_lock(mutex);
+    pthread_mutex_lock(&m->mutex);
     uint64_t v = *field;
-    pthread_mutex_unlock(mutex);
+    pthread_mutex_unlock(&m->mutex);
     return v;
 }
 
-bool fs_mem_fired(const struct fs_mem *m)
+bool fs_mem_fired(struct fs_mem *m)
 {
-    pthread_mutex_t *mutex = (pthread_mutex_t *)(uintptr_t)&m->mutex;
-    pthread_mutex_lock(mutex);
+    pthread_mutex_lock(&m->mutex);
     bool fired = m->fired;
-    pthread_mutex_unlock(mutex);
+    pthread_mutex_unlock(&m->mutex);
     return fired;
 }
 
-uint64_t fs_mem_syncs(const struct fs_mem *m)
+uint64_t fs_mem_syncs(struct fs_mem *m)
 {
     return peek(m, &m->syncs);
 }
 
-uint64_t fs_mem_used(const struct fs_mem *m)
+uint64_t fs_mem_used(struct fs_mem *m)
 {
     return peek(m, &m->used);
 }

@@ -193,7 +193,7 @@ static void posix_unmap(void *self, struct fs_map *m)
     (void)self;
     if (m->p != NULL) {
         mapped_remove(m->handle);
-        munmap((void *)(uintptr_t)m->p, m->n);
+        munmap(UNCONST(void *, m->p), m->n); /* POSIX's: the map is for reading alone */
     }
     *m = (struct fs_map){0};
 }

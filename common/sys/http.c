@@ -121,7 +121,7 @@ enum err http_inflate(struct str in, struct buf *out, struct errmsg *em)
     if (in.n > UINT32_MAX) {
         return err_set(em, ERR_TOO_LONG_FRAME, "the compressed body is too large");
     }
-    z_stream z = {.next_in = (Bytef *)(uintptr_t)in.p, .avail_in = (uInt)in.n};
+    z_stream z = {.next_in = UNCONST(Bytef *, in.p) /* zlib's */, .avail_in = (uInt)in.n};
     if (inflateInit2(&z, 15 + 32) != Z_OK) { /* gzip or zlib, by their headers */
         return err_no_memory(em);
     }
@@ -159,7 +159,7 @@ enum err http_gzip(struct str in, int level, struct buf *out, struct errmsg *em)
     if (in.n > UINT32_MAX / 2) {
         return err_set(em, ERR_TOO_LONG_FRAME, "the body is too large to compress");
     }
-    z_stream z = {.next_in = (Bytef *)(uintptr_t)in.p, .avail_in = (uInt)in.n};
+    z_stream z = {.next_in = UNCONST(Bytef *, in.p) /* zlib's */, .avail_in = (uInt)in.n};
     /* A window no larger than the input needs: less memory to clear for small answers. */
     int window = 15, memory = 8;
     while (window > 9 && (size_t)1 << (window - 1) >= in.n) {

@@ -73,7 +73,7 @@ void conn_close(struct http_conn *c)
 static void free_sent(const void *data, size_t n, void *alloc)
 {
     (void)n;
-    alloc_put(alloc, (void *)(uintptr_t)data);
+    alloc_put(alloc, UNCONST(void *, data)); /* libevent's: it gives back what it was given */
 }
 
 /* Moves an answer to `out`. false: no memory. */
@@ -97,7 +97,7 @@ static bool add_answer(struct evbuffer *out, struct request *r, bool close)
         const struct allocator *alloc = r->out_body.alloc;
         size_t n;
         char *p = buf_take(&r->out_body, &n);
-        if (evbuffer_add_reference(out, p, body_n, free_sent, (void *)(uintptr_t)alloc) != 0) {
+        if (evbuffer_add_reference(out, p, body_n, free_sent, UNCONST(void *, alloc) /* libevent's */) != 0) {
             alloc_put(alloc, p);
             return false;
         }

@@ -21,41 +21,21 @@ static bool is_lookup(const struct json *v)
            && json_is(json_get(v, "path"), JSON_STRING);
 }
 
-/* Calls each(user, value) with every lookup below v; false ends the walk. The parser has limited the
- * depth. */
-static bool walk(struct json *v, bool (*each)(void *user, struct json *lookup), void *user)
-{
-    if (v->type == JSON_ARRAY) {
-        for (uint32_t i = 0; i < v->n; i++) {
-            if (!walk(&v->items[i], each, user)) {
-                return false;
-            }
-        }
-    }
-    for (uint32_t i = 0; v->type == JSON_OBJECT && i < v->n; i++) {
-        struct json *m = &v->members[i].value;
-        for (uint32_t k = 0; str_is(v->members[i].key, "terms") && m->type == JSON_OBJECT && k < m->n; k++) {
-            if (is_lookup(&m->members[k].value) && !each(user, &m->members[k].value)) {
-                return false;
-            }
-        }
-        if (!walk(m, each, user)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool stop(void *user, struct json *lookup)
-{
-    (void)user;
-    (void)lookup;
-    return false;
-}
-
 bool lookups_needed(const struct json *tree)
 {
-    return tree != NULL && !walk((struct json *)(uintptr_t)tree, stop, NULL); /* stop() changes nothing */
+    bool needed = false;
+    for (uint32_t i = 0; json_is(tree, JSON_ARRAY) && i < tree->n && !needed; i++) {
+        needed = lookups_needed(&tree->items[i]);
+    }
+    for (uint32_t i = 0; json_is(tree, JSON_OBJECT) && i < tree->n && !needed; i++) {
+        const struct json *m = &tree->members[i].value;
+        for (uint32_t k = 0; str_is(tree->members[i].key, "terms") && m->type == JSON_OBJECT && k < m->n;
+             k++) {
+            needed = needed || is_lookup(&m->members[k].value);
+        }
+        needed = needed || lookups_needed(m);
+    }
+    return needed;
 }
 
 /* ---- values -------------------------------------------------------------------------------------------- */
@@ -173,9 +153,8 @@ static void nothing_to_read(struct later *l)
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
 
-static bool note(void *user, struct json *v)
+static bool note(struct lookups *l, struct json *v)
 {
-    struct lookups *l = user;
     struct lookup *k = ARENA_NEW(l->arena, struct lookup);
     if (k == NULL) {
         err_no_memory(&l->error);
@@ -197,6 +176,30 @@ static bool note(void *user, struct json *v)
     return e == ERR_OK;
 }
 
+/* Notes every lookup below v; false ends the walk. The parser has limited the depth. */
+static bool note_all(struct lookups *l, struct json *v)
+{
+    if (v->type == JSON_ARRAY) {
+        for (uint32_t i = 0; i < v->n; i++) {
+            if (!note_all(l, &v->items[i])) {
+                return false;
+            }
+        }
+    }
+    for (uint32_t i = 0; v->type == JSON_OBJECT && i < v->n; i++) {
+        struct json *m = &v->members[i].value;
+        for (uint32_t k = 0; str_is(v->members[i].key, "terms") && m->type == JSON_OBJECT && k < m->n; k++) {
+            if (is_lookup(&m->members[k].value) && !note(l, &m->members[k].value)) {
+                return false;
+            }
+        }
+        if (!note_all(l, m)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void lookups_run(struct lookups *l)
 {
     struct json *tree = ARENA_NEW(l->arena, struct json);
@@ -208,7 +211,7 @@ void lookups_run(struct lookups *l)
     } else {
         l->tree = tree;
     }
-    if (l->error.n > 0 || !walk(tree, note, l) || l->first == NULL) {
+    if (l->error.n > 0 || !note_all(l, tree) || l->first == NULL) {
         later(&l->end, nothing_to_read);
         return;
     }

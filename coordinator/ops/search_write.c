@@ -257,10 +257,11 @@ static void write_total(struct search_call *c, struct jsonw *w)
 /* The totals of inner hits as numbers, as the request wants all totals. */
 static void plain_totals(struct json *hit)
 {
-    struct json *inner = json_get(hit, "inner_hits");
+    struct json *inner = json_member_of(hit, STR("inner_hits"));
     for (uint32_t i = 0; json_is(inner, JSON_OBJECT) && i < inner->n; i++) {
-        struct json *hits = json_get(&inner->members[i].value, "hits"), *total = json_get(hits, "total");
-        const struct json *value = json_get(total, "value"), *list = json_get(hits, "hits");
+        struct json *hits = json_member_of(&inner->members[i].value, STR("hits"));
+        struct json *total = json_member_of(hits, STR("total")), *list = json_member_of(hits, STR("hits"));
+        const struct json *value = json_get(total, "value");
         if (value != NULL) {
             *total = *value;
         }

@@ -85,7 +85,7 @@ static enum err parse_events(struct health_rq *q)
     return v.p == NULL ? ERR_OK
                        : err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                                  "No enum constant org.elasticsearch.common.Priority.%.*s",
-                                 STR_ARG(rest_upper(r, v)));
+                                 STR_ARG(arena_upper(r->arena, v)));
 }
 
 static enum err parse(struct health_rq *q)
@@ -106,7 +106,7 @@ static enum err parse(struct health_rq *q)
     if (e == ERR_OK && status.p != NULL && !health_parse(status, &q->status)) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                     "No enum constant org.elasticsearch.cluster.health.ClusterHealthStatus.%.*s",
-                    STR_ARG(rest_upper(r, status)));
+                    STR_ARG(arena_upper(r->arena, status)));
     }
     q->want_status = status.p != NULL;
     e = e == ERR_OK ? rest_bool(r, "wait_for_no_relocating_shards", false, &q->want_no_relocating) : e;

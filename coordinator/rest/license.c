@@ -91,7 +91,7 @@ static enum err read_parts(struct rest *r, unsigned *out)
                                                               : 0;
         *out |= one;
         if (one == 0) {
-            struct str shown = rest_upper(r, v[i]);
+            struct str shown = arena_upper(r->arena, v[i]);
             e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                         "No enum constant org.elasticsearch.protocol.xpack.XPackInfoRequest.Category.%.*s",
                         STR_ARG(shown));

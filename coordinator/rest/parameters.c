@@ -159,16 +159,6 @@ void rest_idle(struct rest *r, const char *name)
     }
 }
 
-struct str rest_upper(const struct rest *r, struct str value)
-{
-    char *copy = ARENA_ARRAY(r->arena, char, value.n + 1);
-    for (size_t i = 0; copy != NULL && i < value.n; i++) {
-        char c = value.p[i];
-        copy[i] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-    }
-    return copy != NULL ? (struct str){copy, value.n} : value;
-}
-
 enum err rest_list(struct rest *r, const char *name, const struct str **out, uint32_t *n)
 {
     struct str v = rest_param(r, name), rest = v;

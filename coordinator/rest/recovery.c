@@ -277,16 +277,6 @@ static void put_node(struct table *t, struct str id)
     table_str(t, n != NULL ? n->name : STR("n/a"));
 }
 
-static struct str lower(struct rest *r, const char *z)
-{
-    struct str s = arena_str(r->arena, str_of(z));
-    for (size_t i = 0; i < s.n; i++) {
-        char *p = (char *)(uintptr_t)&s.p[i];
-        *p = *p >= 'A' && *p <= 'Z' ? (char)(*p + ('a' - 'A')) : *p;
-    }
-    return s;
-}
-
 static void put_counts(struct table *t, uint64_t total, uint64_t reused, uint64_t recovered)
 {
     table_number(t, (int64_t)(total - MIN_OF(reused, total)));
@@ -311,8 +301,8 @@ static void row(struct table *t, const struct shard_act *a, const struct shard_r
         table_null(t);
     }
     table_ms(t, took_ms(r, v));
-    table_str(t, lower(r, sources[v->source]));
-    table_str(t, lower(r, stages[v->stage]));
+    table_str(t, arena_lower(r->arena, str_of(sources[v->source])));
+    table_str(t, arena_lower(r->arena, str_of(stages[v->stage])));
     put_node(t, v->source == RECOVER_PEER ? v->source_node : STR_NULL);
     put_node(t, v->target_node);
     table_z(t, "n/a");

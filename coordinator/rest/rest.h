@@ -108,8 +108,6 @@ enum err rest_bool(struct rest *r, const char *name, bool otherwise, bool *out);
 enum err rest_int(struct rest *r, const char *name, int32_t otherwise, int32_t *out);
 enum err rest_long(struct rest *r, const char *name, int64_t otherwise, int64_t *out);
 enum err rest_time(struct rest *r, const char *name, int64_t otherwise_ms, int64_t *out);
-/* In capitals, as errors name what is not among constants; the value itself without memory. */
-struct str rest_upper(const struct rest *r, struct str value);
 /* A comma-separated list; *n == 0 when absent. */
 enum err rest_list(struct rest *r, const char *name, const struct str **out, uint32_t *n);
 /* Marks a parameter as used that is read elsewhere, or whose every value comes to the same. */

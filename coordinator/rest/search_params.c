@@ -152,7 +152,7 @@ enum err url_query(struct url_overrides *u)
     if (op.p != NULL && !str_eq_nocase(op, STR("and")) && !str_eq_nocase(op, STR("or"))) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                        "No enum constant org.elasticsearch.index.query.Operator.%.*s",
-                       STR_ARG(rest_upper(r, op)));
+                       STR_ARG(arena_upper(r->arena, op)));
     }
     ok = ok && (op.p == NULL || json_put(&inner, r->arena, STR("default_operator"), json_mk_str(op)))
          && json_put(&outer, r->arena, STR("query_string"), inner);

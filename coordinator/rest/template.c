@@ -157,7 +157,8 @@ struct shown {
 
 static enum err add_type(struct rest *r, struct json *body)
 {
-    struct json *given = json_get(body, "mappings"), outer = json_mk_object();
+    const struct json *given = json_get(body, "mappings");
+    struct json outer = json_mk_object();
     if (!json_is(given, JSON_OBJECT) || given->n == 0) {
         return ERR_OK;
     }

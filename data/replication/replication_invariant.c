@@ -4,7 +4,7 @@
 static void check_requests(const struct shard *sh)
 {
     for (const struct group_request *r = sh->replication->group.waiting; r != NULL; r = r->next) {
-        const struct fanout *f = CONTAINER_OF(r, struct fanout, r);
+        const struct fanout *f = CONST_CONTAINER_OF(r, struct fanout, r);
         assert(f->sh == sh && f->waiter != NULL);
     }
 }

@@ -1,7 +1,7 @@
 /* Statistics of terms of all shards: gathered on one, and used by another. */
 #include "data/search/search_int.h"
 
-static bool given_term(void *self, struct str field, struct str term, struct term_stats *out)
+static bool given_term(const void *self, struct str field, struct str term, struct term_stats *out)
 {
     const struct dfs_stats *d = self;
     for (uint32_t i = 0; i < d->n_terms; i++) {
@@ -13,7 +13,7 @@ static bool given_term(void *self, struct str field, struct str term, struct ter
     return false;
 }
 
-static bool given_field(void *self, struct str field, struct field_stats *out)
+static bool given_field(const void *self, struct str field, struct field_stats *out)
 {
     const struct dfs_stats *d = self;
     for (uint32_t i = 0; i < d->n_fields; i++) {
@@ -28,7 +28,7 @@ static bool given_field(void *self, struct str field, struct field_stats *out)
 
 struct search_stats search_given_stats(const struct dfs_stats *d)
 {
-    return (struct search_stats){(void *)(uintptr_t)d, given_term, given_field};
+    return (struct search_stats){d, given_term, given_field};
 }
 
 static void add_field(struct dfs_stats *d, const struct view *v, struct str name)

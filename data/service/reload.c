@@ -1,9 +1,6 @@
 /* New dictionaries: every index gets its analysis, and the mapping that points into it, made anew. */
 #include "data/service/service_int.h"
 
-#include "engine/analysis/ik.h"
-#include "engine/analysis/pinyin.h"
-
 #include <stdlib.h>
 
 struct reload {
@@ -12,20 +9,6 @@ struct reload {
     void (*done)(void *arg);
     void *arg;
 };
-
-static void drop_env(const struct analysis_env *env)
-{
-    ik_dictionary_unref((struct ik_dictionary *)(uintptr_t)env->ik);
-    pinyin_dictionary_unref((struct pinyin_dictionary *)(uintptr_t)env->pinyin);
-}
-
-static struct analysis_env keep_env(const struct analysis_env *env)
-{
-    struct analysis_env kept = *env;
-    kept.ik = env->ik != NULL ? ik_dictionary_ref(env->ik) : NULL;
-    kept.pinyin = env->pinyin != NULL ? pinyin_dictionary_ref(env->pinyin) : NULL;
-    return kept;
-}
 
 static void reload_index(struct data_service *s, struct index_service *ix)
 {
@@ -64,7 +47,7 @@ static void reload(void *arg)
     for (size_t i = 0; i < s->n_indices; i++) {
         reload_index(s, s->indices[i]);
     }
-    drop_env(&old);
+    analysis_env_unref(&old);
     arena_fini(&scratch);
     r->done(r->arg);
     free(r);
@@ -77,21 +60,11 @@ bool data_reload_analysis(struct data_service *s, const struct analysis_env *env
     if (r == NULL) {
         return false;
     }
-    *r = (struct reload){s, keep_env(env), done, arg};
+    *r = (struct reload){s, analysis_env_ref(env), done, arg};
     bool ok = executor_submit(strand_executor(s->applier->strand), reload, r);
     if (!ok) {
-        drop_env(&r->env);
+        analysis_env_unref(&r->env);
         free(r);
     }
     return ok;
-}
-
-void service_keep_env(struct data_service *s)
-{
-    s->o.env = keep_env(&s->o.env);
-}
-
-void service_drop_env(struct data_service *s)
-{
-    drop_env(&s->o.env);
 }

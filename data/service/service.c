@@ -119,7 +119,7 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
     }
     s->o = *opts;
     s->watch = &watch;
-    service_keep_env(s);
+    s->o.env = analysis_env_ref(&s->o.env);
     arena_init(&s->arena, NULL, ARENA_UNLIMITED);
     tables_init(s);
     s->node_id = arena_str(&s->arena, opts->node_id);
@@ -190,7 +190,7 @@ void data_service_free(struct data_service *s)
     searches_fini(s);
     applier_free(s->applier);
     filter_store_free(s->filters);
-    service_drop_env(s);
+    analysis_env_unref(&s->o.env);
     tables_fini(s);
     arena_fini(&s->arena);
     free(s);

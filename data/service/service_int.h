@@ -19,10 +19,6 @@ void service_drop_shards(struct data_service *s, struct str uuid, bool remove);
 /* On the shard's strand: its index has another mapping or other settings. */
 void service_index_changed(struct shard *sh);
 
-/* reload.c: the service keeps the dictionaries of its environment. */
-void service_keep_env(struct data_service *s);
-void service_drop_env(struct data_service *s);
-
 /* refused.c: tells the master that this node's copies of the shards [from, to) have failed. Applier. */
 void data_refuse_copies(struct data_service *s, const struct cluster_state *state, const struct index_meta *m,
                         uint32_t from, uint32_t to, const struct errmsg *why);

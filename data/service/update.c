@@ -15,7 +15,7 @@ static void merge(struct merge_state *m, struct json *into, const struct json *f
 {
     for (uint32_t i = 0; i < from->n && !m->failed; i++) {
         const struct json_member *f = &from->members[i];
-        struct json *old = json_get_str(into, f->key);
+        struct json *old = json_member_of(into, f->key);
         if (old != NULL && old->type == JSON_OBJECT && f->value.type == JSON_OBJECT) {
             merge(m, old, &f->value);
         } else if (old == NULL || !json_equal(old, &f->value)) {

@@ -75,7 +75,7 @@ static enum err build_part(struct group_walk *w, struct str name, const struct s
     if (!known) {
         return unknown_type(component, type, name, em);
     }
-    return map_put(&w->a->parts[w->kind], name, (void *)(uintptr_t)part) ? ERR_OK : err_no_memory(em);
+    return parts_put(&w->a->parts[w->kind], name, part) ? ERR_OK : err_no_memory(em);
 }
 
 /* Finds a part for an analyzer ("Custom Analyzer" or "Custom normalizer") in the settings, or says that it is
@@ -202,7 +202,7 @@ static enum err build_analyzer(struct group_walk *w, struct str name, const stru
     if (!known) {
         return unknown_type("analyzer", type, name, em);
     }
-    return map_put(&w->a->analyzers, name, (void *)(uintptr_t)an) ? ERR_OK : err_no_memory(em);
+    return parts_put(&w->a->analyzers, name, an) ? ERR_OK : err_no_memory(em);
 }
 
 static enum err normalizer_parts(struct chain *c, struct group_walk *w, const char *tokenizer,
@@ -255,7 +255,7 @@ static enum err build_normalizer(struct group_walk *w, struct str name, const st
     if (e != ERR_OK) {
         return e;
     }
-    return map_put(&w->a->normalizers, name, (void *)(uintptr_t)an) ? ERR_OK : err_no_memory(em);
+    return parts_put(&w->a->normalizers, name, an) ? ERR_OK : err_no_memory(em);
 }
 
 static enum err build(struct analysis *a, struct errmsg *em)
@@ -284,7 +284,7 @@ static enum err build(struct analysis *a, struct errmsg *em)
     if (e != ERR_OK) {
         return e;
     }
-    a->default_index = map_get(&a->analyzers, STR("default"));
+    a->default_index = parts_get(&a->analyzers, STR("default"));
     if (a->default_index == NULL) { /* the standard one under a name of its own */
         const struct analyzer *standard = analysis_analyzer(a, STR("standard"));
         struct analyzer *own = standard != NULL ? ARENA_NEW(&a->arena, struct analyzer) : NULL;
@@ -294,11 +294,28 @@ static enum err build(struct analysis *a, struct errmsg *em)
         }
         a->default_index = own;
     }
-    a->default_search = map_get(&a->analyzers, STR("default_search"));
+    a->default_search = parts_get(&a->analyzers, STR("default_search"));
     if (a->default_search == NULL) {
         a->default_search = a->default_index;
     }
     return a->default_index != NULL ? ERR_OK : err_no_memory(em);
+}
+
+struct analysis_env analysis_env_ref(const struct analysis_env *env)
+{
+    if (env->ik != NULL) {
+        ik_dictionary_ref(env->ik);
+    }
+    if (env->pinyin != NULL) {
+        pinyin_dictionary_ref(env->pinyin);
+    }
+    return *env;
+}
+
+void analysis_env_unref(const struct analysis_env *env)
+{
+    ik_dictionary_unref(env->ik);
+    pinyin_dictionary_unref(env->pinyin);
 }
 
 #define REGISTRY_BYTES_MAX (1 * GIB)
@@ -311,19 +328,13 @@ enum err analysis_new(struct analysis **out, const struct settings *index_settin
     if (a == NULL) {
         return err_no_memory(em);
     }
-    *a = (struct analysis){.env = *env};
+    *a = (struct analysis){.env = analysis_env_ref(env)};
     atomic_init(&a->refs, 1);
     pthread_mutex_init(&a->lock, NULL);
     arena_init(&a->arena, NULL, REGISTRY_BYTES_MAX);
     settings_init(&a->settings, &a->arena);
     a->env.index = &a->settings;
     a->env.cleanups = &a->cleanups;
-    if (env->ik != NULL) {
-        a->env.ik = ik_dictionary_ref(env->ik);
-    }
-    if (env->pinyin != NULL) {
-        a->env.pinyin = pinyin_dictionary_ref(env->pinyin);
-    }
     for (size_t i = 0; i < ARRAY_LEN(a->parts); i++) {
         map_init(&a->parts[i], &a->arena);
     }
@@ -352,8 +363,7 @@ void analysis_unref(struct analysis *a)
     }
     cleanups_run(&a->cleanups);
     arena_fini(&a->arena);
-    ik_dictionary_unref((struct ik_dictionary *)(uintptr_t)a->env.ik);
-    pinyin_dictionary_unref((struct pinyin_dictionary *)(uintptr_t)a->env.pinyin);
+    analysis_env_unref(&a->env);
     pthread_mutex_destroy(&a->lock);
     alloc_put(alloc_default(), a);
 }
@@ -361,7 +371,7 @@ void analysis_unref(struct analysis *a)
 /* Under the lock: the arena is shared with nobody else once the registry is built. */
 static const struct analyzer *builtin_made(struct analysis *a, struct str name)
 {
-    const struct analyzer *an = map_get(&a->builtin, name);
+    const struct analyzer *an = parts_get(&a->builtin, name);
     if (an != NULL) {
         return an;
     }
@@ -371,15 +381,15 @@ static const struct analyzer *builtin_made(struct analysis *a, struct str name)
     bool known;
     struct str copy = arena_str(&a->arena, name);
     if (copy.p == NULL || builtin_analyzer_new(&an, copy, copy, &none, &b, &known, NULL) != ERR_OK
-        || an == NULL || !map_put(&a->builtin, copy, (void *)(uintptr_t)an)) {
+        || an == NULL || !parts_put(&a->builtin, copy, an)) {
         return NULL;
     }
     return an;
 }
 
-const struct analyzer *analysis_analyzer(const struct analysis *a, struct str name)
+const struct analyzer *analysis_analyzer(struct analysis *a, struct str name)
 {
-    const struct analyzer *an = map_get(&a->analyzers, name);
+    const struct analyzer *an = parts_get(&a->analyzers, name);
     if (an != NULL) {
         return an;
     }
@@ -387,16 +397,15 @@ const struct analyzer *analysis_analyzer(const struct analysis *a, struct str na
         return a->default_index;
     }
     /* The cache of built-in analyzers is the only thing in the registry that changes. */
-    struct analysis *cache = (struct analysis *)(uintptr_t)a;
-    pthread_mutex_lock(&cache->lock);
-    an = builtin_made(cache, name);
-    pthread_mutex_unlock(&cache->lock);
+    pthread_mutex_lock(&a->lock);
+    an = builtin_made(a, name);
+    pthread_mutex_unlock(&a->lock);
     return an;
 }
 
 const struct analyzer *analysis_normalizer(const struct analysis *a, struct str name)
 {
-    return map_get(&a->normalizers, name);
+    return parts_get(&a->normalizers, name);
 }
 
 const struct analyzer *analysis_default(const struct analysis *a)

@@ -31,14 +31,17 @@ struct analyzer {
 };
 
 /* Builds the registry from an index's settings ("index.analysis.analyzer.x.type" ...),
- * which may be empty. env is copied; what it points to is borrowed. Errors as index creation gives them. */
+ * which may be empty. env is copied, with a reference on each dictionary; what else it points to is borrowed. Errors as index creation gives them. */
 enum err analysis_new(struct analysis **out, const struct settings *index_settings,
                       const struct analysis_env *env, struct errmsg *em);
+/* The environment with a reference on each dictionary that it has. */
+struct analysis_env analysis_env_ref(const struct analysis_env *env);
+void analysis_env_unref(const struct analysis_env *env);
 struct analysis *analysis_ref(struct analysis *a);
 void analysis_unref(struct analysis *a); /* NULL ok; thread-safe */
 
-/* Borrowed from the registry; NULL when it knows no such name. */
-const struct analyzer *analysis_analyzer(const struct analysis *a, struct str name);
+/* Borrowed from the registry, where it may be made first; NULL when it knows no such name. */
+const struct analyzer *analysis_analyzer(struct analysis *a, struct str name);
 const struct analyzer *analysis_normalizer(const struct analysis *a, struct str name);
 /* ERR_ILLEGAL_ARGUMENT, saying so, for an analyzer of Lucene's that is not built; else ERR_OK. */
 enum err analyzer_not_built(struct str name, struct errmsg *em);
@@ -67,7 +70,7 @@ enum field_analysis {
  * fields). Writes the whole response object. Supports text, analyzer, tokenizer, filter, char_filter,
  * normalizer, field, explain, attributes. */
 struct analyze_context {
-    const struct analysis *analysis; /* the index's, or the node's global one */
+    struct analysis *analysis; /* the index's, or the node's global one */
     bool has_index;
     struct str index_name;
     int64_t max_token_count; /* index.analyze.max_token_count */

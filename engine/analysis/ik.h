@@ -33,7 +33,7 @@ enum err ik_dictionary_open(struct ik_dictionary **out, const struct fs *fs, con
 enum err ik_dictionary_fingerprint(const struct fs *fs, const char *path_conf, uint64_t *out,
                                    struct errmsg *em);
 
-struct ik_dictionary *ik_dictionary_ref(const struct ik_dictionary *d);
+struct ik_dictionary *ik_dictionary_ref(struct ik_dictionary *d);
 void ik_dictionary_unref(struct ik_dictionary *d); /* NULL ok; thread-safe */
 /* Equal for equal words, wherever they came from. */
 uint64_t ik_dictionary_hash(const struct ik_dictionary *d);

@@ -28,7 +28,7 @@ enum err pinyin_dictionary_open(struct pinyin_dictionary **out, const struct fs 
 enum err pinyin_dictionary_fingerprint(const struct fs *fs, const char *path_conf, uint64_t *out,
                                        struct errmsg *em);
 
-struct pinyin_dictionary *pinyin_dictionary_ref(const struct pinyin_dictionary *d);
+struct pinyin_dictionary *pinyin_dictionary_ref(struct pinyin_dictionary *d);
 void pinyin_dictionary_unref(struct pinyin_dictionary *d); /* NULL ok; thread-safe */
 uint64_t pinyin_dictionary_hash(const struct pinyin_dictionary *d);
 

@@ -333,10 +333,26 @@ enum err part_new(const void **out, enum part_kind kind, struct str type, struct
     return make(out, kind, f.at, name, fixed ? &preset : s, b, em);
 }
 
+bool parts_put(struct map *m, struct str name, const void *part)
+{
+    const void **at = ARENA_NEW(m->arena, const void *);
+    if (at == NULL) {
+        return false;
+    }
+    *at = part;
+    return map_put(m, name, at);
+}
+
+const void *parts_get(const struct map *m, struct str name)
+{
+    const void *const *at = map_get(m, name);
+    return at != NULL ? *at : NULL;
+}
+
 enum err part_by_name(const void **out, enum part_kind kind, struct str name, const struct part_builder *b,
                       struct errmsg *em)
 {
-    *out = map_get(&b->a->parts[kind], name);
+    *out = parts_get(&b->a->parts[kind], name);
     if (*out != NULL) {
         return ERR_OK;
     }

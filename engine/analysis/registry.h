@@ -46,6 +46,10 @@ void cleanups_run(struct part_cleanup **list);
 struct str part_type(const struct settings *s, struct arena *arena);
 const char *part_kind_name(enum part_kind kind); /* "tokenizer", "filter", "char_filter" */
 
+/* Parts and analyzers by name: a map holds what may be written, and they may not, so it holds where they are. */
+bool parts_put(struct map *m, struct str name, const void *part) NODISCARD;
+const void *parts_get(const struct map *m, struct str name); /* NULL: none */
+
 /* Builds a part of `type` from settings. *known is false, with ERR_OK, when there is no such type. */
 enum err part_new(const void **out, enum part_kind kind, struct str type, struct str name,
                   const struct settings *s, const struct part_builder *b, bool *known, struct errmsg *em);

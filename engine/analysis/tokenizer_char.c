@@ -141,23 +141,31 @@ TOKENIZER_FACTORY(whitespace_tokenizer_new)
     return e;
 }
 
-TOKENIZER_FACTORY(letter_tokenizer_new)
+static enum err letters_new(const struct tokenizer **out, const struct settings *s, struct arena *arena,
+                            struct char_tokenizer **t, struct errmsg *em)
 {
-    (void)part, (void)env;
-    struct char_tokenizer *t;
-    enum err e = chars_new(out, s, arena, &t, em);
+    enum err e = chars_new(out, s, arena, t, em);
     if (e == ERR_OK) {
-        t->is_part = is_letter;
-        t->units_max = 255; /* the setting is read and left aside */
+        (*t)->is_part = is_letter;
+        (*t)->units_max = 255; /* the setting is read and left aside */
     }
     return e;
 }
 
+TOKENIZER_FACTORY(letter_tokenizer_new)
+{
+    (void)part, (void)env;
+    struct char_tokenizer *t;
+    return letters_new(out, s, arena, &t, em);
+}
+
 TOKENIZER_FACTORY(lowercase_tokenizer_new)
 {
-    enum err e = letter_tokenizer_new(out, part, s, env, arena, em);
+    (void)part, (void)env;
+    struct char_tokenizer *t;
+    enum err e = letters_new(out, s, arena, &t, em);
     if (e == ERR_OK) {
-        ((struct tokenizer *)(uintptr_t)*out)->run = run_lower;
+        t->base.run = run_lower;
     }
     return e;
 }

@@ -32,7 +32,7 @@ struct sort_key {
     int64_t missing_num;
     struct str missing_text;             /* p == NULL: none */
     bool missing_first, missing_refused; /* `missing` is no value of the field */
-    const struct script *script;
+    struct script *script;
     struct script_docs *script_docs; /* of the current segment */
     struct sort_nested *nested;      /* NULL: the document's own values */
     /* of the current segment */

@@ -5,7 +5,7 @@
 static enum err run_one(struct fetch *f, struct fetch_hit *h, const struct script_field *s, struct json *out,
                         struct errmsg *em)
 {
-    const struct script *script;
+    struct script *script;
     struct script_docs *docs;
     struct query_context cx = f->cx.query;
     cx.arena = h->arena;
@@ -24,7 +24,7 @@ static enum err run_one(struct fetch *f, struct fetch_hit *h, const struct scrip
 enum err script_fields_check(const struct search_context *cx, struct errmsg *em)
 {
     for (uint32_t i = 0; i < cx->source->n_script_fields; i++) {
-        const struct script *script;
+        struct script *script;
         const struct json *form = cx->source->script_fields[i].script;
         enum err e = form == NULL ? err_set(em, ERR_NULL_POINTER, "a script field has no script")
                                   : script_of_form(&cx->query, form, SCRIPT_FIELD, &script, em);

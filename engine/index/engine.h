@@ -142,8 +142,8 @@ struct engine_opts {
     const char *index_uuid;        /* copied; at most 63 bytes; files of another index are refused */
     uint32_t shard;
     enum engine_open_mode mode;
-    enum engine_verify verify;     /* what of every segment is checked while it is opened */
-    const struct mapping *mapping; /* a reference is taken; may be NULL until engine_set_mapping() */
+    enum engine_verify verify; /* what of every segment is checked while it is opened */
+    struct mapping *mapping;   /* a reference is taken; may be NULL until engine_set_mapping() */
     uint64_t mapping_version;
     engine_parse_fn *parse; /* called inside engine_open() and engine_rollback() */
     void *parse_self;
@@ -170,7 +170,7 @@ enum err engine_failure(const struct engine *e, struct errmsg *em);
 /* Settings that may change while it is open (all of them). */
 void engine_set_settings(struct engine *e, const struct engine_settings *s);
 /* Takes a reference; searches see it at once (with the documents of the last refresh). */
-enum err engine_set_mapping(struct engine *e, const struct mapping *m, uint64_t version, struct errmsg *em);
+enum err engine_set_mapping(struct engine *e, struct mapping *m, uint64_t version, struct errmsg *em);
 /* Opaque bytes of the shard's (history uuid ...), kept in every commit from the next on; copied. */
 enum err engine_set_user_data(struct engine *e, struct str data, struct errmsg *em);
 struct str engine_user_data(const struct engine *e); /* borrowed until set */

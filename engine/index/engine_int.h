@@ -55,12 +55,17 @@ struct commit {
     bool dropped; /* superseded; goes when the pins do */
 };
 
+struct held_leaf { /* what a leaf shows, with the view's references */
+    struct segment *segment;
+    struct live *live;
+};
+
 struct engine_view {
     struct view v;
     const struct allocator *alloc;
     size_t n;
     struct leaf *leaves;
-    struct live **lives;
+    struct held_leaf *held;
 };
 
 struct engine {
@@ -77,7 +82,7 @@ struct engine {
     enum err failure;
     struct errmsg failure_em;
 
-    const struct mapping *mapping;
+    struct mapping *mapping;
     uint64_t mapping_version;
 
     struct index_buffer *buffer;

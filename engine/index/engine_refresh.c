@@ -127,14 +127,12 @@ static void view_destroy(struct view *v)
     struct engine_view *ev = (struct engine_view *)(void *)v;
     const struct allocator *alloc = ev->alloc;
     for (size_t i = 0; i < ev->n; i++) {
-        live_unref(ev->lives[i]);
-        struct segment *s;
-        memcpy(&s, &ev->leaves[i].segment, sizeof(s)); /* leaves show it const; the reference is the view's */
-        segment_unref(s);
+        live_unref(ev->held[i].live);
+        segment_unref(ev->held[i].segment);
     }
     mapping_unref(v->mapping);
     alloc_put(alloc, ev->leaves);
-    alloc_put(alloc, ev->lives);
+    alloc_put(alloc, ev->held);
     alloc_put(alloc, ev);
 }
 
@@ -142,14 +140,14 @@ static struct engine_view *view_new(const struct engine *e, size_t n)
 {
     struct engine_view *v = alloc_get(e->alloc, sizeof(*v));
     struct leaf *leaves = alloc_get(e->alloc, MAX_OF(n, 1) * sizeof(*leaves));
-    struct live **lives = alloc_get(e->alloc, MAX_OF(n, 1) * sizeof(struct live *));
-    if (v == NULL || leaves == NULL || lives == NULL) {
+    struct held_leaf *held = alloc_get(e->alloc, MAX_OF(n, 1) * sizeof(*held));
+    if (v == NULL || leaves == NULL || held == NULL) {
         alloc_put(e->alloc, v);
         alloc_put(e->alloc, leaves);
-        alloc_put(e->alloc, lives);
+        alloc_put(e->alloc, held);
         return NULL;
     }
-    *v = (struct engine_view){.alloc = e->alloc, .leaves = leaves, .lives = lives};
+    *v = (struct engine_view){.alloc = e->alloc, .leaves = leaves, .held = held};
     v->v.leaves = leaves;
     v->v.mapping = e->mapping != NULL ? mapping_ref(e->mapping) : NULL;
     v->v.refs = 1;
@@ -160,8 +158,8 @@ static struct engine_view *view_new(const struct engine *e, size_t n)
 static void add_leaf(struct engine_view *v, struct segment *segment, struct live *live, uint32_t live_roots)
 {
     size_t i = v->n++;
-    v->lives[i] = live_ref(live);
-    v->leaves[i] = (struct leaf){.segment = segment_ref(segment),
+    v->held[i] = (struct held_leaf){segment_ref(segment), live_ref(live)};
+    v->leaves[i] = (struct leaf){.segment = segment,
                                  .live = live != NULL ? live->words : NULL,
                                  .roots = segment_roots(segment),
                                  .doc_count = segment_doc_count(segment),
@@ -262,10 +260,10 @@ enum err engine_get_view(struct engine *e, struct str id, bool want_source, stru
     return ERR_OK;
 }
 
-enum err engine_set_mapping(struct engine *e, const struct mapping *m, uint64_t version, struct errmsg *em)
+enum err engine_set_mapping(struct engine *e, struct mapping *m, uint64_t version, struct errmsg *em)
 {
     const struct view *now = e->view;
-    const struct mapping *old = e->mapping;
+    struct mapping *old = e->mapping;
     e->mapping = m;
     struct engine_view *v = view_new(e, now->n_leaves);
     if (v == NULL) {
@@ -274,9 +272,7 @@ enum err engine_set_mapping(struct engine *e, const struct mapping *m, uint64_t 
     }
     const struct engine_view *shown = (const struct engine_view *)(const void *)now;
     for (size_t i = 0; i < shown->n; i++) {
-        struct segment *s;
-        memcpy(&s, &shown->leaves[i].segment, sizeof(s));
-        add_leaf(v, s, shown->lives[i], shown->leaves[i].live_count);
+        add_leaf(v, shown->held[i].segment, shown->held[i].live, shown->leaves[i].live_count);
     }
     v->v.max_seq_no = now->max_seq_no;
     e->mapping = m != NULL ? mapping_ref(m) : NULL;

@@ -110,6 +110,7 @@ struct segment {
     size_t n;
     const struct fs *fs; /* mapped through it; NULL: memory */
     struct fs_map map;
+    void *memory;                  /* the bytes at p, where the segment owns them; else NULL */
     const struct allocator *alloc; /* of the memory */
     uint64_t unique;
     uint32_t doc_count;

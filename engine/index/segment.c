@@ -13,7 +13,7 @@ static void unmap(struct segment *s)
     if (s->fs != NULL) {
         s->fs->unmap(s->fs->self, &s->map);
     } else {
-        alloc_put(s->alloc, (void *)(uintptr_t)s->p);
+        alloc_put(s->alloc, s->memory);
     }
 }
 
@@ -171,8 +171,10 @@ enum err segment_open(struct segment **out, const struct fs *fs, const char *pat
 enum err segment_open_memory(struct segment **out, char *bytes, size_t n, const struct allocator *alloc,
                              struct errmsg *em)
 {
-    struct segment model = {
-        .p = (const uint8_t *)bytes, .n = n, .alloc = alloc != NULL ? alloc : alloc_default()};
+    struct segment model = {.p = (const uint8_t *)bytes,
+                            .n = n,
+                            .memory = bytes,
+                            .alloc = alloc != NULL ? alloc : alloc_default()};
     return open_bytes(out, &model, em);
 }
 

@@ -359,10 +359,11 @@ bool seg_points_bounds(const struct seg_field *f, int64_t *min, int64_t *max);
 /* How a cell of the k-d tree lies to a shape. */
 enum cell_relation { CELL_OUTSIDE, CELL_CROSSES, CELL_INSIDE };
 struct geo_visitor {
-    void *self;
+    const void *self;
     /* Bounds are encoded (quantised) coordinates, inclusive. */
-    enum cell_relation (*cell)(void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo, int32_t lon_hi);
-    bool (*point)(void *self, int32_t lat, int32_t lon);
+    enum cell_relation (*cell)(const void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo,
+                               int32_t lon_hi);
+    bool (*point)(const void *self, int32_t lat, int32_t lon);
 };
 /* Sets in `bits` every document with a point that the visitor accepts. */
 void seg_geo_visit(const struct seg_field *f, const struct geo_visitor *v, uint64_t *bits);

@@ -340,19 +340,20 @@ bool seg_term_by_ord(const struct seg_field *f, uint64_t ord, struct buf *out)
 static const struct seg_field *view_of(const struct seg_field *all, struct str prefix, struct arena *arena)
 {
     struct seg_field *view = ARENA_NEW(arena, struct seg_field);
-    struct str end = arena_str(arena, prefix);
+    char *end = arena_alloc(arena, prefix.n);
     struct term_iter it;
-    if (view == NULL || end.p == NULL) {
+    if (view == NULL || end == NULL) {
         return NULL;
     }
-    ((char *)(uintptr_t)end.p)[end.n - 1]++; /* it ends in 0: the first text behind all that begin so */
+    memcpy(end, prefix.p, prefix.n);
+    end[prefix.n - 1]++; /* it ends in 0: the first text behind all that begin so */
     term_iter_init(&it, all);
     bool some = term_iter_seek(&it, prefix) && str_starts(it.term, prefix);
     if (some) {
         *view = *all;
         view->prefix = prefix;
         view->ord_lo = it.info.ord;
-        view->ord_hi = term_iter_seek(&it, end) ? it.info.ord : all->n_terms;
+        view->ord_hi = term_iter_seek(&it, str_mk(end, prefix.n)) ? it.info.ord : all->n_terms;
     }
     term_iter_fini(&it);
     return some ? view : NULL;

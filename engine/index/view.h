@@ -23,7 +23,7 @@ struct view {
     uint32_t n_leaves;
     uint32_t doc_count; /* sum over the leaves, deleted and nested ones too */
     uint32_t live_count;
-    const struct mapping *mapping;
+    struct mapping *mapping;
     uint64_t generation; /* grows with every refresh that changed something */
     int64_t max_seq_no;  /* highest sequence number that may be visible */
     /* private */

@@ -352,9 +352,9 @@ static struct json *put_there(struct map *places, struct json *properties, struc
 
 static struct json *properties_of(struct doc_parser *p, struct json *object)
 {
-    struct json *v = json_get(object, "properties");
+    struct json *v = json_member_of(object, STR("properties"));
     if (v == NULL && json_put(object, p->arena, STR("properties"), json_mk_object())) {
-        v = json_get(object, "properties");
+        v = json_member_of(object, STR("properties"));
     }
     return v;
 }

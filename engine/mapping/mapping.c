@@ -18,18 +18,16 @@ static void mapping_free(struct mapping *m)
     alloc_put(alloc, m);
 }
 
-struct mapping *mapping_ref(const struct mapping *m)
+struct mapping *mapping_ref(struct mapping *m)
 {
-    struct mapping *own = (struct mapping *)(uintptr_t)m;
-    atomic_fetch_add_explicit(&own->refs, 1, memory_order_relaxed);
-    return own;
+    atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    return m;
 }
 
-void mapping_unref(const struct mapping *m)
+void mapping_unref(struct mapping *m)
 {
-    struct mapping *own = (struct mapping *)(uintptr_t)m;
-    if (own != NULL && atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) == 1) {
-        mapping_free(own);
+    if (m != NULL && atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1) {
+        mapping_free(m);
     }
 }
 
@@ -116,7 +114,7 @@ static enum err add_field(struct builder *b, struct mapping *m, struct node *n, 
         return err_set(b->em, ERR_MAPPER_PARSING, "Field [%.*s] is defined more than once",
                        STR_ARG(n->f.path));
     }
-    const struct field **fields = arena_grow(b->arena, m->fields, m->n_fields, cap, sizeof(*fields));
+    struct field **fields = arena_grow(b->arena, m->fields, m->n_fields, cap, sizeof(*fields));
     if (fields == NULL || !map_put(&m->by_path, n->f.path, n)) {
         return no_memory(b);
     }
@@ -166,13 +164,13 @@ static enum err add_metadata(struct builder *b, struct mapping *m, size_t *cap)
 /* Old fields first, at their numbers; new ones behind them. */
 static enum err number_fields(struct builder *b, struct mapping *m, const struct mapping *old)
 {
-    const struct field **by_number = ARENA_ARRAY(b->arena, const struct field *, m->n_fields);
+    struct field **by_number = ARENA_ARRAY(b->arena, struct field *, m->n_fields);
     if (by_number == NULL) {
         return no_memory(b);
     }
     uint32_t next = old != NULL ? old->n_fields : 0;
     for (uint32_t i = 0; i < m->n_fields; i++) {
-        struct field *f = (struct field *)(uintptr_t)m->fields[i];
+        struct field *f = m->fields[i];
         const struct field *was = old != NULL ? map_get(&old->by_path, f->path) : NULL;
         f->number = was != NULL ? was->number : next++;
         by_number[f->number] = f;
@@ -458,7 +456,7 @@ bool mapping_has_nested(const struct mapping *m)
     return m->has_nested;
 }
 
-const struct analysis *mapping_analysis(const struct mapping *m)
+struct analysis *mapping_analysis(const struct mapping *m)
 {
     return m->analysis;
 }

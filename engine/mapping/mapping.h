@@ -108,8 +108,8 @@ enum err mapping_merge(struct mapping **out, const struct mapping *old, const st
  * has no mapping: not even metadata fields are found in it, and its first document asks for an empty one. */
 enum err mapping_published(struct mapping **out, const struct mapping *old, const struct json *body,
                            struct analysis *analysis, const struct settings *settings, struct errmsg *em);
-struct mapping *mapping_ref(const struct mapping *m);
-void mapping_unref(const struct mapping *m); /* NULL ok */
+struct mapping *mapping_ref(struct mapping *m);
+void mapping_unref(struct mapping *m); /* NULL ok */
 
 /* By full path; aliases are followed unless `raw`; metadata fields included, unless the index has no mapping at all. NULL when unmapped. */
 const struct field *mapping_field(const struct mapping *m, struct str path);
@@ -131,7 +131,7 @@ bool mapping_match(const struct mapping *m, struct str pattern, struct arena *ar
 /* Whether the index has no mapping at all (mapping_published() without a body). */
 bool mapping_is_absent(const struct mapping *m);
 bool mapping_has_nested(const struct mapping *m);
-const struct analysis *mapping_analysis(const struct mapping *m);
+struct analysis *mapping_analysis(const struct mapping *m);
 bool mapping_routing_required(const struct mapping *m);
 bool mapping_source_enabled(const struct mapping *m);
 /* _source.includes and excludes of the mapping; counts may be 0. */

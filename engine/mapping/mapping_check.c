@@ -103,10 +103,10 @@ static enum err check_copy_to(struct builder *b, struct mapping *m, const struct
 enum err mapping_validate(struct builder *b, struct mapping *m)
 {
     for (uint32_t i = 0; i < m->n_fields; i++) {
-        const struct field *f = m->fields[i];
+        struct field *f = m->fields[i];
         enum err e = ERR_OK;
         if (f->class->is_alias) {
-            e = resolve_alias(b, m, (struct node *)(uintptr_t)f);
+            e = resolve_alias(b, m, CONTAINER_OF(f, struct node, f));
         } else if (f->n_copy_to > 0) {
             e = check_copy_to(b, m, f);
         } else if (f->n_contexts > 0) {

@@ -108,8 +108,8 @@ struct mapping {
     bool ignore_malformed, coerce; /* defaults of the index */
     struct node *root;
     struct root_def def;
-    struct json source;          /* as printed */
-    const struct field **fields; /* by number */
+    struct json source;    /* as printed */
+    struct field **fields; /* by number */
     uint32_t n_fields;
     struct map by_path;          /* full path -> struct field *, aliases unresolved */
     const struct field **sorted; /* leaf fields, no metadata, by path */
@@ -126,7 +126,7 @@ struct mapping {
 /* What parsing a definition needs to know. */
 struct builder {
     struct arena *arena;
-    const struct analysis *analysis;
+    struct analysis *analysis;
     const struct settings *settings;
     bool ignore_malformed, coerce;
     struct str date_format; /* of detected dates: the default of `format`; p == NULL: none */

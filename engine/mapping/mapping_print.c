@@ -207,7 +207,7 @@ enum err mapping_print(struct builder *b, struct mapping *m)
     if (e != ERR_OK) {
         return e;
     }
-    struct json *properties = json_get(&whole, "properties");
+    const struct json *properties = json_get(&whole, "properties");
     bool ok = true;
     for (uint32_t i = 0; i < m->root->def.n; i++) {
         ok = ok && json_put(&out, b->arena, m->root->def.members[i].key, m->root->def.members[i].value);

@@ -89,7 +89,7 @@ static void blend_fields(struct weight_shared *sh, const struct query *q, struct
 }
 
 /* A cutoff makes clauses of the words, which share no best one. */
-static enum err blended_clauses(struct weight_shared *sh, const struct query *q, const struct query **v,
+static enum err blended_clauses(struct weight_shared *sh, const struct query *q, struct query **v,
                                 const struct query **out, struct errmsg *em)
 {
     uint32_t n = own_of(q)->n;
@@ -114,7 +114,7 @@ static enum err expand(struct weight_shared *sh, const struct query *q, const st
 {
     uint32_t n = own_of(q)->n;
     struct term_override *o = ARENA_ARRAY(sh->cx.arena, struct term_override, n);
-    const struct query **v = ARENA_ARRAY(sh->cx.arena, const struct query *, n);
+    struct query **v = ARENA_ARRAY(sh->cx.arena, struct query *, n);
     struct query *best = ARENA_NEW(sh->cx.arena, struct query);
     if (o == NULL || v == NULL || best == NULL) {
         return err_no_memory(em);
@@ -133,14 +133,13 @@ static enum err expand(struct weight_shared *sh, const struct query *q, const st
         return blended_clauses(sh, q, v, out, em);
     }
     *best = (struct query){.ops = &q_dis_max, .boost = q->boost};
-    best->dis_max.v = v;
+    best->dis_max.v = (const struct query *const *)v;
     best->dis_max.n = n;
     best->dis_max.tie_breaker = own_of(q)->tie_breaker;
     *out = best;
     if (n == 1) {
-        struct query *only = (struct query *)(uintptr_t)v[0];
-        only->boost *= q->boost;
-        *out = only;
+        v[0]->boost *= q->boost;
+        *out = v[0];
     }
     return ERR_OK;
 }

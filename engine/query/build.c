@@ -121,7 +121,7 @@ enum err qnode_constant(struct builder *b, struct query *child, struct query **o
     return ERR_OK;
 }
 
-enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occur, struct query *q,
+enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occur, const struct query *q,
                   struct errmsg *em)
 {
     if (bb->n >= b->cx->clauses_max) {

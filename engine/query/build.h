@@ -53,7 +53,7 @@ struct bool_build {
     size_t n, cap;
     int32_t min_should;
 };
-enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occur, struct query *q,
+enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occur, const struct query *q,
                   struct errmsg *em);
 enum err bool_done(struct builder *b, const struct bool_build *bb, struct query **out, struct errmsg *em);
 /* Queries.calculateMinShouldMatch; ERR_NUMBER_FORMAT. The arena holds what it writes meanwhile. */
@@ -185,8 +185,8 @@ struct multi_opts {
 enum err build_multi(struct builder *b, const struct field_boosts *fields, struct str text,
                      const struct multi_opts *o, struct query **out, struct errmsg *em);
 /* DisjunctionMaxQuery; one query stays itself. */
-enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, float tie_breaker,
-                       struct query **out, struct errmsg *em);
+enum err build_dis_max(struct builder *b, struct query **v, uint32_t n, float tie_breaker, struct query **out,
+                       struct errmsg *em);
 /* An analyzer by name: ERR_QUERY_SHARD "[match] analyzer [x] not found". */
 enum err build_analyzer(struct builder *b, const char *query, struct str name, const struct analyzer **out,
                         struct errmsg *em);

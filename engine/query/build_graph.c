@@ -12,6 +12,7 @@ struct paths {
     int32_t end;
     enum match_kind kind;
     struct bool_build any;
+    struct query *last; /* of `any` */
     uint32_t n;
     struct text_token *path; /* the path so far */
     uint32_t depth;
@@ -57,6 +58,7 @@ static enum err add_path(struct paths *p)
     enum err e = text_query(p->r, &one, p->kind, true, &q);
     if (e == ERR_OK && q != NULL) {
         e = bool_add(p->r->b, &p->any, OCCUR_SHOULD, q, p->r->em);
+        p->last = q;
     }
     p->n++;
     return e;
@@ -100,7 +102,7 @@ static enum err any_path(struct text_run *r, const struct text_tokens *t, int32_
         return e;
     }
     if (p.any.n == 1) {
-        *out = (struct query *)(uintptr_t)p.any.v[0].query;
+        *out = p.last;
         return ERR_OK;
     }
     return bool_done(r->b, &p.any, out, r->em);

@@ -2,18 +2,18 @@
 #include "common/base/java_hash.h"
 #include "engine/query/build_graph.h"
 
-enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, float tie_breaker,
-                       struct query **out, struct errmsg *em)
+enum err build_dis_max(struct builder *b, struct query **v, uint32_t n, float tie_breaker, struct query **out,
+                       struct errmsg *em)
 {
     if (n == 1) {
-        *out = (struct query *)(uintptr_t)v[0];
+        *out = v[0];
         return ERR_OK;
     }
     struct query *q = *out = qnode_new(b, &q_dis_max);
     if (q == NULL) {
         return err_no_memory(em);
     }
-    q->dis_max.v = v;
+    q->dis_max.v = (const struct query *const *)v;
     q->dis_max.n = n;
     q->dis_max.tie_breaker = tie_breaker;
     return ERR_OK;
@@ -106,7 +106,7 @@ static enum err build_cross_fields(struct builder *b, const struct field_boosts 
     uint32_t n = 0, n_groups;
     *out = NULL;
     enum err e = groups_of(&r, fields, &groups, &n_groups);
-    const struct query **v = e == ERR_OK ? ARENA_ARRAY(b->arena, const struct query *, n_groups) : NULL;
+    struct query **v = e == ERR_OK ? ARENA_ARRAY(b->arena, struct query *, n_groups) : NULL;
     if (v == NULL) {
         return e == ERR_OK ? err_no_memory(em) : e;
     }
@@ -129,7 +129,7 @@ static enum err field_queries(struct builder *b, const struct field_boosts *fiel
 {
     static const enum match_kind kinds[] = {MATCH_BOOLEAN, MATCH_BOOLEAN,       MATCH_BOOLEAN,
                                             MATCH_PHRASE,  MATCH_PHRASE_PREFIX, MATCH_BOOL_PREFIX};
-    const struct query **v = ARENA_ARRAY(b->arena, const struct query *, fields->n);
+    struct query **v = ARENA_ARRAY(b->arena, struct query *, fields->n);
     struct text_opts to = o->text;
     uint32_t n = 0;
     if (v == NULL) {

@@ -97,7 +97,7 @@ static enum err with_cutoff(struct text_run *r, struct query *q)
 /* The same words in several fields: cross_fields. */
 static enum err blended(struct text_run *r, const struct str *terms, uint32_t n, struct query **out)
 {
-    const struct query **v = ARENA_ARRAY(r->b->arena, const struct query *, r->group->n *n + 1);
+    struct query **v = ARENA_ARRAY(r->b->arena, struct query *, r->group->n * n + 1);
     struct blended_term *terms_of = ARENA_ARRAY(r->b->arena, struct blended_term, r->group->n * n);
     uint32_t n_v = 0, n_terms = 0;
     if (v == NULL || terms_of == NULL) {
@@ -147,7 +147,7 @@ static enum err over_group(struct text_run *r, group_fn make, const void *arg, s
     if (r->group == NULL) {
         return make(r, r->field, arg, out);
     }
-    const struct query **v = ARENA_ARRAY(r->b->arena, const struct query *, r->group->n);
+    struct query **v = ARENA_ARRAY(r->b->arena, struct query *, r->group->n);
     uint32_t n = 0;
     if (v == NULL) {
         return err_no_memory(r->em);

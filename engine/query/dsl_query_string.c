@@ -158,8 +158,8 @@ static enum err add_run_clauses(struct parser *p, struct bool_build *bb, struct 
         terms = terms && q->boolean.v[i].query->ops == &q_term && q->boolean.v[i].query->boost == 1;
     }
     for (uint32_t i = 0; i < q->boolean.n; i++) {
-        enum err e = bool_add(p->r.b, bb, terms ? q->boolean.v[i].occur : occur,
-                              (struct query *)(uintptr_t)q->boolean.v[i].query, p->r.em);
+        enum err e =
+            bool_add(p->r.b, bb, terms ? q->boolean.v[i].occur : occur, q->boolean.v[i].query, p->r.em);
         if (e != ERR_OK) {
             return e;
         }

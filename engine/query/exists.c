@@ -31,13 +31,15 @@ static uint64_t exists_cost(const struct weight *w, const struct leaf *leaf)
 static bool has_range(void *arg, doc_id doc)
 {
     struct str from, to;
-    return seg_range_value(arg, doc, 0, &from, &to);
+    const struct seg_field *const *f = arg;
+    return seg_range_value(*f, doc, 0, &from, &to);
 }
 
 static bool has_bytes(void *arg, doc_id doc)
 {
     struct str bytes;
-    return seg_bytes_value(arg, doc, 0, &bytes);
+    const struct seg_field *const *f = arg;
+    return seg_bytes_value(*f, doc, 0, &bytes);
 }
 
 static enum err exists_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
@@ -67,8 +69,13 @@ static enum err exists_scorer(const struct weight *w, const struct scorer_reques
                                : bits_scorer_new(rq->arena, present, n, f->doc_count, w->boost, out, rq->em);
     }
     if (f != NULL && (f->has & (SEG_RANGES | SEG_BYTES))) {
-        return verify_scorer_new(rq->arena, NULL, n, n, f->has & SEG_RANGES ? has_range : has_bytes,
-                                 (void *)(uintptr_t)f, w->boost, out, rq->em);
+        const struct seg_field **of = ARENA_NEW(rq->arena, const struct seg_field *);
+        if (of == NULL) {
+            return err_no_memory(rq->em);
+        }
+        *of = f;
+        return verify_scorer_new(rq->arena, NULL, n, n, f->has & SEG_RANGES ? has_range : has_bytes, of,
+                                 w->boost, out, rq->em);
     }
     const struct seg_field *names = segment_field(rq->leaf->segment, STR("_field_names"));
     struct term_info t;

@@ -84,10 +84,10 @@ static void unref(struct entry *e)
     }
 }
 
-void cached_bits_unref(const struct cached_bits *b)
+void cached_bits_unref(struct cached_bits *b)
 {
     if (b != NULL) {
-        unref((struct entry *)(uintptr_t)b);
+        unref(CONTAINER_OF(b, struct entry, bits));
     }
 }
 
@@ -145,8 +145,7 @@ static void drop(struct filter_store *st, struct entry *e)
     unref(e);
 }
 
-const struct cached_bits *filter_cache_get(struct filter_cache *c, uint64_t segment, struct str key,
-                                           bool *worth)
+struct cached_bits *filter_cache_get(struct filter_cache *c, uint64_t segment, struct str key, bool *worth)
 {
     struct filter_store *st = c->store;
     uint64_t hash = hash_of(segment, key);

@@ -31,12 +31,11 @@ void filter_store_free(struct filter_store *st); /* NULL ok; its caches are gone
 struct filter_cache *filter_cache_new(struct filter_store *st);
 void filter_cache_free(struct filter_cache *c); /* NULL ok; forgets its entries, those in use live on */
 /* The entry (release it with cached_bits_unref), or NULL. *worth: it was asked for before, so keep it once made. */
-const struct cached_bits *filter_cache_get(struct filter_cache *c, uint64_t segment, struct str key,
-                                           bool *worth);
+struct cached_bits *filter_cache_get(struct filter_cache *c, uint64_t segment, struct str key, bool *worth);
 /* Copies the words; refuses silently what does not fit. */
 void filter_cache_put(struct filter_cache *c, uint64_t segment, struct str key, const uint64_t *words,
                       uint32_t n_docs, uint32_t count);
-void cached_bits_unref(const struct cached_bits *b);
+void cached_bits_unref(struct cached_bits *b);
 /* Forgets the entries of all segments but these. */
 void filter_cache_keep(struct filter_cache *c, const uint64_t *segments, size_t n);
 void filter_cache_clear(struct filter_cache *c);

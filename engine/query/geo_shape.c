@@ -98,7 +98,8 @@ static enum cell_relation polygon_relation(const struct geo_shape *s, double lat
     return geo_polygon_has(s->points, s->n, lat_lo, lon_lo) ? CELL_INSIDE : CELL_OUTSIDE;
 }
 
-static enum cell_relation relate(void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo, int32_t lon_hi)
+static enum cell_relation relate(const void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo,
+                                 int32_t lon_hi)
 {
     const struct geo_shape *s = self;
     enum cell_relation r = box_relation(&s->box, lat_lo, lat_hi, lon_lo, lon_hi);
@@ -113,12 +114,12 @@ static enum cell_relation relate(void *self, int32_t lat_lo, int32_t lat_hi, int
     return r == CELL_INSIDE && circle_holds(s, y0, y1, x0, x1) ? CELL_INSIDE : CELL_CROSSES;
 }
 
-static bool holds_point(void *self, int32_t lat, int32_t lon)
+static bool holds_point(const void *self, int32_t lat, int32_t lon)
 {
     return geo_shape_has(self, lat, lon);
 }
 
 struct geo_visitor geo_shape_visitor(const struct geo_shape *s)
 {
-    return (struct geo_visitor){(void *)(uintptr_t)s, relate, holds_point};
+    return (struct geo_visitor){s, relate, holds_point};
 }

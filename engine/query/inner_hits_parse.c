@@ -108,14 +108,14 @@ static enum err inner_value(const struct inner_parse *p, const struct json_membe
     const struct json *v = &m->value;
     struct json *one = NULL;
     if (list && v->type == JSON_OBJECT) { /* one stands for a list */
-        one = ARENA_NEW(p->arena, struct json);
+        one = ARENA_ARRAY(p->arena, struct json, 2);
         if (one == NULL) {
             return err_no_memory(p->em);
         }
-        *one = *v;
+        one[0] = one[1] = *v;
         one->type = JSON_ARRAY;
         one->n = 1;
-        one->items = (struct json *)(uintptr_t)v;
+        one->items = &one[1];
         v = one;
     }
     return search_hits_key(p->source, m->key, v, p->text, p->arena, p->em);

@@ -112,7 +112,7 @@ static enum err failed(struct string_run *r, struct query **out)
 enum err string_each(struct string_run *r, const struct field_boosts *fields, float tie_breaker,
                      string_field_fn make, const void *arg, struct query **out)
 {
-    const struct query **v = ARENA_ARRAY(r->b->arena, const struct query *, fields->n);
+    struct query **v = ARENA_ARRAY(r->b->arena, struct query *, fields->n);
     uint32_t n = 0;
     *out = NULL;
     if (v == NULL) {

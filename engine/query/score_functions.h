@@ -38,7 +38,7 @@ struct score_function {
     bool has_seed;
     int32_t random_salt; /* of index name and shard */
     /* FUNC_SCRIPT */
-    const struct script *script;
+    struct script *script;
     const struct json *params, *form;
     /* FUNC_DECAY: numbers, dates (ms) or metres */
     enum decay_kind decay;

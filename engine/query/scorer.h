@@ -57,9 +57,9 @@ struct field_stats {
 struct search_stats;
 /* NULL from these: take the view's own. */
 struct search_stats {
-    void *self;
-    bool (*term)(void *self, struct str field, struct str term, struct term_stats *out);
-    bool (*field)(void *self, struct str field, struct field_stats *out);
+    const void *self;
+    bool (*term)(const void *self, struct str field, struct str term, struct term_stats *out);
+    bool (*field)(const void *self, struct str field, struct field_stats *out);
 };
 
 struct filter_cache; /* the shard's: see filter_cache.h */

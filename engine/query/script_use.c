@@ -34,7 +34,7 @@ static void release_script(void *p)
 }
 
 enum err script_of_form(const struct query_context *cx, const struct json *form, enum script_context context,
-                        const struct script **out, struct errmsg *em)
+                        struct script **out, struct errmsg *em)
 {
     *out = NULL;
     if (script_form_check(form, em) != ERR_OK) {
@@ -357,7 +357,7 @@ enum err script_docs_new(struct script_docs **out, const struct script_docs_opts
                                  .random = random_of,
                                  .has_field = has_field,
                                  .now_ms = o->now_ms};
-    enum err e = script_run_new(&s->run, (struct script *)(uintptr_t)o->script, o->params, NULL, em);
+    enum err e = script_run_new(&s->run, o->script, o->params, NULL, em);
     if (!arena_defer(o->arena, release_docs, s)) {
         return err_no_memory(em);
     }

@@ -9,7 +9,7 @@
 /* The script of a request's form (a text, or an object with source, lang, params). It lives as long as the
  * context's arena, or as whoever compiles says. */
 enum err script_of_form(const struct query_context *cx, const struct json *form, enum script_context context,
-                        const struct script **out, struct errmsg *em);
+                        struct script **out, struct errmsg *em);
 struct str script_form_source(const struct json *form);
 /* ERR_RESOURCE_NOT_FOUND of a form that names a stored script: none is stored. */
 enum err script_form_check(const struct json *form, struct errmsg *em);
@@ -32,7 +32,7 @@ enum err script_name_value(const struct field *f, struct str index_name, const s
 /* One script bound to one segment, run for one thread. */
 struct script_docs;
 struct script_docs_opts {
-    const struct script *script;
+    struct script *script;
     const struct json *params; /* NULL: none */
     const struct mapping *mapping;
     struct str index_name; /* for doc['_index'] */

@@ -11,7 +11,7 @@
 
 struct script_params {
     const struct query *child; /* NULL for q_script */
-    const struct script *script;
+    struct script *script;
     const struct json *params;
     const struct json *form; /* as the request has it */
     float min_score;
@@ -379,7 +379,7 @@ static enum err build_script_score(struct builder *b, const struct dsl *d, struc
     if (script_score_none(b, d)) {
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
-    const struct script *script;
+    struct script *script;
     enum err e = script_of_form(b->cx, q->script, SCRIPT_SCORE, &script, em);
     struct query *child;
     if (e == ERR_OK) {
@@ -447,7 +447,7 @@ static enum err parse_script(struct json_pull *p, struct arena *arena, struct ds
 static enum err build_script(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     const struct dsl_script_body *q = (const struct dsl_script_body *)(const void *)d;
-    const struct script *script;
+    struct script *script;
     enum err e = script_of_form(b->cx, q->script, SCRIPT_FILTER, &script, em);
     if (e != ERR_OK) {
         return e;

@@ -13,7 +13,7 @@ struct covering {
     const struct query **v; /* a term each, in the order of the request */
     uint32_t n;
     const struct field *minimum; /* NULL: the script says it */
-    const struct script *script;
+    struct script *script;
     const struct json *form, *params;
 };
 

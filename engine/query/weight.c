@@ -89,28 +89,28 @@ static struct str name_of(const void *item)
     return ((const struct named_query *)item)->name;
 }
 
-static enum err make_names(struct weight *w, const struct query *origin, struct errmsg *em)
+static enum err make_names(struct weight_shared *sh, const struct query *origin, struct errmsg *em)
 {
-    struct names g = {.sh = w->shared, .em = em};
+    struct names g = {.sh = sh, .em = em};
     enum err e = gather_names(&g, origin, CHILD_SCORES);
     java_map_sort(g.v, g.n, sizeof(*g.v), name_of,
                   java_map_buckets(g.n)); /* as Elasticsearch's map lists them */
     for (size_t i = 0; i < g.n && e == ERR_OK; i++) {
         const struct query *q;
-        e = query_rewrite(w->shared, g.v[i].query, &q, em);
+        e = query_rewrite(sh, g.v[i].query, &q, em);
         if (e == ERR_OK) {
-            e = weight_make(w->shared, q, 1, NEED_NO_SCORES, &g.v[i].weight, em);
+            e = weight_make(sh, q, 1, NEED_NO_SCORES, &g.v[i].weight, em);
         }
     }
-    w->named = g.v;
-    w->n_named = (uint32_t)g.n;
+    sh->named = g.v;
+    sh->n_named = (uint32_t)g.n;
     return e;
 }
 
 bool weight_has_name(const struct weight *w, struct str name)
 {
-    for (uint32_t i = 0; i < w->n_named; i++) {
-        if (str_eq(w->named[i].name, name)) {
+    for (uint32_t i = 0; i < w->shared->n_named; i++) {
+        if (str_eq(w->shared->named[i].name, name)) {
             return true;
         }
     }
@@ -122,18 +122,18 @@ enum err weight_matched_names(const struct weight *w, const struct leaf *leaf, d
 {
     struct explain_request rq = {leaf, doc, arena, em};
     *n = 0;
-    *out = ARENA_ARRAY(arena, struct str, w->n_named);
+    *out = ARENA_ARRAY(arena, struct str, w->shared->n_named);
     if (*out == NULL) {
         return err_no_memory(em);
     }
-    for (uint32_t i = 0; i < w->n_named; i++) {
+    for (uint32_t i = 0; i < w->shared->n_named; i++) {
         struct scorer *s;
-        enum err e = explain_scorer(w->named[i].weight, &rq, &s);
+        enum err e = explain_scorer(w->shared->named[i].weight, &rq, &s);
         if (e != ERR_OK) {
             return e;
         }
         if (s != NULL) {
-            (*out)[(*n)++] = w->named[i].name;
+            (*out)[(*n)++] = w->shared->named[i].name;
         }
     }
     return ERR_OK;
@@ -172,12 +172,7 @@ enum err weight_new(const struct weight **out, const struct weight_context *cx, 
     if (e == ERR_OK) {
         e = weight_make(sh, rewritten, 1, need, out, em);
     }
-    if (e != ERR_OK) {
-        return e;
-    }
-    struct weight *top = (struct weight *)(uintptr_t)*out;
-    top->is_top = true;
-    return make_names(top, q, em);
+    return e == ERR_OK ? make_names(sh, q, em) : e;
 }
 
 /* Nested documents are found only where a nested query or aggregation asks for them. */

@@ -11,13 +11,6 @@
 #include "common/base/bits.h"
 #include "engine/query/scorer.h"
 
-struct weight_shared { /* of one weight_new() */
-    struct weight_context cx;
-    pthread_mutex_t lock;
-    _Atomic bool failed;
-    struct errmsg error;
-};
-
 /* Who asks for a scorer. */
 struct scorer_request {
     const struct leaf *leaf;
@@ -61,15 +54,21 @@ struct named_query {
     const struct weight *weight;
 };
 
+struct weight_shared { /* of one weight_new() */
+    struct weight_context cx;
+    pthread_mutex_t lock;
+    _Atomic bool failed;
+    struct errmsg error;
+    struct named_query *named; /* of the whole query */
+    uint32_t n_named;
+};
+
 struct weight {
     const struct weight_ops *ops;
     const struct query *query; /* rewritten */
     struct weight_shared *shared;
     float boost; /* of this query and all around it */
     enum score_need need;
-    bool is_top;
-    struct named_query *named; /* top only */
-    uint32_t n_named;
 };
 
 /* A weight of a rewritten query below another. */

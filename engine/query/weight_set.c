@@ -56,12 +56,12 @@ enum err set_known_of(const struct weight *w, const struct scorer_request *rq, s
     if (c == NULL || self(w)->key.n == 0 || rq->leaf->doc_count < CACHE_MIN) {
         return ERR_OK;
     }
-    const struct cached_bits *hit =
+    struct cached_bits *hit =
         filter_cache_get(c, segment_unique(rq->leaf->segment), self(w)->key, &out->worth);
     if (hit == NULL) {
         return ERR_OK;
     }
-    if (!arena_defer(rq->arena, release_cached, (void *)(uintptr_t)hit)) {
+    if (!arena_defer(rq->arena, release_cached, hit)) {
         return err_no_memory(rq->em);
     }
     out->bits = hit->words;

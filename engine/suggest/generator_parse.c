@@ -2,21 +2,10 @@
  * frequencies the shards refuse. */
 #include "engine/suggest/suggest_int.h"
 
-#include <ctype.h>
-
 struct written {
     struct direct_options *o;
     struct str mode, sort, distance;
 };
-
-static struct str upper(struct arena *arena, struct str s)
-{
-    struct str copy = arena_str(arena, s);
-    for (size_t i = 0; copy.p != NULL && i < s.n; i++) {
-        ((char *)(uintptr_t)copy.p)[i] = (char)toupper((unsigned char)s.p[i]);
-    }
-    return copy;
-}
 
 static enum err read_size(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
 {
@@ -98,7 +87,7 @@ static bool settle(const struct written *w, struct arena *arena)
     if (w->mode.p != NULL && !term_mode_of(w->mode, &o->mode)) {
         o->refused = arena_printf(arena, "Illegal suggest mode %.*s", STR_ARG(w->mode));
     } else if (w->sort.p != NULL && !term_sort_of(w->sort, &o->by_frequency)) {
-        struct str name = upper(arena, w->sort);
+        struct str name = arena_upper(arena, w->sort);
         o->refused =
             name.p == NULL
                 ? STR_NULL

@@ -45,7 +45,7 @@ static enum err execute(struct db_conn *c, MYSQL_STMT *stmt, const struct db_val
             bind[i].buffer = &numbers[i];
         } else if (params[i].kind == DB_TEXT) {
             bind[i].buffer_type = MYSQL_TYPE_STRING;
-            bind[i].buffer = (void *)(uintptr_t)params[i].s.p;
+            bind[i].buffer = UNCONST(void *, params[i].s.p); /* MariaDB's: it reads the parameter */
             bind[i].buffer_length = params[i].s.n;
         } else {
             bind[i].buffer_type = MYSQL_TYPE_NULL;

@@ -168,11 +168,10 @@ enum err ik_dictionary_fingerprint(const struct fs *fs, const char *path_conf, u
     return e;
 }
 
-struct ik_dictionary *ik_dictionary_ref(const struct ik_dictionary *d)
+struct ik_dictionary *ik_dictionary_ref(struct ik_dictionary *d)
 {
-    struct ik_dictionary *mine = (struct ik_dictionary *)(uintptr_t)d; /* the count alone changes */
-    atomic_fetch_add_explicit(&mine->refs, 1, memory_order_relaxed);
-    return mine;
+    atomic_fetch_add_explicit(&d->refs, 1, memory_order_relaxed);
+    return d;
 }
 
 void ik_dictionary_unref(struct ik_dictionary *d)

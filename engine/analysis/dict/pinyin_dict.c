@@ -199,11 +199,10 @@ enum err pinyin_dictionary_fingerprint(const struct fs *fs, const char *path_con
     return e;
 }
 
-struct pinyin_dictionary *pinyin_dictionary_ref(const struct pinyin_dictionary *d)
+struct pinyin_dictionary *pinyin_dictionary_ref(struct pinyin_dictionary *d)
 {
-    struct pinyin_dictionary *mine = (struct pinyin_dictionary *)(uintptr_t)d; /* the count alone changes */
-    atomic_fetch_add_explicit(&mine->refs, 1, memory_order_relaxed);
-    return mine;
+    atomic_fetch_add_explicit(&d->refs, 1, memory_order_relaxed);
+    return d;
 }
 
 void pinyin_dictionary_unref(struct pinyin_dictionary *d)

@@ -77,7 +77,7 @@ START_TEST(members_are_put_into_parsed_objects)
         ck_assert(json_copy(&copy, &v, &a));
         struct json *both[] = {&v, &copy};
         for (size_t k = 0; k < ARRAY_LEN(both); k++) {
-            struct json *into = json_get(both[k], "into");
+            struct json *into = json_member_of(both[k], STR("into"));
             ck_assert(json_put(into, &a, STR("more"), json_mk_str(STR("y"))));
             ck_assert_uint_eq(into->n, n + 1);
             ck_assert(json_get(into, "more") != NULL && (n == 0 || json_get(into, "k0") != NULL));

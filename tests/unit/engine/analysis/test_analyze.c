@@ -168,7 +168,8 @@ static void index_settings(struct settings *out, const struct json *body, struct
 static void check_step(struct replay *r, const char *file, const struct json *step, int status,
                        struct str got)
 {
-    struct json v, *want = json_get(step, "response");
+    const struct json *want = json_get(step, "response");
+    struct json v;
     int64_t want_status = 0;
     ck_assert(json_i64(json_get(step, "status"), &want_status));
     bool ok = status == want_status && json_parse(&v, got, &r->arena, &json_limits_default, NULL) == ERR_OK

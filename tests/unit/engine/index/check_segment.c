@@ -405,7 +405,7 @@ struct circle {
     int64_t r;
 };
 
-static enum cell_relation circle_cell(void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo,
+static enum cell_relation circle_cell(const void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo,
                                       int32_t lon_hi)
 {
     const struct circle *c = self;
@@ -418,7 +418,7 @@ static enum cell_relation circle_cell(void *self, int32_t lat_lo, int32_t lat_hi
     return inside ? CELL_INSIDE : CELL_CROSSES;
 }
 
-static bool circle_point(void *self, int32_t lat, int32_t lon)
+static bool circle_point(const void *self, int32_t lat, int32_t lon)
 {
     return circle_cell(self, lat, lat, lon, lon) == CELL_INSIDE;
 }

@@ -113,7 +113,7 @@ static uint64_t read_columns(const struct seg_field *f)
     return sum;
 }
 
-static enum cell_relation some_cells(void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo,
+static enum cell_relation some_cells(const void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo,
                                      int32_t lon_hi)
 {
     (void)self;
@@ -121,7 +121,7 @@ static enum cell_relation some_cells(void *self, int32_t lat_lo, int32_t lat_hi,
     return lat_lo > lat_hi || lon_lo > 1 << 30 ? CELL_INSIDE : CELL_CROSSES;
 }
 
-static bool some_points(void *self, int32_t lat, int32_t lon)
+static bool some_points(const void *self, int32_t lat, int32_t lon)
 {
     (void)self;
     return lat > lon;

@@ -33,7 +33,7 @@ START_TEST(gives_what_was_put)
     size_t entry = bits_words(DOCS) * 8 + 200, budget = (size_t)(4 + rng_below(&r, 60)) * entry;
     struct filter_store *st = filter_store_new(NULL, budget);
     struct filter_cache *c[SHARDS];
-    const struct cached_bits *held = NULL;
+    struct cached_bits *held = NULL;
     for (unsigned i = 0; i < SHARDS; i++) {
         c[i] = filter_cache_new(st);
     }
@@ -43,7 +43,7 @@ START_TEST(gives_what_was_put)
         unsigned shard = (unsigned)segment % SHARDS, key = (unsigned)rng_below(&r, KEYS);
         char text[16];
         bool worth;
-        const struct cached_bits *b = filter_cache_get(c[shard], segment, key_of(key, text), &worth);
+        struct cached_bits *b = filter_cache_get(c[shard], segment, key_of(key, text), &worth);
         words_of(segment, key, words);
         if (b != NULL) {
             hits++;
@@ -96,7 +96,7 @@ START_TEST(keeps_the_segments_that_are)
     ck_assert_uint_eq(filter_cache_stats(a).entries, 2);
     ck_assert_uint_eq(filter_cache_stats(b).entries, 1);
     ck_assert_ptr_null(filter_cache_get(a, 1, STR("k"), &worth));
-    const struct cached_bits *bits = filter_cache_get(a, 3, STR("k"), &worth);
+    struct cached_bits *bits = filter_cache_get(a, 3, STR("k"), &worth);
     ck_assert_ptr_nonnull(bits);
     cached_bits_unref(bits);
     filter_cache_free(a);
