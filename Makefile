@@ -35,6 +35,8 @@ MALLOC := $(if $(findstring fsanitize,$(EXTRA)),,-ljemalloc)
 # A target that builds for somebody uses what the machine has, unless told how many.
 JOBS = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell tools/jobs))
 
+COMMA := ,
+
 # ---- what there is ---------------------------------------------------------------------------------------------------
 sources = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -45,7 +47,7 @@ ALL_LIBS := $(foreach l,$(LAYERS),$(call lib,$(l)))
 
 TEST_SRC  := $(sort $(shell find tests/unit -name 'test_*.c' 2>/dev/null))
 TEST_TOOL := $(sort $(shell find tests/unit tests/tools -name '*_tool.c' 2>/dev/null))
-TEST_HELP := tests/sim/history.c $(sort $(shell find tests/unit -name '*.c' ! -name 'test_*.c' ! -name '*_tool.c' 2>/dev/null))
+TEST_HELP := tests/sim/history.c $(wildcard tests/sim/core_trace.c tests/sim/trace_*.c) $(sort $(shell find tests/unit -name '*.c' ! -name 'test_*.c' ! -name '*_tool.c' 2>/dev/null))
 TEST_BIN  := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
 TOOL_BIN  := $(patsubst %.c,$(BUILD)/%,$(TEST_TOOL))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(sort $(shell find bench/micro -name '*.c' 2>/dev/null)))
@@ -141,13 +143,22 @@ define test_program
 $(1): $(call objects,$(patsubst $(BUILD)/%,%.c,$(1))) $(TEST_LIB) $(foreach l,$(call layers_for,$(call layer_of,$(patsubst $(BUILD)/%,%,$(1)))),$(call lib,$(l)))
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(EXTRA) -o $$@ $$^ -lcheck -lsubunit -lrt $$(SYSLIBS_hotel) $$(SYSLIBS)
+	$$(Q)$$(CC) $$(EXTRA) $$(TEST_WRAP) -o $$@ $$^ -lcheck -lsubunit -lrt $$(SYSLIBS_hotel) $$(SYSLIBS)
 endef
 $(foreach t,$(TEST_BIN) $(TOOL_BIN) $(BENCH_BIN),$(eval $(call test_program,$(t))))
 
+# The doors of the cores, for who keeps what comes in by them (tests/sim/core_trace.h).
+CORE_DOORS := quorum_new quorum_free quorum_step quorum_refuse_waiting quorum_effect target_init target_step target_effect \
+              source_ask_ops source_ask_finalize source_ask_handoff source_begun source_read source_drained source_look \
+              follower_step follower_effect $(addprefix group_,begin serve stop forget_gone end_lease report_lost check_active \
+              checkpoint_moved leave drain undrain still_quiet expire tick enter add place report missed reported send sent spoil wait \
+              drop failed answered effect)
+TRACE_WRAP := $(addprefix -Wl$(COMMA)--wrap=,$(CORE_DOORS))
+$(BUILD)/tests/unit/sim/test_core_trace $(BUILD)/tests/unit/sim/test_core_trace_quorum: TEST_WRAP := $(TRACE_WRAP)
+
 # The simulator: whole clusters of what ships, in one process.
 SIM_OBJ := $(call objects,$(sort $(wildcard tests/sim/*.c)))
-SIM_WRAP := -Wl,--wrap=cluster_state_decode,--wrap=cluster_state_patch,--wrap=cluster_state_diff,--wrap=state_log_open,--wrap=state_log_write
+SIM_WRAP := -Wl,--wrap=cluster_state_decode,--wrap=cluster_state_patch,--wrap=cluster_state_diff,--wrap=state_log_open,--wrap=state_log_write $(TRACE_WRAP)
 $(BUILD)/bin/serai-sim: $(SIM_OBJ) $(ALL_LIBS)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -159,7 +170,7 @@ $(BUILD)/mutants/%: $(BUILD)/mutants/%.c $(SIM_OBJ) $(ALL_LIBS)
 
 # The fuzz targets, one program (tests/fuzz): with clang and its sanitizers, in a build folder of its own.
 FUZZ_OBJ := $(call objects,$(sort $(wildcard tests/fuzz/*.c)))
-FUZZ_HELP := $(filter-out %/history.o,$(call objects,$(TEST_HELP)))
+FUZZ_HELP := $(filter-out $(BUILD)/obj/tests/sim/%,$(call objects,$(TEST_HELP)))
 $(BUILD)/bin/serai-fuzz: $(FUZZ_OBJ) $(FUZZ_HELP) $(ALL_LIBS)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

@@ -1,7 +1,9 @@
 /* serai-sim: whole clusters in one process, under a clock, a network and disks that one seed decides. */
+#include "tests/sim/core_trace.h"
 #include "tests/sim/run.h"
 #include "tests/sim/scale.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +16,14 @@
 #define HANG_SECONDS  300 /* of a run, which takes a tenth of one */
 
 static const char usage[] =
-    "usage: serai-sim [--seed N] [--runs N] [--nodes N] [--seconds N] [--jobs N] [--damage] [--trace]\n"
+    "usage: serai-sim [--seed N] [--runs N] [--nodes N] [--seconds N] [--jobs N] [--damage] [--replay] "
+    "[--trace]\n"
     "       serai-sim --scale NODES [--copies N]\n"
     "Runs N seeds from --seed on, each a cluster with clients and faults for --seconds of its own time, and "
     "checks what must\n"
     "hold. A seed that fails is printed; --runs 1 --trace replays it, step by step the same.\n"
+    "The last events of each node's cores go before, to standard error.\n"
+    "--replay: what came to each core in the run is played into a fresh one, which must do the same.\n"
     "--damage: disks damage files in each of them, not only where the seed says so.\n"
     "--scale: what an election, a publication and the loss of a node cost in a large cluster.\n";
 
@@ -26,7 +31,7 @@ struct args {
     uint64_t seed, runs;
     unsigned nodes, jobs;
     int64_t seconds;
-    bool trace, damage;
+    bool trace, damage, replay;
     unsigned scale_nodes, scale_copies;
 };
 
@@ -38,6 +43,8 @@ static bool read_args(struct args *a, int argc, char **argv)
             a->trace = true;
         } else if (strcmp(argv[i], "--damage") == 0) {
             a->damage = true;
+        } else if (strcmp(argv[i], "--replay") == 0) {
+            a->replay = true;
         } else if (more && strcmp(argv[i], "--seed") == 0) {
             a->seed = strtoull(argv[++i], NULL, 10);
         } else if (more && strcmp(argv[i], "--runs") == 0) {
@@ -60,12 +67,22 @@ static bool read_args(struct args *a, int argc, char **argv)
            && a->seconds >= 1;
 }
 
+static void aborted(int signal)
+{
+    (void)signal;
+    core_traces_print_here(stderr);
+}
+
 /* A process a run: what a killed node held is gone with it, and a crash is that of one seed. */
 static void run_seed(const struct args *a, uint64_t seed, struct run_result *r)
 {
-    struct run_opts o = {seed, a->nodes, a->seconds * 1000, a->trace, a->damage};
+    struct run_opts o = {seed, a->nodes, a->seconds * 1000, a->trace, a->damage, a->replay};
+    signal(SIGABRT, aborted);
     run_once(&o, r);
     if (!r->ok) {
+        for (unsigned i = 0; i < TRACE_NODES_MAX; i++) {
+            core_traces_print(stderr, i);
+        }
         printf("seed %llu: %s\n", (unsigned long long)seed, r->what);
     } else if (a->runs == 1) {
         printf("seed %llu: %llu writes, %llu acknowledged, %llu messages, green after %lld ms; %llu steps, "
@@ -73,6 +90,9 @@ static void run_seed(const struct args *a, uint64_t seed, struct run_result *r)
                (unsigned long long)seed, (unsigned long long)r->writes, (unsigned long long)r->acknowledged,
                (unsigned long long)r->messages, (long long)r->green_ms, (unsigned long long)r->steps,
                (unsigned long long)r->digest);
+        if (a->replay) {
+            printf("%llu steps of cores played again\n", (unsigned long long)r->replayed);
+        }
     }
     fflush(stdout);
 }

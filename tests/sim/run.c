@@ -1,6 +1,7 @@
 #include "tests/sim/run_int.h"
 
 #include "common/base/hash.h"
+#include "tests/sim/core_trace.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,6 +59,37 @@ static bool is_created(void *arg)
     return ((struct run *)arg)->created;
 }
 
+static unsigned here(void *self)
+{
+    return world_here(self);
+}
+
+static int64_t now_ms(void *self)
+{
+    return world_ms(self);
+}
+
+static void keep_courses(struct run *run)
+{
+    core_traces_begin(
+        &(struct core_traces_opts){.self = &run->w, .node = here, .now_ms = now_ms, .whole = run->o.replay});
+}
+
+/* All cores are deterministic: what came in by their doors, and nothing else, decided what they did. */
+static void play_again(struct run *run)
+{
+    struct core_traces_sum sum;
+    char what[256];
+    if (!core_traces_replay(&sum, what, sizeof(what))) {
+        violated(run, "played again, %s", what);
+    }
+    run->r->replayed = sum.steps;
+    world_say(&run->w,
+              "played again: %u of coordination, %u primaries, %u copies, %u and %u sides of recoveries",
+              sum.cores[0], sum.cores[1], sum.cores[2], sum.cores[3], sum.cores[4]);
+    core_traces_end();
+}
+
 void run_once(const struct run_opts *o, struct run_result *r)
 {
     struct run *run = calloc(1, sizeof(*run));
@@ -68,6 +100,7 @@ void run_once(const struct run_opts *o, struct run_result *r)
     rng_seed(&run->rng, o->seed ^ 0x5e7a1ULL);
     unsigned places = run->shape.nodes + (run->shape.members ? SPARE_PLACES : 0);
     world_init(&run->w, o->seed, MIN_OF(places, (unsigned)SIM_NODES_MAX), o->trace);
+    keep_courses(run);
     run->w.applied = state_applied;
     promises_watch(run);
     run->w.self = run;
@@ -98,5 +131,8 @@ void run_once(const struct run_opts *o, struct run_result *r)
     r->steps = sim_exec_steps(run->w.x);
     r->messages = network_messages(run->w.net);
     r->digest = hash_bytes(&r->steps, sizeof(r->steps), r->digest);
+    if (o->replay) {
+        play_again(run);
+    }
     r->ok = r->what[0] == '\0';
 }

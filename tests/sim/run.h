@@ -11,6 +11,7 @@ struct run_opts {
     int64_t fault_ms; /* simulated time with faults */
     bool trace;
     bool damage; /* disks damage files, whatever the seed says */
+    bool replay; /* at the end each core's course is played again, into a fresh one */
 };
 
 /* What a seed decides of its run, beside the faults that all have. */
@@ -34,6 +35,7 @@ struct run_result {
     uint64_t steps, digest; /* the same for the same seed */
     uint64_t writes, acknowledged, messages;
     int64_t green_ms;      /* from the end of faults until every node sees a green cluster */
+    uint64_t replayed;     /* steps of cores */
     unsigned damages, red; /* what was damaged; shards of which no good copy was left */
 };
 

@@ -103,17 +103,22 @@ static int64_t node_wall_ms(void *self)
     return (node_mono_ns(self) - n->mono_offset_ns + n->wall_offset_ns) / 1000000 + START_WALL_MS;
 }
 
+static bool is_lane_of(const struct sim_node *n, const struct sim_lane *lane)
+{
+    bool own = lane == n->loop;
+    for (unsigned i = 0; i < ARRAY_LEN(n->pools); i++) {
+        own |= lane == n->pools[i];
+    }
+    return own && lane != NULL;
+}
+
 /* A disk that takes its time: whoever syncs waits, and may be killed before the sync has done anything. */
 static void disk_works(void *arg)
 {
     struct sim_node *n = arg;
     struct world *w = n->w;
-    const struct sim_lane *l = sim_exec_lane(w->x);
-    bool own = l != NULL && l == n->loop;
-    for (unsigned i = 0; i < 5; i++) {
-        own |= l != NULL && l == n->pools[i];
-    }
-    if (!own || n->pace.usual_us_max == 0) { /* while it starts nothing takes time */
+    if (!is_lane_of(n, sim_exec_lane(w->x))
+        || n->pace.usual_us_max == 0) { /* while it starts nothing takes time */
         return;
     }
     int64_t us = (int64_t)rng_below(&w->disk_rng, (uint64_t)n->pace.usual_us_max);
@@ -162,6 +167,17 @@ void world_stall(struct world *w, unsigned at, int64_t ms)
 
 /* ---- what holds between two events ---- */
 
+unsigned world_here(const struct world *w)
+{
+    const struct sim_lane *lane = sim_exec_lane(w->x);
+    for (unsigned i = 0; i < w->n_nodes; i++) {
+        if (w->starting == i + 1 || (w->starting == 0 && is_lane_of(&w->nodes[i], lane))) {
+            return i;
+        }
+    }
+    return SIM_NODES_MAX;
+}
+
 /* After each: nothing may run in what is looked at, so a loop that stands still in the middle of a task is left out;
  * data_invariant() does the same for shards. */
 static void look(void *self, const struct sim_lane *lane)
@@ -169,11 +185,7 @@ static void look(void *self, const struct sim_lane *lane)
     const struct world *w = self;
     for (unsigned i = 0; i < w->n_nodes; i++) {
         const struct sim_node *n = &w->nodes[i];
-        bool own = lane == n->loop;
-        for (unsigned k = 0; k < ARRAY_LEN(n->pools); k++) {
-            own |= lane == n->pools[k];
-        }
-        if (!n->up || !own) {
+        if (!n->up || !is_lane_of(n, lane)) {
             continue;
         }
         if (lane == n->loop && !sim_lane_sleeps(n->loop)) {
@@ -289,11 +301,16 @@ bool world_start(struct world *w, unsigned at)
                               .transport_address = str_of(n->address),
                               .roles = ROLE_MASTER | ROLE_DATA};
     n->up = true;
-    if (member_new(&n->member, &o, &em) != ERR_OK || member_join(n->member, &local, &em) != ERR_OK) {
+    w->starting = at + 1;
+    bool made = member_new(&n->member, &o, &em) == ERR_OK && member_join(n->member, &local, &em) == ERR_OK;
+    if (made) {
+        network_start(w->net, at);
+        member_start(n->member);
+    }
+    w->starting = 0;
+    if (!made) {
         return refuse(n, &em);
     }
-    network_start(w->net, at);
-    member_start(n->member);
     n->timers->start(n->timers->self, TICK_MS, tick, n);
     world_say(w, "%s: started", n->name);
     return true;

@@ -50,7 +50,8 @@ struct world {
     struct settings settings;
     struct arena arena;
     bool trace;
-    bool folders; /* nodes look at their data folder before they start, and may refuse to */
+    unsigned starting; /* a node that is being started, + 1; 0: none */
+    bool folders;      /* nodes look at their data folder before they start, and may refuse to */
     /* Each state that a node applies. */
     void (*applied)(void *self, unsigned at, struct cluster_state *state);
     void *self;
@@ -70,6 +71,8 @@ bool world_start(struct world *w, unsigned at);
 void world_kill(struct world *w, unsigned at, bool power);
 void world_pause(struct world *w, unsigned at, bool paused);
 int64_t world_ms(const struct world *w);
+/* Where something happens now; SIM_NODES_MAX: on no node. */
+unsigned world_here(const struct world *w);
 void world_say(const struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif
