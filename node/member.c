@@ -102,7 +102,7 @@ static enum err check_query(void *self, const struct json *query, struct str tex
 {
     struct arena scratch;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    enum err e = query_check(query, text, &scratch, em);
+    enum err e = query_check(query, text, NULL, &scratch, em);
     e = e == ERR_OK && index != NULL ? build_query(self, query, text, index, &scratch, em) : e;
     arena_fini(&scratch);
     return e;

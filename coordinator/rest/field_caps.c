@@ -386,7 +386,7 @@ static enum err read_filter(struct caps *c, const struct json_member *m)
                           "[field_caps_request] index_filter doesn't support values of type: %s",
                           json_token_name(&m->value));
     }
-    if (query_check(&m->value, r->body, r->arena, &r->em) != ERR_OK) {
+    if (query_check(&m->value, r->body, NULL, r->arena, &r->em) != ERR_OK) {
         return jr_wrap_field(r->body, m->value.off, "field_caps_request", m->key, &r->em);
     }
     c->filter = json_get(&m->value, "match_all") == NULL ? &m->value : NULL;

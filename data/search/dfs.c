@@ -78,6 +78,9 @@ enum err search_gather_dfs(struct shard_dfs *rq, const struct search_shard *d, s
     }
     search_context_init(&cx, d, source, a);
     e = query_build(&q, &cx.query, source->query, &rq->rq.error);
+    if (e == ERR_OK && source->slice != NULL) { /* a shard that is not part of the slice counts no terms */
+        e = search_add_slice(&q, &cx, &rq->rq.error);
+    }
     e = e == ERR_OK ? query_scored_terms(q, v, a, &terms, &n, &rq->rq.error) : e;
     if (e != ERR_OK) {
         return e;

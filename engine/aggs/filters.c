@@ -34,7 +34,7 @@ static enum err parse_filter(struct agg_parse *p, struct agg *a, const struct js
     f->query = body;
     given->v = f;
     given->n = 1;
-    return query_check(body, p->text, p->arena, p->em);
+    return query_check(body, p->text, NULL, p->arena, p->em);
 }
 
 static int by_name(const void *a, const void *b)

@@ -81,15 +81,16 @@ enum err search_add_slice(const struct query **q, const struct search_context *c
     }
     if (scope == SLICE_NOTHING) {
         filter->none.reason = STR("this shard is not part of the slice");
-    } else {
-        filter->field = !field_is_id(f) ? f : NULL;
-        filter->field_name = f->path;
-        struct slice *own = ARENA_NEW(cx->arena, struct slice);
-        if (own == NULL) {
-            return err_no_memory(em);
-        }
-        *own = within;
-        filter->own = own;
+        *q = filter;
+        return ERR_OK;
     }
+    struct slice *own = ARENA_NEW(cx->arena, struct slice);
+    if (own == NULL) {
+        return err_no_memory(em);
+    }
+    *own = within;
+    filter->field = !field_is_id(f) ? f : NULL;
+    filter->field_name = f->path;
+    filter->own = own;
     return add_filter(cx, q, filter, em);
 }

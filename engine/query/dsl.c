@@ -211,7 +211,8 @@ static enum err unexpected_rest(const struct json_pull *p, struct errmsg *em)
                                  : "FIELD_NAME");
 }
 
-enum err query_check(const struct json *dsl, struct str text, struct arena *arena, struct errmsg *em)
+enum err query_check(const struct json *dsl, struct str text, size_t *at, struct arena *arena,
+                     struct errmsg *em)
 {
     struct json_pull p;
     struct dsl *d;
@@ -220,6 +221,9 @@ enum err query_check(const struct json *dsl, struct str text, struct arena *aren
     }
     json_pull_next(&p);
     enum err e = parse_whole(&p, arena, &d, em);
+    if (at != NULL) {
+        *at = p.off;
+    }
     return e == ERR_OK && json_pull_next(&p) == TOK_END_OBJECT ? unexpected_rest(&p, em) : e;
 }
 

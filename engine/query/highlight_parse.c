@@ -167,9 +167,8 @@ static enum err parse_fields(struct parse *p, const struct json *v);
 
 static enum err parse_query(struct parse *p, const struct json *v)
 {
-    static const struct errmsg whole = {0};
     size_t at = v->off;
-    enum err e = query_check_until(v, p->text, &whole, &at, p->arena, p->em);
+    enum err e = query_check(v, p->text, &at, p->arena, p->em);
     p->fail_off = (uint32_t)at;
     return e;
 }

@@ -227,15 +227,16 @@ struct query_context {
 };
 
 /* Syntax only: refuses what can be refused without a mapping (unknown queries, unknown parameters, wrong tokens), with
- * line and column, as the coordinating node does. */
-enum err query_check(const struct json *dsl, struct str text, struct arena *arena, struct errmsg *em);
+ * line and column, as the coordinating node does. *at (NULL: not asked for): the offset of the last token that was read. */
+enum err query_check(const struct json *dsl, struct str text, size_t *at, struct arena *arena,
+                     struct errmsg *em);
 /* The same of the query at a cursor, or behind it where no object begins there; the cursor is left at the query's end, or
  * at the mistake. */
 enum err query_check_at(struct json_pull *c, const struct json **query, struct arena *arena,
                         struct errmsg *em);
 /* The same for a script's form: a text, or an object with source or id. */
 enum err script_check(const struct json *form, struct str text, struct arena *arena, struct errmsg *em);
-/* As query_check, for a tree of json_parse_until, with *at (NULL: not asked for) the offset of the last token that was read.
+/* As query_check, for a tree of json_parse_until.
  * `broken` is the error that the text breaks off with, n == 0: it does not. *em has it where reading came that far. */
 enum err query_check_until(const struct json *dsl, struct str text, const struct errmsg *broken, size_t *at,
                            struct arena *arena, struct errmsg *em);

@@ -69,7 +69,7 @@ static enum err nested_member(const struct parse *p, const struct json_member *m
 {
     if (str_is(m->key, "filter")) {
         n->filter = &m->value;
-        if (query_check(n->filter, p->text, p->arena, p->em) == ERR_OK) {
+        if (query_check(n->filter, p->text, NULL, p->arena, p->em) == ERR_OK) {
             return ERR_OK;
         }
         uint32_t line = p->em->frame[0].line, col = p->em->frame[0].col;
@@ -138,7 +138,7 @@ static enum err old_nested(const struct parse *p, struct sort_spec *s, const str
     }
     if (filter) {
         s->nested->filter = &m->value;
-        return query_check(&m->value, p->text, p->arena, p->em);
+        return query_check(&m->value, p->text, NULL, p->arena, p->em);
     }
     s->nested->path = json_text(&m->value);
     return ERR_OK;

@@ -25,10 +25,11 @@ static enum err rescore_query(const struct source_parse *p, const struct json *v
             return e;
         }
         if (query) {
+            size_t at;
             r->query = &m->value;
-            e = query_check(r->query, p->text, p->arena, p->em);
+            e = query_check(r->query, p->text, &at, p->arena, p->em);
             if (e != ERR_OK) {
-                return jr_wrap_field(p->text, m->value.end - 1, "query", m->key, p->em);
+                return jr_wrap_field(p->text, at, "query", m->key, p->em);
             }
         } else if (str_is(m->key, "query_weight")) {
             e = jr_double(&m->value, &r->query_weight, p->em);
@@ -55,12 +56,16 @@ static enum err rescore_query(const struct source_parse *p, const struct json *v
     return r->query != NULL ? ERR_OK : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "rescore_query cannot be null");
 }
 
+static enum err unknown_rescorer(const struct source_parse *p, size_t off, struct str name)
+{
+    uint32_t line, col;
+    json_place(p->text, off, &line, &col);
+    return err_set(p->em, ERR_NAMED_OBJECT, "[%u:%u] unknown field [%.*s]", line, col, STR_ARG(name));
+}
+
 static enum err one_rescore(const struct source_parse *p, const struct json *v, struct rescore_spec *r)
 {
     *r = (struct rescore_spec){.window = SIZE_DEFAULT, .query_weight = 1, .rescore_weight = 1};
-    if (v->type != JSON_OBJECT) {
-        return jr_fail(p->text, v->off, p->em, "unexpected token [%s]", json_token_name(v));
-    }
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
         if (m->value.type == JSON_ARRAY) {
@@ -84,10 +89,7 @@ static enum err one_rescore(const struct source_parse *p, const struct json *v, 
                 return e;
             }
         } else if (m->value.type == JSON_OBJECT) {
-            uint32_t line, col;
-            json_place(p->text, m->value.off, &line, &col);
-            return err_set(p->em, ERR_NAMED_OBJECT, "[%u:%u] unknown field [%.*s]", line, col,
-                           STR_ARG(m->key));
+            return unknown_rescorer(p, m->value.off, m->key);
         } else {
             return jr_fail(p->text, m->value.off, p->em, "rescore doesn't support [%.*s]", STR_ARG(m->key));
         }
@@ -96,6 +98,20 @@ static enum err one_rescore(const struct source_parse *p, const struct json *v, 
         return jr_fail(p->text, v->end - 1, p->em, "missing rescore type");
     }
     return ERR_OK;
+}
+
+/* An item of the list that is no object is passed over: what comes next is taken for its parameters. */
+static enum err no_rescore(const struct source_parse *p, const struct json *list, uint32_t i)
+{
+    const struct json *in = list->items[i].type == JSON_ARRAY ? &list->items[i] : list;
+    uint32_t behind = in == list ? i + 1 : 0;
+    const struct json *v = behind < in->n ? &in->items[behind] : NULL;
+    if (v == NULL || v->type == JSON_ARRAY || v->type == JSON_NULL) {
+        return jr_fail(p->text, v != NULL ? v->off : in->end - 1, p->em, "unexpected token [%s] after [null]",
+                       v != NULL ? json_token_name(v) : "END_ARRAY");
+    }
+    return v->type == JSON_OBJECT ? unknown_rescorer(p, v->off, STR("null"))
+                                  : jr_fail(p->text, v->off, p->em, "rescore doesn't support [null]");
 }
 
 enum err source_rescore(const struct source_parse *p, struct str key, const struct json *v)
@@ -110,7 +126,8 @@ enum err source_rescore(const struct source_parse *p, struct str key, const stru
         return err_no_memory(p->em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        enum err e = one_rescore(p, v->type == JSON_ARRAY ? &v->items[i] : v, &list[i]);
+        const struct json *one = v->type == JSON_ARRAY ? &v->items[i] : v;
+        enum err e = one->type == JSON_OBJECT ? one_rescore(p, one, &list[i]) : no_rescore(p, v, i);
         if (e != ERR_OK) {
             return e;
         }
@@ -136,7 +153,12 @@ enum err source_slice(const struct source_parse *p, struct str key, const struct
         if (!is_id && !is_max && !str_is(m->key, "field")) {
             return jr_unknown_field(p->text, m->key_off, "slice", m->key, known, p->em);
         }
-        enum err e = is_id ? jr_int(&m->value, &id, p->em) : is_max ? jr_int(&m->value, &max, p->em) : ERR_OK;
+        enum err e =
+            jr_expect(p->text, "slice", m, is_id || is_max ? JR_NUMBER | JR_STRING : JR_STRING, p->em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        e = is_id ? jr_int(&m->value, &id, p->em) : is_max ? jr_int(&m->value, &max, p->em) : ERR_OK;
         if (e == ERR_OK && is_id && id < 0) {
             e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "id must be greater than or equal to 0");
         } else if (e == ERR_OK && is_max && max <= 1) {
