@@ -19,6 +19,10 @@
     X(DISK_USAGE, disk_usage, 37)                                                                        \
     X(PENDING_TASKS, pending_tasks, 38) /* what waits at the master, and its state's version */
 #define SHARD_MESSAGES(X) X(CANCEL_QUERY, cancel_query, 71) /* the number of a call to a shard */
+#define REPLICATION_MESSAGES(X)                                                     \
+    X(REPLICATE, replicate, 72) /* data/: a primary to another copy of its shard */ \
+    X(RESYNC, resync, 73)                                                           \
+    X(GLOBAL_CHECKPOINT, global_checkpoint, 74)
 #define RECOVERY_MESSAGES(X)                                                                   \
     X(RECOVERY_START, recovery_start, 96) /* data/: a copy of a shard recovers from another */ \
     X(RECOVERY_CHUNK, recovery_chunk, 98)                                                      \
@@ -34,8 +38,8 @@
 /* Who sends what. */
 enum message_kind {
 #define MESSAGE_KIND(NAME, name, number) MESSAGE_##NAME = (number),
-    MASTER_MESSAGES(MESSAGE_KIND) SHARD_MESSAGES(MESSAGE_KIND) RECOVERY_MESSAGES(MESSAGE_KIND)
-        NODE_MESSAGES(MESSAGE_KIND)
+    MASTER_MESSAGES(MESSAGE_KIND) SHARD_MESSAGES(MESSAGE_KIND) REPLICATION_MESSAGES(MESSAGE_KIND)
+        RECOVERY_MESSAGES(MESSAGE_KIND) NODE_MESSAGES(MESSAGE_KIND)
 #undef MESSAGE_KIND
             MESSAGE_HANDSHAKE =
                 1, /* who are you? -> node_meta, cluster name and uuid, version of the protocol */
@@ -58,10 +62,7 @@ enum message_kind {
     MESSAGE_SHARD_ACT,
     MESSAGE_SHARD_EXPLAIN,
     MESSAGE_FREE_CONTEXTS,
-    MESSAGE_REPLICATE = 72,
-    MESSAGE_RESYNC,
-    MESSAGE_GLOBAL_CHECKPOINT,
-    MESSAGE_SHARD_CAN_MATCH,
+    MESSAGE_SHARD_CAN_MATCH = 75,
     MESSAGE_SHARD_DFS,
     MESSAGE_SHARD_SCROLL,
 };
@@ -102,6 +103,7 @@ struct message {
 #define MESSAGE_ROW(NAME, name, number) extern const struct message message_##name;
 MASTER_MESSAGES(MESSAGE_ROW)
 SHARD_MESSAGES(MESSAGE_ROW)
+REPLICATION_MESSAGES(MESSAGE_ROW)
 RECOVERY_MESSAGES(MESSAGE_ROW)
 NODE_MESSAGES(MESSAGE_ROW)
 #undef MESSAGE_ROW

@@ -47,7 +47,8 @@ void remote_ask(const struct transport *tr, const struct transport_peer *to, con
     c->t = (struct transport_rq){.cls = lane_of(m, b.n),
                                  .kind = m->kind,
                                  .payload = b,
-                                 .timeout_ms = c->timeout_ms > 0 ? c->timeout_ms : m->timeout_ms,
+                                 .timeout_ms =
+                                     c->timeout_ms != 0 ? MAX_OF(c->timeout_ms, (int64_t)0) : m->timeout_ms,
                                  .on = c->on,
                                  .done = answered};
     tr->send(tr->self, to, &c->t);

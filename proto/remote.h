@@ -12,7 +12,7 @@ struct remote_call {
     /* Of the one who asks. */
     const struct executor *on; /* where done() runs; it is never refused there */
     void (*done)(struct remote_call *c);
-    int64_t timeout_ms; /* 0: the message's */
+    int64_t timeout_ms; /* 0: the message's; below: none */
     void *answer;       /* where the answer is read into; NULL: into `arena` */
     /* The answer, until remote_call_fini(). Errors of the way itself are the transport's: ERR_NODE_NOT_CONNECTED: it never left;
      * ERR_NODE_DISCONNECTED, ERR_RECEIVE_TIMEOUT: it may have been acted on. */

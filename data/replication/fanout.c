@@ -151,7 +151,7 @@ static void send_to(struct fanout *f, struct group_copy *c, enum group_message_k
     }
     o->m.request = &f->r;
     if (refresh == REFRESH_WAIT) {
-        o->rq.timeout_ms = 0; /* as long as the copy's refresh takes; its node's end ends it */
+        o->call.timeout_ms = -1; /* as long as the copy's refresh takes; its node's end ends it */
     }
     if (group_send(&f->sh->replication->group, c, &o->m)) {
         struct replication_msg m = {.mapping_version = f->mapping_version, .refresh = refresh};

@@ -3,9 +3,7 @@
 
 #include <stdlib.h>
 
-#define RESYNC_BYTES  (4 * MIB) /* of a message of what is re-sent */
-#define REPLICATE_MS  60000     /* a copy that takes longer has failed */
-#define CHECKPOINT_MS 10000     /* the same for one that is only told of the global checkpoint */
+#define RESYNC_BYTES (4 * MIB) /* of a message of what is re-sent */
 
 static void free_link(struct copy_link *l)
 {
@@ -37,7 +35,7 @@ static void cancel(struct copy_link *l)
 {
     const struct transport *tr = l->sh->service->o.transport;
     for (struct group_message *m = l->c.sent; m != NULL; m = m->next) {
-        tr->cancel(tr->self, &CONTAINER_OF(m, struct outgoing, m)->rq);
+        tr->cancel(tr->self, &CONTAINER_OF(m, struct outgoing, m)->call.t);
     }
 }
 
@@ -120,22 +118,21 @@ static void log_follows(const struct copy_link *l)
 }
 
 /* On the strand. */
-static void answered(struct transport_rq *rq)
+static void answered(struct remote_call *call)
 {
-    struct outgoing *o = rq->user;
+    struct outgoing *o = CONTAINER_OF(call, struct outgoing, call);
     struct copy_link *l = CONTAINER_OF(o->m.copy, struct copy_link, c);
     struct shard *sh = l->sh;
     struct group *g = &sh->replication->group;
-    struct replication_answer a;
-    struct errmsg em = rq->error;
-    if (em.n == 0 && replication_answer_decode(&a, rq->answer, &em) == ERR_OK) {
+    const struct replication_answer *a = &o->answer;
+    if (call->error.n == 0) {
         if (o->m.kind == GROUP_RESYNC && o->m.last && !l->c.ended && !l->c.gone) {
             log_follows(l);
         }
-        group_answered(g, &o->m, a.local_checkpoint, a.global_checkpoint,
-                       sh->engine != NULL ? engine_max_seq_no(sh->engine) : a.local_checkpoint);
+        group_answered(g, &o->m, a->local_checkpoint, a->global_checkpoint,
+                       sh->engine != NULL ? engine_max_seq_no(sh->engine) : a->local_checkpoint);
     } else {
-        group_failed(g, &o->m, em.frame[0].reason, err_code(&em) == ERR_NO_SHARD,
+        group_failed(g, &o->m, call->error.frame[0].reason, err_code(&call->error) == ERR_NO_SHARD,
                      clock_mono_ms(sh->service->o.clock));
     }
     group_perform(sh);
@@ -145,28 +142,29 @@ static void answered(struct transport_rq *rq)
 struct outgoing *outgoing_new(struct copy_link *l, enum group_message_kind kind)
 {
     struct outgoing *o = calloc(1, sizeof(*o));
-    if (o == NULL) {
-        return NULL;
+    if (o != NULL) {
+        o->m.kind = kind;
+        o->call.on = strand_executor(l->sh->strand);
+        o->call.done = answered;
+        o->call.answer = &o->answer;
     }
-    o->m.kind = kind;
-    o->rq.cls = TRANSPORT_DATA;
-    o->rq.timeout_ms = kind == GROUP_CHECKPOINT ? CHECKPOINT_MS : REPLICATE_MS;
-    o->rq.on = strand_executor(l->sh->strand);
-    o->rq.done = answered;
-    o->rq.user = o;
     return o;
 }
 
 void link_send(struct outgoing *o, struct replication_msg *m, size_t n, const struct buf *ops)
 {
-    static const uint16_t kinds[] = {[GROUP_WRITE] = MESSAGE_REPLICATE,
-                                     [GROUP_REFRESH] = MESSAGE_REPLICATE,
-                                     [GROUP_RESYNC] = MESSAGE_RESYNC,
-                                     [GROUP_CHECKPOINT] = MESSAGE_GLOBAL_CHECKPOINT};
+    static const struct message *const messages[] = {[GROUP_WRITE] = &message_replicate,
+                                                     [GROUP_REFRESH] = &message_replicate,
+                                                     [GROUP_RESYNC] = &message_resync,
+                                                     [GROUP_CHECKPOINT] = &message_global_checkpoint};
     struct copy_link *l = CONTAINER_OF(o->m.copy, struct copy_link, c);
     struct shard *sh = l->sh;
     struct group *g = &sh->replication->group;
-    const struct transport *tr = sh->service->o.transport;
+    if (ops != NULL && ops->failed) {
+        group_failed(g, &o->m, "the primary had no memory for it", false,
+                     clock_mono_ms(sh->service->o.clock));
+        return;
+    }
     m->uuid = sh->index->uuid;
     m->shard = sh->number;
     m->allocation_id = l->c.allocation_id;
@@ -175,18 +173,10 @@ void link_send(struct outgoing *o, struct replication_msg *m, size_t n, const st
     m->max_seq_no = engine_max_seq_no(sh->engine);
     m->retain_from = sh->replication->retain_from;
     m->last = o->m.last;
-    buf_init(&o->rq.payload, NULL, TRANSPORT_DATA_BYTES_MAX);
-    replication_msg_begin(m, n, &o->rq.payload);
-    buf_str(&o->rq.payload, ops != NULL ? buf_view(ops) : STR_NULL);
-    if (o->rq.payload.failed || (ops != NULL && ops->failed)) {
-        buf_fini(&o->rq.payload);
-        group_failed(g, &o->m, "the primary had no memory for it", false,
-                     clock_mono_ms(sh->service->o.clock));
-        return;
-    }
-    o->rq.kind = kinds[o->m.kind];
+    m->n = n;
+    m->bytes = ops != NULL ? buf_view(ops) : STR_NULL;
     shard_ref(sh);
-    tr->send(tr->self, &l->peer, &o->rq);
+    remote_ask(sh->service->o.transport, &l->peer, messages[o->m.kind], m, &o->call);
 }
 
 static void send_checkpoint(struct copy_link *l)
@@ -282,7 +272,7 @@ static void perform(struct shard *sh, const struct group_effect *e)
         }
         break;
     case GROUP_MESSAGE_OVER:
-        buf_fini(&o->rq.answer_memory);
+        remote_call_fini(&o->call);
         free(o);
         break;
     case GROUP_WAKE:

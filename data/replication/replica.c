@@ -8,56 +8,35 @@
 
 #define MAPPING_WAIT_MS 30000 /* the state with a mapping that a document needs */
 
-struct replica_run {
+struct replica_run {            /* in its call's arena */
     struct shard_waiter waiter; /* first */
     struct follower_message m;
     struct data_service *s;
-    struct transport_call *call;
-    struct shard *sh; /* a reference; NULL: not found yet */
-    struct arena arena;
-    struct replication_msg msg;
-    struct parsed_doc *docs;    /* of each operation; NULL: not parsed yet */
-    struct mapping *mapping;    /* that parsed them */
-    const struct errmsg *error; /* what has failed here; in the arena */
+    struct remote_rq *call;
+    struct shard *sh;                  /* a reference */
+    const struct replication_msg *msg; /* the call's */
+    struct parsed_doc *docs;           /* of each operation; NULL: not parsed yet */
+    struct mapping *mapping;           /* that parsed them */
+    const struct errmsg *error;        /* what has failed here; in the arena */
 };
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-static void end(struct replica_run *r)
+/* error NULL: it is done. */
+static void end(struct replica_run *r, const struct errmsg *error)
 {
-    if (r->sh != NULL) {
-        shard_unref(r->sh);
+    struct shard *sh = r->sh;
+    struct mapping *mapping = r->mapping;
+    if (error != NULL) {
+        remote_refuse(r->call, error);
+    } else {
+        const struct engine *en = sh->engine;
+        struct replication_answer a = {engine_persisted_checkpoint(en), engine_max_seq_no(en),
+                                       engine_persisted_global_checkpoint(en)};
+        remote_reply(r->call, &a);
     }
-    mapping_unref(r->mapping);
-    arena_fini(&r->arena);
-    free(r);
-}
-
-static void refuse(struct replica_run *r, const struct errmsg *em)
-{
-    const struct transport *tr = r->s->o.transport;
-    tr->refuse(tr->self, r->call, em);
-    end(r);
-}
-
-static void reply(struct replica_run *r)
-{
-    const struct transport *tr = r->s->o.transport;
-    const struct engine *en = r->sh->engine;
-    struct replication_answer a = {engine_persisted_checkpoint(en), engine_max_seq_no(en),
-                                   engine_persisted_global_checkpoint(en)};
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    replication_answer_encode(&a, &b);
-    if (b.failed) {
-        struct errmsg em;
-        buf_fini(&b);
-        err_no_memory(&em);
-        refuse(r, &em);
-        return;
-    }
-    tr->reply(tr->self, r->call, &b);
-    end(r);
+    mapping_unref(mapping);
+    shard_unref(sh);
 }
 
 static void explain(const struct replica_run *r, struct errmsg *em)
@@ -65,14 +44,14 @@ static void explain(const struct replica_run *r, struct errmsg *em)
     const struct shard *sh = r->sh;
     const struct follower_message *m = &r->m;
     long long seq_no = m->seq_no, mine = m->here, theirs = m->there;
-    unsigned long long term = r->msg.term;
+    unsigned long long term = r->msg->term;
     switch (m->why) {
     case FOLLOWER_FAILED:
         *em = *r->error;
         break;
     case FOLLOWER_NOT_HERE:
         err_set(em, ERR_NO_SHARD, "copy [%.*s] of shard [%.*s][%u] is not here",
-                STR_ARG(r->msg.allocation_id), STR_ARG(sh->index->name), sh->number);
+                STR_ARG(r->msg->allocation_id), STR_ARG(sh->index->name), sh->number);
         break;
     case FOLLOWER_CLOSING:
         err_set(em, ERR_NO_SHARD, "the shard is closing");
@@ -115,9 +94,9 @@ static void refuse_with_reason(struct replica_run *r)
     if (r->m.diverges) {
         log_info(sh->service->o.log, "data",
                  "shard [%.*s][%u] has diverged from its primary of term %llu: %s", STR_ARG(sh->index->name),
-                 sh->number, (unsigned long long)r->msg.term, em.frame[0].reason);
+                 sh->number, (unsigned long long)r->msg->term, em.frame[0].reason);
     }
-    refuse(r, &em);
+    end(r, &em);
 }
 
 /* ---- what the core wants ------------------------------------------------------------------------------------------- */
@@ -125,7 +104,7 @@ static void refuse_with_reason(struct replica_run *r)
 /* What was done with a message has come to that. */
 static void came(struct replica_run *r, enum follower_event_kind what, const struct errmsg *error)
 {
-    r->error = error != NULL ? memory_keep_error(&r->arena, error) : NULL;
+    r->error = error != NULL ? memory_keep_error(&r->call->arena, error) : NULL;
     replica_step(r->sh, &(struct follower_event){.kind = what,
                                                  .message = &r->m,
                                                  .error = error != NULL ? err_code(error) : ERR_OK});
@@ -171,7 +150,7 @@ static void read_own(struct replica_run *r, int64_t from, int64_t to)
 
 static enum err apply_one(struct replica_run *r, size_t at, struct errmsg *em)
 {
-    struct engine_op *op = &r->msg.ops[at];
+    struct engine_op *op = &r->msg->ops[at];
     struct engine_result res;
     op->origin = r->m.resync ? ORIGIN_RECOVERY : ORIGIN_REPLICA;
     op->doc = op->kind == OP_INDEX ? &r->docs[at] : NULL;
@@ -188,11 +167,11 @@ static void apply(struct replica_run *r)
     struct errmsg em;
     enum err e = ERR_OK;
     size_t n = 0;
-    while (e == ERR_OK && r->m.at + n < r->msg.n) {
+    while (e == ERR_OK && r->m.at + n < r->msg->n) {
         e = apply_one(r, r->m.at + n, &em);
         n += e == ERR_OK;
     }
-    r->error = e != ERR_OK && e != ERR_REJECTED ? memory_keep_error(&r->arena, &em) : NULL;
+    r->error = e != ERR_OK && e != ERR_REJECTED ? memory_keep_error(&r->call->arena, &em) : NULL;
     replica_step(r->sh,
                  &(struct follower_event){.kind = FOLLOWER_APPLIED, .message = &r->m, .n = n, .error = e});
 }
@@ -205,12 +184,12 @@ static void kept(struct shard_waiter *w, const struct errmsg *error)
 static void keep(struct replica_run *r)
 {
     struct shard *sh = r->sh;
-    engine_set_global_checkpoint(sh->engine, r->msg.global_checkpoint);
-    sh->replication->retain_from = r->msg.retain_from;
+    engine_set_global_checkpoint(sh->engine, r->msg->global_checkpoint);
+    sh->replication->retain_from = r->msg->retain_from;
     r->waiter.location = engine_location(sh->engine);
     shard_buffer_changed(sh);
     if (sh->index->async || engine_durable(sh->engine) >= r->waiter.location) {
-        if (r->msg.n == 0) {
+        if (r->msg->n == 0) {
             shard_start_sync(sh); /* the global checkpoint, some time */
         }
         kept(&r->waiter, NULL);
@@ -230,14 +209,14 @@ static void show(struct replica_run *r)
     struct shard *sh = r->sh;
     struct errmsg em;
     shard_wrote(sh);
-    if (r->msg.refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < r->waiter.location
+    if (r->msg->refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < r->waiter.location
         && !sh->life.leaving) {
         r->waiter.wake = shown;
         shard_wait_refreshed(sh, &r->waiter);
         return;
     }
-    bool failed = r->msg.refresh == REFRESH_NOW && shard_refresh(sh, NULL, &em) != ERR_OK;
-    sh->replication->maintains |= r->msg.refresh == REFRESH_NOW && !failed;
+    bool failed = r->msg->refresh == REFRESH_NOW && shard_refresh(sh, NULL, &em) != ERR_OK;
+    sh->replication->maintains |= r->msg->refresh == REFRESH_NOW && !failed;
     shown(&r->waiter, failed ? &em : NULL);
 }
 
@@ -274,7 +253,7 @@ static void perform(struct shard *sh, const struct follower_effect *e)
         show(r);
         break;
     case FOLLOWER_REPLY:
-        reply(r);
+        end(r, NULL);
         break;
     case FOLLOWER_REFUSE:
         refuse_with_reason(r);
@@ -362,21 +341,21 @@ static void unparsed_task(void *arg)
 static enum err parse(struct replica_run *r, struct errmsg *em)
 {
     enum err e = ERR_OK;
-    r->docs = ARENA_ARRAY(&r->arena, struct parsed_doc, r->msg.n);
+    r->docs = ARENA_ARRAY(&r->call->arena, struct parsed_doc, r->msg->n);
     r->mapping = index_mapping(r->sh->index, NULL);
     if (r->docs == NULL) {
         return err_no_memory(em);
     }
     struct stop st = {.asked = data_ends, .self = r->s};
     stop_enter(&st);
-    for (size_t i = 0; i < r->msg.n && e == ERR_OK; i++) {
-        const struct engine_op *op = &r->msg.ops[i];
+    for (size_t i = 0; i < r->msg->n && e == ERR_OK; i++) {
+        const struct engine_op *op = &r->msg->ops[i];
         struct source_to_parse in = {.index_name = r->sh->index->name,
                                      .id = op->id,
                                      .routing = op->routing,
                                      .source = op->source,
                                      .dynamic_allowed = true};
-        e = op->kind == OP_INDEX ? document_parse(&r->docs[i], r->mapping, &in, &r->arena, em) : ERR_OK;
+        e = op->kind == OP_INDEX ? document_parse(&r->docs[i], r->mapping, &in, &r->call->arena, em) : ERR_OK;
     }
     bool ends = stop_now();
     stop_leave(&st);
@@ -388,55 +367,58 @@ static void parse_task(void *arg)
 {
     struct replica_run *r = arg;
     struct errmsg em;
-    if (r->sh->index->mapping_version < r->msg.mapping_version) {
+    if (r->sh->index->mapping_version < r->msg->mapping_version) {
         shard_post_back(r->sh, unparsed_task, r);
     } else if (parse(r, &em) != ERR_OK) {
-        refuse(r, &em);
+        end(r, &em);
     } else {
         shard_post_back(r->sh, parsed_task, r);
     }
 }
 
 /* On the write pool. */
-static void handle(void *arg, struct transport_call *call)
+static void handle(void *self, struct remote_rq *call)
 {
-    struct data_service *s = arg;
-    struct replica_run *r = calloc(1, sizeof(*r));
+    struct data_service *s = self;
+    const struct replication_msg *m = remote_body(call);
+    struct replica_run *r = ARENA_NEW(&call->arena, struct replica_run);
+    struct shard_ref which = {STR_NULL, m->uuid, m->shard};
     struct errmsg em;
+    struct shard *sh = NULL;
     if (r == NULL) {
         err_no_memory(&em);
-        s->o.transport->refuse(s->o.transport->self, call, &em);
+    } else {
+        sh = shard_find(s, &which, &em);
+    }
+    if (sh == NULL) {
+        remote_refuse(call, &em);
         return;
     }
     r->s = s;
     r->call = call;
-    r->m.msg = &r->msg;
-    r->m.resync = call->kind == MESSAGE_RESYNC;
+    r->sh = sh;
+    r->msg = r->m.msg = m;
+    r->m.resync = call->message == &message_resync;
     r->m.deadline_ms = clock_mono_ms(s->o.clock) + MAPPING_WAIT_MS;
-    arena_init(&r->arena, NULL, ARENA_UNLIMITED);
-    if (replication_msg_decode(&r->msg, call->payload, &r->arena, &em) != ERR_OK) {
-        refuse(r, &em);
-        return;
-    }
-    struct shard_ref which = {STR_NULL, r->msg.uuid, r->msg.shard};
-    r->sh = shard_find(s, &which, &em);
-    if (r->sh == NULL) {
-        refuse(r, &em);
-        return;
-    }
     parse_task(r);
 }
 
 void replication_serve(struct data_service *s)
 {
-    static const uint16_t kinds[] = {MESSAGE_REPLICATE, MESSAGE_RESYNC, MESSAGE_GLOBAL_CHECKPOINT};
-    const struct transport *tr = s->o.transport;
+    static const struct remote_row rows[] = {
+        {&message_replicate, handle}, {&message_resync, handle}, {&message_global_checkpoint, handle}};
+    _Static_assert(ARRAY_LEN(rows) == MESSAGE_COUNT(REPLICATION_MESSAGES), "a message that nobody serves");
     /* Its primary has admitted it: a queue that is full must not cost the copy its place. */
     s->admitted = *s->o.write_pool;
     if (s->o.write_pool->submit_force != NULL) {
         s->admitted.submit = s->o.write_pool->submit_force;
     }
-    for (size_t i = 0; tr != NULL && i < sizeof(kinds) / sizeof(*kinds); i++) {
-        tr->serve(tr->self, kinds[i], &s->admitted, handle, s);
+    s->replicated = (struct remote_service){.transport = s->o.transport,
+                                            .self = s,
+                                            .rows = rows,
+                                            .n = ARRAY_LEN(rows),
+                                            .pools = {[MESSAGE_ON_WRITES] = &s->admitted}};
+    if (s->o.transport != NULL) {
+        remote_serve(&s->replicated);
     }
 }

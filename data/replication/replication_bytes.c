@@ -4,8 +4,9 @@
 
 enum { FLAG_LAST = 1 };
 
-void replication_msg_begin(const struct replication_msg *m, size_t n, struct buf *out)
+static void msg_encode(const void *of, struct buf *out)
 {
+    const struct replication_msg *m = of;
     put_u8(out, REPLICATION_VERSION);
     put_str(out, m->uuid);
     put_varint(out, m->shard);
@@ -17,65 +18,67 @@ void replication_msg_begin(const struct replication_msg *m, size_t n, struct buf
     put_varint(out, m->mapping_version);
     put_u8(out, (uint8_t)m->refresh);
     put_u8(out, m->last ? FLAG_LAST : 0);
-    put_varint(out, n);
+    put_varint(out, m->n);
+    buf_str(out, m->bytes);
 }
 
-enum err replication_msg_decode(struct replication_msg *m, struct str bytes, struct arena *a,
-                                struct errmsg *em)
+static void msg_decode(void *of, struct bytes_in *in, struct arena *a)
 {
-    struct bytes_in in = bytes_in(bytes);
-    *m = (struct replication_msg){0};
-    bool known = get_u8(&in) == REPLICATION_VERSION;
-    m->uuid = get_str(&in);
-    uint64_t shard = get_varint(&in);
+    struct replication_msg *m = of;
+    in->bad |= get_u8(in) != REPLICATION_VERSION;
+    m->uuid = get_str(in);
+    uint64_t shard = get_varint(in);
     m->shard = (uint32_t)shard;
-    m->allocation_id = get_str(&in);
-    m->term = get_varint(&in);
-    m->global_checkpoint = get_zigzag(&in);
-    m->max_seq_no = get_zigzag(&in);
-    m->retain_from = get_zigzag(&in);
-    m->mapping_version = get_varint(&in);
-    uint8_t refresh = get_u8(&in);
+    m->allocation_id = get_str(in);
+    m->term = get_varint(in);
+    m->global_checkpoint = get_zigzag(in);
+    m->max_seq_no = get_zigzag(in);
+    m->retain_from = get_zigzag(in);
+    m->mapping_version = get_varint(in);
+    uint8_t refresh = get_u8(in);
     m->refresh = (enum refresh_policy)refresh;
-    m->last = (get_u8(&in) & FLAG_LAST) != 0;
-    m->n = get_count(&in, OP_BYTES_MIN);
-    if (in.bad || !known || shard > UINT32_MAX || refresh > REFRESH_WAIT || m->global_checkpoint < SEQ_NONE
-        || m->global_checkpoint > m->max_seq_no || m->max_seq_no > OP_SEQ_NO_MAX || m->term == 0
-        || m->term > INT64_MAX) {
-        return err_set(em, ERR_CORRUPT, "operations from the primary cannot be read");
+    m->last = (get_u8(in) & FLAG_LAST) != 0;
+    m->n = get_count(in, OP_BYTES_MIN);
+    in->bad |= shard > UINT32_MAX || refresh > REFRESH_WAIT || m->global_checkpoint < SEQ_NONE
+               || m->global_checkpoint > m->max_seq_no || m->max_seq_no > OP_SEQ_NO_MAX || m->term == 0
+               || m->term > INT64_MAX;
+    m->bytes = str_mk((const char *)in->at, bytes_left(in));
+    m->ops = in->bad ? NULL : ARENA_ARRAY(a, struct engine_op, m->n);
+    in->bad |= m->ops == NULL;
+    for (size_t i = 0; i < m->n && !in->bad; i++) {
+        op_decode(&m->ops[i], in);
     }
-    m->ops = ARENA_ARRAY(a, struct engine_op, m->n);
-    if (m->ops == NULL) {
-        return err_no_memory(em);
-    }
-    for (size_t i = 0; i < m->n && !in.bad; i++) {
-        op_decode(&m->ops[i], &in);
-    }
-    if (in.bad || bytes_left(&in) > 0) {
-        return err_set(em, ERR_CORRUPT, "operations from the primary cannot be read");
-    }
-    return ERR_OK;
 }
 
-void replication_answer_encode(const struct replication_answer *r, struct buf *out)
+static void answer_encode(const void *of, struct buf *out)
 {
+    const struct replication_answer *r = of;
     put_u8(out, REPLICATION_VERSION);
     put_zigzag(out, r->local_checkpoint);
     put_zigzag(out, r->max_seq_no);
     put_zigzag(out, r->global_checkpoint);
 }
 
-enum err replication_answer_decode(struct replication_answer *r, struct str bytes, struct errmsg *em)
+static void answer_decode(void *of, struct bytes_in *in, struct arena *a)
 {
-    struct bytes_in in = bytes_in(bytes);
-    bool known = get_u8(&in) == REPLICATION_VERSION;
-    r->local_checkpoint = get_zigzag(&in);
-    r->max_seq_no = get_zigzag(&in);
-    r->global_checkpoint = get_zigzag(&in);
-    if (in.bad || !known || r->local_checkpoint < SEQ_NONE || r->local_checkpoint > r->max_seq_no
-        || r->global_checkpoint < SEQ_NONE || r->global_checkpoint > r->max_seq_no
-        || r->max_seq_no > OP_SEQ_NO_MAX) {
-        return err_set(em, ERR_CORRUPT, "a copy's answer cannot be read");
-    }
-    return ERR_OK;
+    struct replication_answer *r = of;
+    (void)a;
+    in->bad |= get_u8(in) != REPLICATION_VERSION;
+    r->local_checkpoint = get_zigzag(in);
+    r->max_seq_no = get_zigzag(in);
+    r->global_checkpoint = get_zigzag(in);
+    in->bad |= r->local_checkpoint < SEQ_NONE || r->local_checkpoint > r->max_seq_no
+               || r->global_checkpoint < SEQ_NONE || r->global_checkpoint > r->max_seq_no
+               || r->max_seq_no > OP_SEQ_NO_MAX;
 }
+
+#define REPLICATE_MS  60000 /* a copy that takes longer has failed */
+#define CHECKPOINT_MS 10000 /* the same for one that is only told of the global checkpoint */
+static const struct codec msg_codec = {sizeof(struct replication_msg), msg_encode, msg_decode},
+                          answer_codec = {sizeof(struct replication_answer), answer_encode, answer_decode};
+MESSAGE(REPLICATE, replicate, "indices:data/write/bulk[s][r]", TRANSPORT_DATA, MESSAGE_ON_WRITES,
+        REPLICATE_MS, &msg_codec, &answer_codec);
+MESSAGE(RESYNC, resync, "internal:index/seq_no/resync[r]", TRANSPORT_DATA, MESSAGE_ON_WRITES, REPLICATE_MS,
+        &msg_codec, &answer_codec);
+MESSAGE(GLOBAL_CHECKPOINT, global_checkpoint, "indices:admin/seq_no/global_checkpoint_sync[r]",
+        TRANSPORT_DATA, MESSAGE_ON_WRITES, CHECKPOINT_MS, &msg_codec, &answer_codec);

@@ -8,6 +8,7 @@
 #define DATA_REPLICATION_REPLICATION_BYTES_H
 
 #include "data/replication/op_bytes.h"
+#include "proto/message.h"
 #include "proto/shard_api.h"
 
 struct replication_msg {
@@ -20,21 +21,15 @@ struct replication_msg {
     uint64_t mapping_version; /* that its documents need */
     enum refresh_policy refresh;
     bool last;             /* MESSAGE_RESYNC: nothing follows */
-    struct engine_op *ops; /* decoded, in the arena */
+    struct str bytes;      /* of its operations */
+    struct engine_op *ops; /* read from there, in the arena; not looked at when it is sent */
     size_t n;
 };
-
-/* What goes before the bytes of `n` operations. */
-void replication_msg_begin(const struct replication_msg *m, size_t n, struct buf *out);
-enum err replication_msg_decode(struct replication_msg *m, struct str bytes, struct arena *a,
-                                struct errmsg *em);
 
 struct replication_answer {
     int64_t local_checkpoint; /* on the copy's disk */
     int64_t max_seq_no;
     int64_t global_checkpoint; /* as its disk knows it */
 };
-void replication_answer_encode(const struct replication_answer *r, struct buf *out);
-enum err replication_answer_decode(struct replication_answer *r, struct str bytes, struct errmsg *em);
 
 #endif

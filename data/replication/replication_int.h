@@ -7,6 +7,7 @@
 #include "data/replication/group.h"
 #include "data/replication/replication.h"
 #include "data/replication/replication_bytes.h"
+#include "proto/remote.h"
 
 /* A shard's part. */
 struct replication {
@@ -47,7 +48,8 @@ struct fanout {
 /* A message to a copy. */
 struct outgoing {
     struct group_message m; /* first */
-    struct transport_rq rq;
+    struct remote_call call;
+    struct replication_answer answer;
 };
 
 /* ---- links.c ---- */
@@ -58,7 +60,7 @@ struct copy_link *link_new(struct shard *sh, struct str allocation_id); /* NULL:
 /* Where the copy is, as the state says; NULL: nowhere. false: no memory. */
 bool link_set_peer(struct copy_link *l, const struct node_meta *n);
 struct outgoing *outgoing_new(struct copy_link *l, enum group_message_kind kind); /* NULL: no memory */
-/* Sends it with n operations (their bytes), or lets it fail. The caller performs. */
+/* Sends it with n operations (their bytes), or, without them, lets it fail. The caller performs. */
 void link_send(struct outgoing *o, struct replication_msg *m, size_t n, const struct buf *ops);
 
 /* An operation as copies get it: with all that was decided here. */

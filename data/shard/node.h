@@ -7,6 +7,7 @@
 #include "common/cluster/state.h"
 #include "data/opts.h"
 #include "engine/query/filter_cache.h"
+#include "proto/remote.h"
 #include "proto/shard_api.h"
 
 #include <pthread.h>
@@ -55,6 +56,7 @@ struct data_service {
     struct executor
         admitted; /* data/replication: the write pool, for what was admitted elsewhere: its queue's
                                  limit does not count */
+    struct remote_service replicated; /* data/replication: served there */
     struct recoveries *recoveries;
     struct searches *searches;
     struct applier *applier;

@@ -2,7 +2,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "common/cluster/state.h"
-#include "data/replication/replication_bytes.h"
+#include "data/replication/op_bytes.h"
 #include "data/shard/copy_data.h"
 #include "engine/search/search.h"
 #include "master/quorum.h"
@@ -97,18 +97,6 @@ static void operation(struct str in)
     }
 }
 
-static void replication(struct str in)
-{
-    struct arena a;
-    struct replication_msg m;
-    struct replication_answer r;
-    struct errmsg em;
-    fuzz_arena(&a);
-    fuzz_error(replication_msg_decode(&m, in, &a, &em), &em);
-    fuzz_error(replication_answer_decode(&r, in, &em), &em);
-    arena_fini(&a);
-}
-
 static void quorum(struct str in)
 {
     struct arena a;
@@ -171,6 +159,7 @@ static void read_as(const struct codec *c, struct str in)
     }
 MASTER_MESSAGES(MESSAGE_READ)
 SHARD_MESSAGES(MESSAGE_READ)
+REPLICATION_MESSAGES(MESSAGE_READ)
 RECOVERY_MESSAGES(MESSAGE_READ)
 NODE_MESSAGES(MESSAGE_READ)
 
@@ -215,8 +204,8 @@ static void one_message(struct str in)
 #define BOTH(name, type)          shard_##name, shard_##name##_answer,
 #define READS(NAME, name, number) read_##name, read_##name##_answer,
     static void (*const kinds[])(struct str) = {SHARD_OPS(BOTH) MASTER_MESSAGES(READS) SHARD_MESSAGES(READS)
-                                                    NODE_MESSAGES(READS) RECOVERY_MESSAGES(READS) operation,
-                                                replication,
+                                                    NODE_MESSAGES(READS) REPLICATION_MESSAGES(READS)
+                                                        RECOVERY_MESSAGES(READS) operation,
                                                 quorum,
                                                 packed_state,
                                                 copy_data,

@@ -13,7 +13,7 @@
 #define MESSAGES (TERMS * (SEQS + 3))
 #define DEPTH    64
 
-struct message {
+struct sent {
     struct follower_message m; /* first */
     struct replication_msg msg;
     struct engine_op ops[SEQS];
@@ -31,7 +31,7 @@ static struct {
     int everywhere;        /* operations that all have: below that */
     int64_t here[SEQS];
     uint64_t applied_term; /* the newest of which something was applied */
-    struct message messages[MESSAGES];
+    struct sent messages[MESSAGES];
     int n_messages, handed, ended;
     bool sync_out, gentle;
     int rejections; /* that may come */
@@ -83,7 +83,7 @@ static void check_history(uint64_t term)
     }
 }
 
-static void check_apply(const struct message *m)
+static void check_apply(const struct sent *m)
 {
     ck_assert_uint_ge(m->msg.term, w.applied_term);
     w.applied_term = m->msg.term;
@@ -110,19 +110,19 @@ static void step(const struct follower_event *e)
     follower_invariant(&f);
 }
 
-static void comes(struct message *m, enum follower_event_kind what)
+static void comes(struct sent *m, enum follower_event_kind what)
 {
     step(&(struct follower_event){.kind = what, .message = &m->m});
 }
 
-static void send_later(struct message *m, enum follower_event_kind what)
+static void send_later(struct sent *m, enum follower_event_kind what)
 {
     ck_assert(!m->pending);
     m->pending = true;
     m->next = what;
 }
 
-static void read_own(struct message *m, const struct follower_effect *e)
+static void read_own(struct sent *m, const struct follower_effect *e)
 {
     size_t n = (size_t)(e->to - e->from) + 1;
     ck_assert(e->from >= w.everywhere && e->to == max_here());
@@ -132,7 +132,7 @@ static void read_own(struct message *m, const struct follower_effect *e)
         .kind = FOLLOWER_OWN, .message = &m->m, .own = own, .n = n, .error = failed ? ERR_IO : ERR_OK});
 }
 
-static void apply(struct message *m)
+static void apply(struct sent *m)
 {
     size_t n = m->msg.n - m->m.at;
     enum err e = ERR_OK;
@@ -154,7 +154,7 @@ static void apply(struct message *m)
     step(&(struct follower_event){.kind = FOLLOWER_APPLIED, .message = &m->m, .n = n, .error = e});
 }
 
-static void ends(struct message *m, bool replied)
+static void ends(struct sent *m, bool replied)
 {
     ck_assert(!m->replied && !m->refused && !m->pending);
     m->replied = replied;
@@ -165,7 +165,7 @@ static void ends(struct message *m, bool replied)
 
 static void perform(const struct follower_effect *e)
 {
-    struct message *m = (struct message *)e->message;
+    struct sent *m = (struct sent *)e->message;
     switch (e->kind) {
     case FOLLOWER_PARSE:
     case FOLLOWER_RETURN:
@@ -208,7 +208,7 @@ static void perform_all(void)
 
 static int add_message(int term, bool resync, bool last, int from, int to, int after)
 {
-    struct message *m = &w.messages[w.n_messages];
+    struct sent *m = &w.messages[w.n_messages];
     m->after = after;
     m->msg = (struct replication_msg){.allocation_id = STR("a1"),
                                       .term = (uint64_t)term,
@@ -268,12 +268,12 @@ static void begin(int everywhere)
 
 /* ---- what happens -------------------------------------------------------------------------------------------- */
 
-static bool may_be_sent(const struct message *m)
+static bool may_be_sent(const struct sent *m)
 {
     return !m->handed && (m->after < 0 || w.messages[m->after].replied);
 }
 
-static void go_on(struct message *m)
+static void go_on(struct sent *m)
 {
     if (m->pending) {
         m->pending = false;
@@ -320,7 +320,7 @@ static bool happens(void)
         return true;
     }
     for (int i = 0; i < w.n_messages; i++) {
-        struct message *m = &w.messages[i];
+        struct sent *m = &w.messages[i];
         if ((m->pending || may_be_sent(m)) && k-- == 0) {
             go_on(m);
             return true;
@@ -440,14 +440,14 @@ END_TEST
 
 /* ---- single rules -------------------------------------------------------------------------------------------- */
 
-static enum follower_refusal refusal_of(struct message *m)
+static enum follower_refusal refusal_of(struct sent *m)
 {
     go_on(m);
     ck_assert(m->refused);
     return m->m.why;
 }
 
-static struct message *message(int term, bool resync)
+static struct sent *message(int term, bool resync)
 {
     int64_t *h = w.history[term];
     h[w.everywhere] = h[w.everywhere] != 0 ? h[w.everywhere] : term;
@@ -475,7 +475,7 @@ START_TEST(test_wrong_copy)
 {
     begin(1);
     w.gentle = true;
-    struct message *m = message(1, false);
+    struct sent *m = message(1, false);
     m->msg.allocation_id = STR("a9");
     ck_assert_int_eq(refusal_of(m), FOLLOWER_NOT_HERE);
     v.copy = STR_NULL;
@@ -493,7 +493,7 @@ START_TEST(test_initializing)
     w.gentle = true;
     ck_assert_int_eq(refusal_of(message(2, false)), FOLLOWER_NO_HISTORY);
     v.initializing = true;
-    struct message *m = message(2, false);
+    struct sent *m = message(2, false);
     w.resync_end[2] = 0;
     go_on(m);
     go_on(m);
@@ -508,7 +508,7 @@ START_TEST(test_too_much)
     struct follower_effect e;
     begin(1);
     w.gentle = true;
-    struct message *m = message(2, true);
+    struct sent *m = message(2, true);
     v.max_seq_no = FOLLOWER_OWN_MAX + 1;
     follower_step(&f, &(struct follower_event){.kind = FOLLOWER_PARSED, .message = &m->m}, &v);
     ck_assert(follower_effect(&f, &e) && e.kind == FOLLOWER_REFUSE && m->m.diverges);
@@ -523,7 +523,7 @@ START_TEST(test_waits)
 {
     begin(1);
     w.gentle = true;
-    struct message *late = message(1, false), *soon = message(1, false), *never = message(1, false);
+    struct sent *late = message(1, false), *soon = message(1, false), *never = message(1, false);
     late->msg.mapping_version = soon->msg.mapping_version = 3;
     never->msg.mapping_version = 4;
     late->m.deadline_ms = 10;
@@ -544,7 +544,7 @@ START_TEST(test_waits)
     perform_all();
     ck_assert(never->refused && never->m.why == FOLLOWER_STOPPED);
     v.leaving = true;
-    struct message *m = message(1, false);
+    struct sent *m = message(1, false);
     m->msg.mapping_version = 5;
     ck_assert_int_eq(refusal_of(m), FOLLOWER_CLOSING);
     finish();

@@ -49,9 +49,10 @@ static void operations(struct buf *b)
                                 .mapping_version = one_of(3),
                                 .refresh = (enum refresh_policy)one_of(3),
                                 .last = one_of(2) == 0};
-    size_t n = (size_t)one_of(4);
-    replication_msg_begin(&m, n, b);
-    for (size_t i = 0; i < n; i++) {
+    struct buf ops;
+    buf_init(&ops, NULL, BUF_UNLIMITED);
+    m.n = (size_t)one_of(4);
+    for (size_t i = 0; i < m.n; i++) {
         struct engine_op op = ENGINE_OP_INIT;
         op.kind = one_of(3) == 0 ? OP_DELETE : one_of(3) == 0 ? OP_NOOP : OP_INDEX;
         op.id = STR("h");
@@ -60,8 +61,11 @@ static void operations(struct buf *b)
         op.seq_no = (int64_t)one_of(30);
         op.primary_term = (int64_t)MAX_OF(some_term(), (uint64_t)1);
         op.version = 1 + (int64_t)one_of(5);
-        op_encode(&op, b);
+        op_encode(&op, &ops);
     }
+    m.bytes = buf_view(&ops);
+    message_replicate.request->encode(&m, b);
+    buf_fini(&ops);
 }
 
 static void of_recovery(uint16_t kind, int to, struct buf *b)

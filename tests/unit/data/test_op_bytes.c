@@ -120,11 +120,10 @@ static bool reads_msg(int64_t global_checkpoint, int64_t max_seq_no)
                            got;
     struct arena a;
     struct buf b;
-    struct errmsg em;
     arena_init(&a, NULL, ARENA_UNLIMITED);
     buf_init(&b, NULL, BUF_UNLIMITED);
-    replication_msg_begin(&m, 0, &b);
-    bool ok = replication_msg_decode(&got, buf_view(&b), &a, &em) == ERR_OK;
+    message_replicate.request->encode(&m, &b);
+    bool ok = codec_read(message_replicate.request, &got, buf_view(&b), &a);
     buf_fini(&b);
     arena_fini(&a);
     return ok;
@@ -134,10 +133,9 @@ static bool reads_answer(int64_t max_seq_no, int64_t global_checkpoint)
 {
     struct replication_answer r = {SEQ_NONE, max_seq_no, global_checkpoint}, got;
     struct buf b;
-    struct errmsg em;
     buf_init(&b, NULL, BUF_UNLIMITED);
-    replication_answer_encode(&r, &b);
-    bool ok = replication_answer_decode(&got, buf_view(&b), &em) == ERR_OK;
+    message_replicate.answer->encode(&r, &b);
+    bool ok = codec_read(message_replicate.answer, &got, buf_view(&b), NULL);
     buf_fini(&b);
     return ok;
 }

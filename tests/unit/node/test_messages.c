@@ -1,6 +1,7 @@
 /* Every message between nodes: what goes in comes out, and damaged bytes are refused or read as something else, and never
  * more. A row of the list without a maker of requests and answers here does not compile. */
 #include "common/base/rand.h"
+#include "data/replication/replication_bytes.h"
 #include "master/master_messages.h"
 #include "master/pending.h"
 #include "proto/node_messages.h"
@@ -164,6 +165,52 @@ static void make_pending_tasks_answer(void *of)
 #define make_cancel_query        make_number
 #define make_cancel_query_answer make_nothing
 
+/* ---- replication --------------------------------------------------------------------------------------- */
+
+static struct str operations(size_t n)
+{
+    struct buf b;
+    buf_init(&b, NULL, MIB);
+    for (size_t i = 0; i < n; i++) {
+        struct engine_op op = ENGINE_OP_INIT;
+        op.kind = flip() ? OP_DELETE : OP_INDEX;
+        op.id = STR("id");
+        op.source = op.kind == OP_INDEX ? STR("{}") : STR_NULL;
+        op.seq_no = (int64_t)below(99);
+        op.primary_term = 1;
+        op.version = 1 + (int64_t)below(9);
+        op_encode(&op, &b);
+    }
+    struct str bytes = arena_str(&arena, buf_view(&b));
+    buf_fini(&b);
+    return bytes;
+}
+
+static void make_replicate(void *of)
+{
+    struct replication_msg *m = of;
+    *m = (struct replication_msg){.uuid = text(),
+                                  .shard = (uint32_t)below(9),
+                                  .allocation_id = text(),
+                                  .term = 1 + below(9),
+                                  .max_seq_no = (int64_t)below(99),
+                                  .retain_from = number(),
+                                  .mapping_version = rng_u64(&rng),
+                                  .refresh = (enum refresh_policy)below(REFRESH_WAIT + 1),
+                                  .last = flip(),
+                                  .n = below(4)};
+    m->bytes = operations(m->n);
+}
+
+static void make_replicate_answer(void *of)
+{
+    *(struct replication_answer *)of = (struct replication_answer){(int64_t)below(9), 9, (int64_t)below(9)};
+}
+#define make_resync                   make_replicate
+#define make_resync_answer            make_replicate_answer
+#define make_global_checkpoint        make_replicate
+#define make_global_checkpoint_answer make_replicate_answer
+
 /* ---- recovery ------------------------------------------------------------------------------------------ */
 
 static void make_bytes(void *of)
@@ -294,7 +341,8 @@ static const struct {
     void (*make)(void *of), (*make_answer)(void *of);
 } cases[] = {
 #define CASE(NAME, name, number) {&message_##name, make_##name, make_##name##_answer},
-    MASTER_MESSAGES(CASE) SHARD_MESSAGES(CASE) RECOVERY_MESSAGES(CASE) NODE_MESSAGES(CASE)};
+    MASTER_MESSAGES(CASE) SHARD_MESSAGES(CASE) REPLICATION_MESSAGES(CASE) RECOVERY_MESSAGES(CASE)
+        NODE_MESSAGES(CASE)};
 
 /* What reads can be written. The bytes end where their memory does, for what watches. */
 static void read_damaged(const struct codec *c, const char *p, size_t n)
