@@ -350,10 +350,21 @@ static enum err read_spec(struct rank_eval *q)
 
 static void answer(struct rank_eval *q);
 
-/* One after the other: a request of many searches leaves room for those of others. */
-static void go_on(struct rank_eval *q)
+static void free_calls(struct rank_eval *q)
 {
-    if (q->started == q->n) {
+    for (uint32_t i = 0; i < q->n && q->v[i].call != NULL; i++) {
+        search_free(q->v[i].call);
+    }
+}
+
+/* One after the other: a request of many searches leaves room for those of others. None begins once the client is gone. */
+static void rank_eval_next(struct rank_eval *q)
+{
+    if (op_client_gone(q->r->http)) {
+        free_calls(q);
+        err_set(&q->r->em, ERR_CANCELLED, "the client is gone");
+        rest_fail(q->r, NULL);
+    } else if (q->started == q->n) {
         answer(q);
     } else {
         search_run(q->v[q->started++].call); /* q may be gone */
@@ -362,7 +373,7 @@ static void go_on(struct rank_eval *q)
 
 static void searched(struct search_call *c)
 {
-    go_on(c->user);
+    rank_eval_next(c->user);
 }
 
 static enum err prepare(struct rank_eval *q, struct rated *v)
@@ -397,13 +408,6 @@ static enum err prepare(struct rank_eval *q, struct rated *v)
     v->call->done = searched;
     v->call->user = q;
     return rest_search_body(r, &body, &v->call->o);
-}
-
-static void free_calls(struct rank_eval *q)
-{
-    for (uint32_t i = 0; i < q->n && q->v[i].call != NULL; i++) {
-        search_free(q->v[i].call);
-    }
 }
 
 /* The error of a search as an object. */
@@ -574,7 +578,7 @@ static void rank_eval(struct rest *r)
         e = prepare(q, &q->v[i]);
     }
     if (e == ERR_OK) {
-        go_on(q);
+        rank_eval_next(q);
         return;
     }
     if (q != NULL) {

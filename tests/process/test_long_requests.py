@@ -146,6 +146,8 @@ REQUESTS = {
     "large documents that are filtered": ("POST", "/big/_mget", json.dumps({"docs": [{"_id": "1", "_source": ["b*"]}] * 1000})),
     "a thousand patterns of a source": search({"size": 10000, "_source": [f"*{i}*.a*b*c*d" for i in range(1000)]}),
     "a hundred thousand searches": ("POST", "/words/_msearch", "{}\n{\"size\":1}\n" * 100000),
+    "ten thousand rated searches": ("POST", "/words/_rank_eval", json.dumps({"metric": {"precision": {}}, "requests": [{"id": f"q{i}", "request": {"query": {"match_all": {}}}, "ratings": []} for i in range(10000)]})),
+    "slow rated searches": ("POST", "/words/_rank_eval", json.dumps({"metric": {"dcg": {}}, "requests": [{"id": f"q{i}", "request": {"query": {"script_score": {"query": {"match_all": {}}, "script": {"source": SLOW_SCRIPT}}}}, "ratings": []} for i in range(100)]})),
     "a pattern of an index's analyzer": query({"bool": {"should": [{"match": {"slow": "a" * 30 + f"b{i}"}} for i in range(300)]}}),
 }
 SLOW_UPDATE_SOURCE = "double s = 0; for (int i = 0; i < 200000; ++i) { s += i % 7 } ctx._source.n = s"
