@@ -58,7 +58,7 @@ static void active_look(void *arg)
     }
 }
 
-static void is_met(struct later *l)
+static void active_reached(struct later *l)
 {
     struct active_wait *w = CONTAINER_OF(l, struct active_wait, end);
     w->then(w, true);
@@ -69,7 +69,7 @@ void active_wait_begin(struct active_wait *w)
     w->deadline_ms = clock_mono_ms(w->r->co->o.clock) + w->timeout_ms;
     uint64_t seen = state_waits_seen(&w->r->co->state_waits);
     if (met(w)) {
-        later(&w->end, is_met);
+        later(&w->end, active_reached);
     } else {
         state_waits_add(&w->r->co->state_waits, &w->wait, seen, 0, active_look, w);
     }

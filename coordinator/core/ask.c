@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define LOOK_MS 200 /* how often calls to other nodes are looked after */
+#define CHECK_MS 200 /* interval of the checks of calls to other nodes */
 
 uint64_t ask_turn(struct coordinator *co)
 {
@@ -34,16 +34,16 @@ static bool is_gone(void *self, struct str ephemeral_id)
     return true;
 }
 
-static void look(void *arg);
+static void ask_check(void *arg);
 
-static void look_again(struct coordinator *co)
+static void ask_schedule_check(struct coordinator *co)
 {
     if (!delays_stopped(co->delays)) {
-        delays_add(co->delays, &co->look, LOOK_MS, look, co);
+        delays_add(co->delays, &co->check_calls, CHECK_MS, ask_check, co);
     }
 }
 
-static void look(void *arg)
+static void ask_check(void *arg)
 {
     struct coordinator *co = arg;
     struct cluster_state *s = co->o.state(co->o.self);
@@ -55,13 +55,14 @@ static void look(void *arg)
     }
     cluster_state_unref(s);
     if (left > 0) {
-        look_again(co);
+        ask_schedule_check(co);
     }
 }
 
-void ask_look_soon(struct coordinator *co)
+void ask_check_soon(struct coordinator *co)
 {
-    (void)delays_hurry(co->delays, &co->look); /* not waiting: nothing is elsewhere, or it looks just now */
+    (void)delays_hurry(co->delays,
+                       &co->check_calls); /* not waiting: nothing is elsewhere, or a check is running */
 }
 
 static void serve_here(struct coordinator *co, struct shard_rq *rq)
@@ -95,7 +96,7 @@ static void ask_node(struct coordinator *co, struct shard_rq *rq, struct str nod
     remote_shards_call(co->o.remote, &to, rq); /* rq may be gone */
     cluster_state_unref(s);
     if (!atomic_exchange(&co->looking, true)) {
-        look_again(co);
+        ask_schedule_check(co);
     }
 }
 
@@ -133,7 +134,7 @@ static bool only_here(const struct coordinator *co, const struct index_routing *
 }
 
 /* The request is the asker's again. */
-static void give_back(const struct ask *a, struct shard_rq *rq)
+static void restore_request(const struct ask *a, struct shard_rq *rq)
 {
     rq->done = a->done;
     rq->user = a->user;
@@ -173,7 +174,7 @@ static void ask_next(struct ask *a, struct shard_rq *rq)
     } else {
         rq->error = *a->tries.kept;
     }
-    give_back(a, rq);
+    restore_request(a, rq);
     shard_rq_refuse(rq);
 }
 
@@ -181,7 +182,7 @@ static void copy_answered(struct shard_rq *rq)
 {
     struct ask *a = rq->user;
     if (rq->error.n == 0 || !retry_read(&rq->error)) {
-        give_back(a, rq);
+        restore_request(a, rq);
         rq->done(rq);
         return;
     }

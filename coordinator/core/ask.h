@@ -37,7 +37,7 @@ void ask_forget(struct coordinator *co, struct str node, uint64_t context);
 void ask_free(struct coordinator *co, struct shard_free *rq);
 
 /* What is cancelled here is cancelled where it runs, sooner than it would be. Any thread; takes no lock of the tasks'. */
-void ask_look_soon(struct coordinator *co);
+void ask_check_soon(struct coordinator *co);
 
 /* Is there any copy to ask? ERR_ILLEGAL_ARGUMENT: the preference leaves none. */
 enum err ask_possible(struct coordinator *co, const struct ask_where *where, const struct shard_ref *shard,

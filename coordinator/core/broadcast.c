@@ -30,7 +30,7 @@ static void acted(struct shard_rq *rq)
     }
 }
 
-static void nobody_asked(struct later *l)
+static void broadcast_empty(struct later *l)
 {
     finish(CONTAINER_OF(l, struct broadcast, end));
 }
@@ -147,7 +147,7 @@ static bool start(struct broadcast *bc)
     walk(bc, add);
     bc->pending = n;
     if (n == 0) {
-        later(&bc->end, nobody_asked);
+        later(&bc->end, broadcast_empty);
         return true;
     }
     struct coordinator *co = r->co; /* r and bc may be gone after the last call */

@@ -71,7 +71,7 @@ struct coordinator {
     uint64_t id_seed;
     _Atomic uint64_t turn; /* ask.c */
     _Atomic bool looking;
-    struct delay look;
+    struct delay check_calls;
     struct state_waits state_waits;
     struct event_log *events;    /* the console's */
     pthread_mutex_t counts_lock; /* of counts and counted */

@@ -63,7 +63,7 @@ void event_log_free(struct event_log *l)
 /* ---- keeping ------------------------------------------------------------------------------------------- */
 
 /* `copy`: STR_NULL, or the allocation id by which the end of what begins here is told. */
-static void tell_of(struct step *s, const char *type, struct str copy, const struct field *f, size_t n)
+static void event_push(struct step *s, const char *type, struct str copy, const struct field *f, size_t n)
 {
     struct event_log *l = s->l;
     struct buf b;
@@ -94,9 +94,9 @@ static void tell_of(struct step *s, const char *type, struct str copy, const str
     pthread_mutex_unlock(&l->lock);
 }
 
-static void tell(struct step *s, const char *type, const struct field *f, size_t n)
+static void event_push_cluster(struct step *s, const char *type, const struct field *f, size_t n)
 {
-    tell_of(s, type, STR_NULL, f, n);
+    event_push(s, type, STR_NULL, f, n);
 }
 
 uint64_t event_log_last(struct event_log *l)
@@ -160,20 +160,22 @@ static struct str name_of(const struct step *s, struct str id)
     return n != NULL ? n->name : id;
 }
 
-static void look_at_master(struct step *s)
+static void compare_master(struct step *s)
 {
     struct event_log *l = s->l;
     struct str was = master_of(s->from), is = master_of(s->to);
     if (was.n > 0 && is.n == 0) {
         l->leaderless_ms = s->at->mono_ms;
-        tell(s, "no_master",
-             FIELDS({"node", name_of(s, was), 0}, {"term", STR_NULL, (int64_t)term_of(s->from)}));
+        event_push_cluster(
+            s, "no_master",
+            FIELDS({"node", name_of(s, was), 0}, {"term", STR_NULL, (int64_t)term_of(s->from)}));
     }
     if (is.n > 0 && (!str_eq(was, is) || term_of(s->from) != term_of(s->to))) {
         int64_t without = l->leaderless_ms >= 0 ? s->at->mono_ms - l->leaderless_ms : -1;
-        tell(s, "master",
-             FIELDS({"node", name_of(s, is), 0}, {"node_id", is, 0},
-                    {"term", STR_NULL, (int64_t)term_of(s->to)}, {"without_ms", STR_NULL, without}));
+        event_push_cluster(s, "master",
+                           FIELDS({"node", name_of(s, is), 0}, {"node_id", is, 0},
+                                  {"term", STR_NULL, (int64_t)term_of(s->to)},
+                                  {"without_ms", STR_NULL, without}));
         l->leaderless_ms = -1;
     }
 }
@@ -192,7 +194,7 @@ static uint32_t copies_at(const struct cluster_state *s, struct str node)
     return n;
 }
 
-static void look_at_nodes(struct step *s)
+static void compare_nodes(struct step *s)
 {
     const struct nodes_part *was = s->from != NULL ? s->from->nodes : NULL, *is = s->to->nodes;
     if (was == is || is == NULL) {
@@ -200,21 +202,21 @@ static void look_at_nodes(struct step *s)
     }
     for (uint32_t i = 0; was != NULL && i < was->n; i++) {
         if (cluster_node(s->to, was->v[i].id) == NULL) {
-            tell(s, "node_left",
-                 FIELDS({"node", was->v[i].name, 0}, {"node_id", was->v[i].id, 0},
-                        {"copies", STR_NULL, copies_at(s->from, was->v[i].id)}));
+            event_push_cluster(s, "node_left",
+                               FIELDS({"node", was->v[i].name, 0}, {"node_id", was->v[i].id, 0},
+                                      {"copies", STR_NULL, copies_at(s->from, was->v[i].id)}));
         }
     }
     for (uint32_t i = 0; i < is->n; i++) {
         const struct node_meta *before = was != NULL ? cluster_node(s->from, is->v[i].id) : NULL;
         if (before == NULL || !str_eq(before->ephemeral_id, is->v[i].ephemeral_id)) {
-            tell(s, before == NULL ? "node_joined" : "node_restarted",
-                 FIELDS({"node", is->v[i].name, 0}, {"node_id", is->v[i].id, 0}));
+            event_push_cluster(s, before == NULL ? "node_joined" : "node_restarted",
+                               FIELDS({"node", is->v[i].name, 0}, {"node_id", is->v[i].id, 0}));
         }
     }
 }
 
-static void look_at_voters(struct step *s)
+static void compare_voters(struct step *s)
 {
     const struct coordination_part *was = s->from != NULL ? s->from->coordination : NULL,
                                    *is = s->to->coordination;
@@ -227,16 +229,17 @@ static void look_at_voters(struct step *s)
     for (uint32_t i = 0; i < is->committed.n; i++) {
         buf_printf(&b, "%s%.*s", i > 0 ? ", " : "", STR_ARG(name_of(s, is->committed.v[i])));
     }
-    tell(s, "voters", FIELDS({"nodes", buf_view(&b), 0}, {"n", STR_NULL, is->committed.n}));
+    event_push_cluster(s, "voters", FIELDS({"nodes", buf_view(&b), 0}, {"n", STR_NULL, is->committed.n}));
     buf_fini(&b);
 }
 
 /* ---- shards -------------------------------------------------------------------------------------------- */
 
-static void tell_copy(struct step *s, const char *type, struct str begins, const struct field *f, size_t n)
+static void event_push_copy(struct step *s, const char *type, struct str begins, const struct field *f,
+                            size_t n)
 {
     if (s->copies++ < EVENTS_OF_COPIES_MAX) {
-        tell_of(s, type, begins, f, n);
+        event_push(s, type, begins, f, n);
     } else {
         s->untold++;
     }
@@ -264,7 +267,7 @@ struct place {
     uint32_t shard;
 };
 
-static void look_at_copy(struct step *s, const struct place *at, const struct shard_routing *before,
+static void compare_copy(struct step *s, const struct place *at, const struct shard_routing *before,
                          uint32_t k)
 {
     const struct shard_copy *now = &at->r->shards[at->shard].copies[k];
@@ -274,35 +277,37 @@ static void look_at_copy(struct step *s, const struct place *at, const struct sh
     bool served = was != NULL && copy_active(was) && str_eq(was->allocation_id, now->allocation_id);
     uint32_t failed_before = before != NULL && k < before->n ? before->copies[k].trouble.failed : 0;
     if (!copy_active(now) && now->trouble.failed > failed_before) {
-        tell_copy(s, "copy_failed", STR_NULL,
-                  FIELDS(index, shard, kind,
-                         {"node",
-                          now->trouble.last_node.p != NULL ? name_of(s, now->trouble.last_node) : STR(""), 0},
-                         {"why", now->trouble.details.p != NULL ? now->trouble.details : STR(""), 0}));
+        event_push_copy(
+            s, "copy_failed", STR_NULL,
+            FIELDS(
+                index, shard, kind,
+                {"node", now->trouble.last_node.p != NULL ? name_of(s, now->trouble.last_node) : STR(""), 0},
+                {"why", now->trouble.details.p != NULL ? now->trouble.details : STR(""), 0}));
     }
     if (now->state == COPY_INITIALIZING && was == NULL) {
-        tell_copy(s, "recovery_started", now->allocation_id,
-                  FIELDS(index, shard, kind, {"node", name_of(s, now->node), 0},
-                         {"source", str_of(source_name(now)), 0}));
+        event_push_copy(s, "recovery_started", now->allocation_id,
+                        FIELDS(index, shard, kind, {"node", name_of(s, now->node), 0},
+                               {"source", str_of(source_name(now)), 0}));
     }
     if (copy_active(now) && !served) {
         bool moved = was != NULL && was->target_id.p != NULL && str_eq(was->target_id, now->allocation_id);
         struct str id = now->allocation_id;
-        tell_copy(s, moved ? "moved" : "recovery_done", STR_NULL,
-                  FIELDS(index, shard, kind, {"node", name_of(s, now->node), 0},
-                         {"from", moved ? name_of(s, was->node) : STR_NULL, -1},
-                         {"took_ms", STR_NULL, since_begun(s, id)}));
+        event_push_copy(s, moved ? "moved" : "recovery_done", STR_NULL,
+                        FIELDS(index, shard, kind, {"node", name_of(s, now->node), 0},
+                               {"from", moved ? name_of(s, was->node) : STR_NULL, -1},
+                               {"took_ms", STR_NULL, since_begun(s, id)}));
     }
     if (served && now->primary && !was->primary) {
         const struct index_meta *m = cluster_index(s->to, at->r->name);
         int64_t term = m != NULL && at->shard < m->n_shards ? (int64_t)m->primary_terms[at->shard] : -1;
-        tell_copy(s, "promoted", STR_NULL,
-                  FIELDS(index, shard, {"node", name_of(s, now->node), 0}, {"primary_term", STR_NULL, term}));
+        event_push_copy(
+            s, "promoted", STR_NULL,
+            FIELDS(index, shard, {"node", name_of(s, now->node), 0}, {"primary_term", STR_NULL, term}));
     }
     if (now->state == COPY_RELOCATING && (was == NULL || was->state != COPY_RELOCATING)) {
-        tell_copy(s, "moving", now->target_id,
-                  FIELDS(index, shard, kind, {"node", name_of(s, now->node), 0},
-                         {"to", name_of(s, now->target_node), 0}));
+        event_push_copy(s, "moving", now->target_id,
+                        FIELDS(index, shard, kind, {"node", name_of(s, now->node), 0},
+                               {"to", name_of(s, now->target_node), 0}));
     }
 }
 
@@ -313,12 +318,12 @@ static const struct index_routing *same_index(const struct cluster_state *s, con
 }
 
 /* Whether anything of the routing is another than before. */
-static bool look_at_shards(struct step *s)
+static bool compare_shards(struct step *s)
 {
     bool changed = s->from->n_routing != s->to->n_routing;
     for (uint32_t i = 0; i < s->from->n_routing; i++) {
         if (same_index(s->to, s->from->routing[i]) == NULL) {
-            tell_copy(s, "index_deleted", STR_NULL, FIELDS({"index", s->from->routing[i]->name, 0}));
+            event_push_copy(s, "index_deleted", STR_NULL, FIELDS({"index", s->from->routing[i]->name, 0}));
             changed = true;
         }
     }
@@ -329,26 +334,26 @@ static bool look_at_shards(struct step *s)
         }
         changed = true;
         if (was == NULL) {
-            tell_copy(s, "index_created", STR_NULL,
-                      FIELDS({"index", now->name, 0}, {"shards", STR_NULL, now->n}));
+            event_push_copy(s, "index_created", STR_NULL,
+                            FIELDS({"index", now->name, 0}, {"shards", STR_NULL, now->n}));
         }
         for (uint32_t n = 0; n < now->n; n++) {
             const struct shard_routing *before = was != NULL && n < was->n ? &was->shards[n] : NULL;
             const struct place at = {now, n};
             for (uint32_t k = 0; k < now->shards[n].n; k++) {
-                look_at_copy(s, &at, before, k);
+                compare_copy(s, &at, before, k);
             }
         }
     }
     if (s->untold > 0) {
-        tell(s, "more", FIELDS({"n", STR_NULL, s->untold}));
+        event_push_cluster(s, "more", FIELDS({"n", STR_NULL, s->untold}));
     }
     return changed;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-static void look_at_health(struct step *s)
+static void compare_health(struct step *s)
 {
     struct event_log *l = s->l;
     enum health now = cluster_health(s->to).status, was = l->health;
@@ -360,9 +365,9 @@ static void look_at_health(struct step *s)
         l->ailing_ms = s->at->mono_ms;
     }
     bool well = now == HEALTH_GREEN;
-    tell(s, "health",
-         FIELDS({"status", str_of(health_name(now)), 0}, {"was", str_of(health_name(was)), 0},
-                {"took_ms", STR_NULL, well ? s->at->mono_ms - l->ailing_ms : -1}));
+    event_push_cluster(s, "health",
+                       FIELDS({"status", str_of(health_name(now)), 0}, {"was", str_of(health_name(was)), 0},
+                              {"took_ms", STR_NULL, well ? s->at->mono_ms - l->ailing_ms : -1}));
     l->ailing_ms = well ? -1 : l->ailing_ms;
 }
 
@@ -371,18 +376,19 @@ void event_log_add(struct event_log *l, const struct cluster_state *from, const 
 {
     struct step s = {.l = l, .from = from, .to = to, .at = at};
     if (from == NULL || from->version != to->version) {
-        tell(&s, "published",
-             FIELDS({"version", STR_NULL, (int64_t)to->version}, {"term", STR_NULL, (int64_t)term_of(to)},
-                    {"took_us", STR_NULL, at->took_us}));
+        event_push_cluster(&s, "published",
+                           FIELDS({"version", STR_NULL, (int64_t)to->version},
+                                  {"term", STR_NULL, (int64_t)term_of(to)},
+                                  {"took_us", STR_NULL, at->took_us}));
     }
-    look_at_master(&s);
-    look_at_nodes(&s);
-    look_at_voters(&s);
+    compare_master(&s);
+    compare_nodes(&s);
+    compare_voters(&s);
     bool changed = from == NULL || from->nodes != to->nodes;
     if (from != NULL) {
-        changed |= look_at_shards(&s);
+        changed |= compare_shards(&s);
     }
     if (changed) {
-        look_at_health(&s);
+        compare_health(&s);
     }
 }

@@ -61,7 +61,7 @@ static void finish(struct freeing *f)
     f->done(f);
 }
 
-static void nobody_asked(struct later *l)
+static void freeing_empty(struct later *l)
 {
     finish(CONTAINER_OF(l, struct freeing, end));
 }
@@ -92,7 +92,7 @@ enum err freeing_run(struct freeing *f, struct errmsg *em)
         ask_free(co, rq);
     }
     if (n == 0) {
-        later(&f->end, nobody_asked);
+        later(&f->end, freeing_empty);
     }
     return ERR_OK;
 }

@@ -78,7 +78,7 @@ static void describe(const struct task *t, struct buf *out)
 static void cancel(struct task *t)
 {
     struct search_call *c = (struct search_call *)(void *)((char *)t - offsetof(struct search_call, task));
-    ask_look_soon(c->r->co);
+    ask_check_soon(c->r->co);
 }
 
 static const struct task_ops task_ops = {.describe = describe, .cancel = cancel, .cancellable = true};
@@ -314,7 +314,7 @@ static void send_all(void *arg)
 }
 
 /* A loop asks a few shards itself; so many take milliseconds, which it has no time for. */
-static void send_where_there_is_time(struct search_call *c)
+static void send_off_loop(struct search_call *c)
 {
     const struct executor *requests = c->r->co->o.requests;
     if (c->n_shards <= SHARDS_HERE || requests == NULL || !op_on_loop(c->r)
@@ -341,7 +341,7 @@ static void ask_shards(struct search_call *c)
         search_done(c);
         return;
     }
-    send_where_there_is_time(c);
+    send_off_loop(c);
 }
 
 static void looked_up(struct lookups *l)

@@ -114,7 +114,7 @@ static bool all_refuse(struct search_call *c)
     return c->unmatched = true;
 }
 
-static void told(struct shard_rq *rq)
+static void can_match_answered(struct shard_rq *rq)
 {
     struct search_call *c = rq->user;
     if (--c->pending > 0) {
@@ -140,7 +140,7 @@ void search_filter_shards(struct search_call *c)
     for (uint32_t i = 0; i < n; i++) {
         struct shard_can_match *m = &c->matchers[i];
         const struct shard_query *q = &c->queries[i];
-        shard_rq_init(&m->rq, &shard_op_can_match, told, c);
+        shard_rq_init(&m->rq, &shard_op_can_match, can_match_answered, c);
         search_same_shard(c, &m->rq, &q->rq);
         m->body = q->body;
         m->scope = q->scope;

@@ -201,7 +201,7 @@ static enum err reduce_suggestions(struct search_call *c)
 }
 
 /* Nobody will ask for what the shards that did answer have kept; what was open before may be asked again. */
-static void let_go(struct search_call *c)
+static void free_contexts(struct search_call *c)
 {
     for (uint32_t i = 0; !c->next_page && c->pit == NULL && i < c->n_shards; i++) {
         if (c->queries[i].rq.context != 0) {
@@ -254,14 +254,14 @@ static void all_queried(struct search_call *c)
         }
     }
     if (search_all_failed(c)) {
-        let_go(c);
+        free_contexts(c);
         search_done(c);
         return;
     }
     search_scroll_id(c);
     pit_answer(c);
     if (reduce(c) != ERR_OK) {
-        let_go(c);
+        free_contexts(c);
         search_fail(c);
         return;
     }

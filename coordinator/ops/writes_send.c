@@ -118,7 +118,7 @@ static void unavailable(struct errmsg *em, struct buf *why)
     buf_fini(why);
 }
 
-static void give_up(struct shard_write *sw)
+static void fail_unavailable(struct shard_write *sw)
 {
     struct write_set *w = sw->set;
     struct buf b;
@@ -132,7 +132,7 @@ static void give_up(struct shard_write *sw)
     one_less(sw);
 }
 
-static void say_inactive(struct shard_write *sw, const struct active_wait *wait)
+static void fail_inactive(struct shard_write *sw, const struct active_wait *wait)
 {
     const struct write_set *w = sw->set;
     const struct index_meta *m = w->meta_of[sw - w->shard_writes];
@@ -154,7 +154,7 @@ static void say_inactive(struct shard_write *sw, const struct active_wait *wait)
 }
 
 /* The index may have gone meanwhile. */
-static bool still_there(const struct shard_write *sw)
+static bool index_exists(const struct shard_write *sw)
 {
     const struct write_set *w = sw->set;
     struct cluster_state *now = w->r->co->o.state(w->r->co->o.self);
@@ -168,7 +168,7 @@ static void again(void *arg)
     struct shard_write *sw = arg;
     struct write_set *w = sw->set;
     const struct http_request *http = w->r->http;
-    if (!still_there(sw)) {
+    if (!index_exists(sw)) {
         err_set(&sw->rq.error, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(sw->rq.shard.index));
         err_about_index(&sw->rq.error, sw->rq.shard.index, sw->rq.shard.uuid);
         one_less(sw);
@@ -176,7 +176,7 @@ static void again(void *arg)
     }
     if (writes_time_left(w) <= 0 || delays_stopped(w->r->co->delays)
         || (http != NULL && http_aborted(http))) {
-        give_up(sw);
+        fail_unavailable(sw);
         return;
     }
     err_clear(&sw->rq.error);
@@ -252,7 +252,7 @@ static void send_one(struct active_wait *wait, bool active)
     struct shard_write *sw = wait->user;
     struct write_set *w = sw->set;
     if (!active) {
-        say_inactive(sw, wait);
+        fail_inactive(sw, wait);
         if (w->n > 1 || sw->n == 0 || sw->items[0].kind != WRITE_UPDATE) {
             sw->rq.error = sw->inactive;
             one_less(sw);

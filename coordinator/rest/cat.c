@@ -117,7 +117,7 @@ static void send_templates(struct rest *r)
 static void cat_templates(struct rest *r)
 {
     if (!table_help(r, templates_columns, ARRAY_LEN(templates_columns))) {
-        rest_see_latest(r, send_templates);
+        rest_with_master_state(r, send_templates);
     }
 }
 

@@ -287,7 +287,7 @@ static void ask_indices(struct rest *r)
 static void cat_indices(struct rest *r)
 {
     if (!table_help(r, indices_columns, ARRAY_LEN(indices_columns))) {
-        rest_see_latest(r, ask_indices);
+        rest_with_master_state(r, ask_indices);
     }
 }
 

@@ -180,7 +180,7 @@ static void send_master(struct rest *r)
 static void cat_master(struct rest *r)
 {
     if (!table_help(r, master_columns, ARRAY_LEN(master_columns))) {
-        rest_see_latest(r, send_master);
+        rest_with_master_state(r, send_master);
     }
 }
 
@@ -283,7 +283,7 @@ static void ask_nodes(struct rest *r)
 static void cat_nodes(struct rest *r)
 {
     if (!table_help(r, nodes_columns, ARRAY_LEN(nodes_columns))) {
-        rest_see_latest(r, ask_nodes);
+        rest_with_master_state(r, ask_nodes);
     }
 }
 
@@ -373,7 +373,7 @@ static void ask_allocation(struct rest *r)
 static void cat_allocation(struct rest *r)
 {
     if (!table_help(r, allocation_columns, ARRAY_LEN(allocation_columns))) {
-        rest_see_latest(r, ask_allocation);
+        rest_with_master_state(r, ask_allocation);
     }
 }
 
@@ -425,7 +425,7 @@ static void ask_nodeattrs(struct rest *r)
 static void cat_nodeattrs(struct rest *r)
 {
     if (!table_help(r, nodeattrs_columns, ARRAY_LEN(nodeattrs_columns))) {
-        rest_see_latest(r, ask_nodeattrs);
+        rest_with_master_state(r, ask_nodeattrs);
     }
 }
 
@@ -457,7 +457,7 @@ static void send_plugins(struct rest *r)
 static void cat_plugins(struct rest *r)
 {
     if (!table_help(r, plugins_columns, ARRAY_LEN(plugins_columns))) {
-        rest_see_latest(r, send_plugins);
+        rest_with_master_state(r, send_plugins);
     }
 }
 

@@ -265,7 +265,7 @@ static void ask_shards(struct rest *r)
 static void cat_shards(struct rest *r)
 {
     if (!table_help(r, shards_columns, ARRAY_LEN(shards_columns))) {
-        rest_see_latest(r, ask_shards);
+        rest_with_master_state(r, ask_shards);
     }
 }
 
@@ -334,7 +334,7 @@ static void ask_segments(struct rest *r)
 static void cat_segments(struct rest *r)
 {
     if (!table_help(r, segments_columns, ARRAY_LEN(segments_columns))) {
-        rest_see_latest(r, ask_segments);
+        rest_with_master_state(r, ask_segments);
     }
 }
 

@@ -105,7 +105,7 @@ static void ask_pools(struct rest *r)
 static void cat_thread_pool(struct rest *r)
 {
     if (!table_help(r, thread_pool_columns, ARRAY_LEN(thread_pool_columns))) {
-        rest_see_latest(r, ask_pools);
+        rest_with_master_state(r, ask_pools);
     }
 }
 

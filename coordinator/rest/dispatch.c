@@ -134,14 +134,14 @@ static void run(struct rest *r, rest_handler handler)
 
 /* A request that is read away from its loop. It is held: its handler may look at it after it has answered, as it may on
  * the loop. */
-struct apart {
+struct deferred_request {
     struct rest *r;
     rest_handler handler;
 };
 
-static void read_apart(void *arg)
+static void deferred_read(void *arg)
 {
-    struct apart *a = arg;
+    struct deferred_request *a = arg;
     struct http_request *http = a->r->http;
     run(a->r, a->handler);
     http_release(http); /* and a is gone */
@@ -150,12 +150,12 @@ static void read_apart(void *arg)
 /* Away from the loop, when there is room for it there. */
 static void read_later(struct rest *r, rest_handler handler, const struct executor *where)
 {
-    struct apart *a = ARENA_NEW(r->arena, struct apart);
+    struct deferred_request *a = ARENA_NEW(r->arena, struct deferred_request);
     if (a != NULL) {
-        *a = (struct apart){r, handler};
+        *a = (struct deferred_request){r, handler};
     }
     http_hold(r->http);
-    if (a == NULL || !executor_submit(where, read_apart, a)) {
+    if (a == NULL || !executor_submit(where, deferred_read, a)) {
         struct http_request *http = r->http;
         err_set(&r->em, ERR_REJECTED, "rejected execution of a request: queue is full");
         rest_fail(r, NULL);

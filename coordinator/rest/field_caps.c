@@ -45,7 +45,7 @@ struct caps {
 
 /* ---- the fields of one index --------------------------------------------------------------------------- */
 
-static bool wanted(const struct caps *c, struct str path)
+static bool field_requested(const struct caps *c, struct str path)
 {
     for (uint32_t i = 0; i < c->n_names; i++) {
         if (str_glob(c->names[i], path)) {
@@ -128,7 +128,7 @@ static bool add_keys(struct caps *c, struct str path, const struct json *field)
 /* true: it, or a key of it, is wanted. */
 static bool walk_leaf(struct caps *c, struct str path, const struct json *field)
 {
-    bool any = wanted(c, path);
+    bool any = field_requested(c, path);
     if (str_is(json_text(json_get(field, "type")), "alias")) {
         field = definition(c->mapping, json_text(json_get(field, "path")));
     }
@@ -175,7 +175,7 @@ static void collect(struct caps *c)
         for (size_t i = 0;
              c->e == ERR_OK && c->targets[c->index].meta->mapping.n > 0 && i < ARRAY_LEN(root_fields); i++) {
             struct str path = str_of(root_fields[i].path);
-            if (wanted(c, path)) {
+            if (field_requested(c, path)) {
                 add(c, (struct cap){.path = path,
                                     .type = str_of(root_fields[i].type),
                                     .searchable = root_fields[i].searchable,
@@ -294,12 +294,12 @@ static enum err write_meta(const struct caps *c, struct jsonw *w, const struct c
 /* A field's type in the indices that have it so. */
 static enum err write_type(const struct caps *c, struct jsonw *w, const struct cap *f, size_t n, bool alone)
 {
-    bool some_search, some_aggregate;
+    bool any_searchable, any_aggregatable;
     jw_key(w, f->type);
     jw_obj(w);
     jw_kstr(w, "type", f->type);
-    write_flag(w, "searchable", f, n, searchable, &some_search);
-    write_flag(w, "aggregatable", f, n, aggregatable, &some_aggregate);
+    write_flag(w, "searchable", f, n, searchable, &any_searchable);
+    write_flag(w, "aggregatable", f, n, aggregatable, &any_aggregatable);
     if (!alone) {
         jw_k(w, "indices");
         jw_arr(w);
@@ -308,8 +308,8 @@ static enum err write_type(const struct caps *c, struct jsonw *w, const struct c
         }
         jw_arr_end(w);
     }
-    write_without(c, w, "non_searchable_indices", f, n, searchable, some_search);
-    write_without(c, w, "non_aggregatable_indices", f, n, aggregatable, some_aggregate);
+    write_without(c, w, "non_searchable_indices", f, n, searchable, any_searchable);
+    write_without(c, w, "non_aggregatable_indices", f, n, aggregatable, any_aggregatable);
     enum err e = write_meta(c, w, f, n);
     jw_obj_end(w);
     return e;

@@ -39,7 +39,7 @@ static const char *const root_fields[] = {"_doc_count", "_feature", "_field_name
                                           "_ignored",   "_index",   "_routing",     "_seq_no",
                                           "_source",    "_type",    "_version"};
 
-struct walk {
+struct field_printer {
     struct rest *r;
     struct jsonw *w;
     const struct str *names;
@@ -48,7 +48,7 @@ struct walk {
     enum err e;
 };
 
-static bool field_wanted(const struct walk *k, struct str path)
+static bool field_requested(const struct field_printer *k, struct str path)
 {
     for (uint32_t i = 0; i < k->n_names; i++) {
         if (str_glob(k->names[i], path)) {
@@ -76,7 +76,7 @@ static const char *defaults_of(struct str type)
 }
 
 /* The definition with what it leaves out. */
-static enum err write_definition(struct walk *k, const struct json *field)
+static enum err write_definition(struct field_printer *k, const struct json *field)
 {
     const struct json *type = json_get(field, "type");
     const char *text = k->defaults && json_is(type, JSON_STRING) ? defaults_of(type->s) : NULL;
@@ -109,7 +109,7 @@ static enum err write_definition(struct walk *k, const struct json *field)
     return e;
 }
 
-static void write_field(struct walk *k, struct str path, struct str name, const struct json *field)
+static void write_field(struct field_printer *k, struct str path, struct str name, const struct json *field)
 {
     jw_key(k->w, path);
     jw_obj(k->w);
@@ -125,7 +125,7 @@ static void write_field(struct walk *k, struct str path, struct str name, const 
 }
 
 /* The one metadata field that shows what it is set to. */
-static void write_source(struct walk *k, const struct json *given)
+static void write_source(struct field_printer *k, const struct json *given)
 {
     static const char *const params[] = {"enabled", "includes", "excludes"};
     jw_k(k->w, "_source");
@@ -155,7 +155,7 @@ static void write_source(struct walk *k, const struct json *given)
     jw_obj_end(k->w);
 }
 
-static void fields_walk(struct walk *k, struct str prefix, const struct json *fields)
+static void fields_walk(struct field_printer *k, struct str prefix, const struct json *fields)
 {
     for (uint32_t i = 0; k->e == ERR_OK && json_is(fields, JSON_OBJECT) && i < fields->n; i++) {
         const struct json_member *m = &fields->members[i];
@@ -167,14 +167,14 @@ static void fields_walk(struct walk *k, struct str prefix, const struct json *fi
         const struct json *type = json_get(&m->value, "type");
         bool is_object =
             type == NULL || str_is(json_text(type), "nested") || str_is(json_text(type), "object");
-        if (!is_object && field_wanted(k, path)) {
+        if (!is_object && field_requested(k, path)) {
             write_field(k, path, m->key, &m->value);
         }
         fields_walk(k, path, json_get(&m->value, is_object ? "properties" : "fields"));
     }
 }
 
-static void write_index(struct walk *k, const struct index_meta *m, bool typed)
+static void write_index(struct field_printer *k, const struct index_meta *m, bool typed)
 {
     struct json mapping;
     jw_key(k->w, m->name);
@@ -188,9 +188,9 @@ static void write_index(struct walk *k, const struct index_meta *m, bool typed)
     k->e = json_parse(&mapping, index_mapping_text(m), k->r->arena, &json_limits_default, &k->r->em);
     for (size_t i = 0; k->e == ERR_OK && m->mapping.n > 0 && i < ARRAY_LEN(root_fields); i++) {
         bool is_source = str_is(STR("_source"), root_fields[i]);
-        if (is_source && field_wanted(k, STR("_source")) && json_get(&mapping, "_source") != NULL) {
+        if (is_source && field_requested(k, STR("_source")) && json_get(&mapping, "_source") != NULL) {
             write_source(k, json_get(&mapping, "_source"));
-        } else if (field_wanted(k, str_of(root_fields[i]))) {
+        } else if (field_requested(k, str_of(root_fields[i]))) {
             write_field(k, str_of(root_fields[i]), STR_NULL, NULL);
         }
     }
@@ -212,7 +212,7 @@ static void get_field_mapping(struct rest *r)
     bool typed;
     struct buf b;
     struct jsonw w;
-    struct walk k = {.r = r, .w = &w};
+    struct field_printer k = {.r = r, .w = &w};
     enum err e = rest_bool(r, "include_defaults", false, &k.defaults);
     e = e == ERR_OK ? rest_check_bool(r, "local") : e;
     e = e == ERR_OK ? rest_bool(r, "include_type_name", false, &typed) : e;

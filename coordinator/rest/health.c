@@ -143,7 +143,7 @@ static bool nodes_met(const struct health_rq *q)
 }
 
 /* Looks at the request's state: what it finds goes to the request. */
-static enum err look(struct health_rq *q)
+static enum err health_evaluate(struct health_rq *q)
 {
     struct rest *r = q->r;
     const struct expand_options strict = {false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false, 0};
@@ -266,13 +266,13 @@ static void answer(const struct health_rq *q, bool timed_out)
     rest_send(r, timed_out ? 408 : 200, &b);
 }
 
-static void look_again(void *arg);
+static void health_recheck(void *arg);
 
 static void wait_or_answer(struct health_rq *q, uint64_t seen);
 
-static void look_and_go_on(struct health_rq *q, uint64_t seen)
+static void health_check(struct health_rq *q, uint64_t seen)
 {
-    if (look(q) != ERR_OK) {
+    if (health_evaluate(q) != ERR_OK) {
         rest_fail(q->r, NULL);
     } else {
         wait_or_answer(q, seen);
@@ -284,10 +284,10 @@ static void asked_again(struct master_view *v)
 {
     struct health_rq *q = v->user;
     q->view = v;
-    look_and_go_on(q, state_waits_seen(&q->r->co->state_waits));
+    health_check(q, state_waits_seen(&q->r->co->state_waits));
 }
 
-static void look_again(void *arg)
+static void health_recheck(void *arg)
 {
     struct health_rq *q = arg;
     struct rest *r = q->r;
@@ -305,7 +305,7 @@ static void look_again(void *arg)
     }
     cluster_state_unref(r->state);
     r->state = now;
-    look_and_go_on(q, seen);
+    health_check(q, seen);
 }
 
 static void wait_or_answer(struct health_rq *q, uint64_t seen)
@@ -317,7 +317,7 @@ static void wait_or_answer(struct health_rq *q, uint64_t seen)
     } else if (left <= 0 || http_aborted(r->http) || delays_stopped(r->co->delays)) {
         answer(q, true);
     } else {
-        state_waits_add(&r->co->state_waits, &q->wait, seen, MIN_OF(left, LOOK_AGAIN_MS), look_again, q);
+        state_waits_add(&r->co->state_waits, &q->wait, seen, MIN_OF(left, LOOK_AGAIN_MS), health_recheck, q);
     }
 }
 

@@ -7,7 +7,7 @@
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-static bool wanted(struct str key, const struct str *names, uint32_t n)
+static bool name_requested(struct str key, const struct str *names, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (str_glob(names[i], key)) {
@@ -29,7 +29,7 @@ static enum err filtered(struct rest *r, const struct settings *from, const stru
 {
     settings_init(out, r->arena);
     for (size_t i = 0; i < from->n; i++) {
-        if (wanted(from->v[i].key, names, n) && !put_copy(out, &from->v[i])) {
+        if (name_requested(from->v[i].key, names, n) && !put_copy(out, &from->v[i])) {
             return err_no_memory(&r->em);
         }
     }
@@ -54,7 +54,7 @@ static enum err put_human(struct rest *r, const struct index_meta *m, const stru
               && settings_put(&more, STR("index.version.created_string"), STR("7.12.1"));
     buf_fini(&b);
     for (size_t i = 0; ok && i < more.n; i++) {
-        ok = !wanted(more.v[i].key, names, n) || put_copy(out, &more.v[i]);
+        ok = !name_requested(more.v[i].key, names, n) || put_copy(out, &more.v[i]);
     }
     return ok ? ERR_OK : err_no_memory(&r->em);
 }

@@ -4,14 +4,14 @@
 
 /* The question is the master service's until done(), and its answer the request's: the arena of the request
  * holds both. */
-struct asked {
+struct master_question {
     struct pending_rq rq;
     struct master_view view;
     struct later end; /* when nobody is asked */
 };
 
 /* Moves the answer's texts into the request, which has an end that everybody reaches. */
-static bool keep(struct asked *a)
+static bool keep(struct master_question *a)
 {
     struct arena *in = a->view.r->arena;
     struct pending_task *v = ARENA_ARRAY(in, struct pending_task, a->rq.queue.n);
@@ -26,9 +26,9 @@ static bool keep(struct asked *a)
     return ok;
 }
 
-static void go_on(void *arg)
+static void master_view_continue(void *arg)
 {
-    struct asked *a = arg;
+    struct master_question *a = arg;
     struct pending_rq *rq = &a->rq;
     struct rest *r = a->view.r;
     if (rq->error.n == 0 && !keep(a)) {
@@ -47,23 +47,23 @@ static void go_on(void *arg)
 /* What follows may take long, and the loop that answers has heartbeats to send. */
 static void answered(struct pending_rq *rq)
 {
-    struct asked *a = rq->user;
+    struct master_question *a = rq->user;
     const struct executor *workers = a->view.r->co->o.workers;
-    if (workers == NULL || !executor_submit_force(workers, go_on, a)) {
-        go_on(a);
+    if (workers == NULL || !executor_submit_force(workers, master_view_continue, a)) {
+        master_view_continue(a);
     }
 }
 
-static void nobody_asked(struct later *l)
+static void master_view_local(struct later *l)
 {
-    struct asked *a = CONTAINER_OF(l, struct asked, end);
+    struct master_question *a = CONTAINER_OF(l, struct master_question, end);
     a->view.then(&a->view);
 }
 
 static void ask(struct rest *r, bool local, bool at_once, int64_t timeout_ms,
                 void (*then)(struct master_view *v), void *user)
 {
-    struct asked *a = ARENA_NEW(r->arena, struct asked);
+    struct master_question *a = ARENA_NEW(r->arena, struct master_question);
     if (a == NULL) {
         err_no_memory(&r->em);
         rest_fail(r, NULL);
@@ -74,7 +74,7 @@ static void ask(struct rest *r, bool local, bool at_once, int64_t timeout_ms,
     a->rq.at_once = at_once;
     if (local || r->co->o.pending == NULL) {
         pending_rq_fini(&a->rq);
-        later(&a->end, nobody_asked);
+        later(&a->end, master_view_local);
     } else {
         r->co->o.pending(r->co->o.self, &a->rq);
     }
@@ -109,7 +109,7 @@ static void seen(struct master_view *v)
     go(v->r);
 }
 
-void rest_see_latest(struct rest *r, void (*go)(struct rest *r))
+void rest_with_master_state(struct rest *r, void (*go)(struct rest *r))
 {
     bool local;
     int64_t timeout_ms;

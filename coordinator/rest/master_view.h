@@ -23,7 +23,7 @@ void rest_ask_master(struct rest *r, bool local, int64_t timeout_ms, void (*then
 void rest_ask_queue(struct rest *r, bool local, int64_t timeout_ms, void (*then)(struct master_view *v));
 /* go(r) with the state that the master has, for tables and the like; with this node's own where nobody leads, or
  * `local` is asked for. */
-void rest_see_latest(struct rest *r, void (*go)(struct rest *r));
+void rest_with_master_state(struct rest *r, void (*go)(struct rest *r));
 /* The longest that a task waits; 0: none does. */
 int64_t master_view_longest_ms(const struct master_view *v);
 

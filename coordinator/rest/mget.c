@@ -357,7 +357,7 @@ static bool read_slots(struct mget *m)
 }
 
 /* Goes on for as long as there is nothing to ask for. */
-static void go_on(struct mget *m)
+static void mget_continue(struct mget *m)
 {
     while (m->begun < m->n && !m->answer.failed && !op_client_gone(m->r->http)) {
         if (!read_slots(m)) {
@@ -375,7 +375,7 @@ static void slot_done(struct shard_rq *rq)
     struct mget *m = rq->user;
     if (atomic_fetch_sub(&m->pending, 1) == 1) {
         write_slots(m);
-        go_on(m);
+        mget_continue(m);
     }
 }
 
@@ -394,7 +394,7 @@ static void run(struct mget *m)
     jw_obj(&m->w);
     jw_k(&m->w, "docs");
     jw_arr(&m->w);
-    go_on(m);
+    mget_continue(m);
 }
 
 static void mget(struct rest *r)

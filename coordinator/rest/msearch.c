@@ -394,7 +394,7 @@ static void answer(struct multi *m)
 static void start_next(struct multi *m);
 
 /* For each search that ended another begins; after the last one m is gone. */
-static void go_on(void *arg)
+static void msearch_continue(void *arg)
 {
     struct multi *m = arg;
     do {
@@ -425,8 +425,8 @@ static void one_done(struct search_call *c)
         return;
     }
     const struct executor *workers = m->r->co->o.workers;
-    if (m->started == m->n || workers == NULL || !executor_submit_force(workers, go_on, m)) {
-        go_on(m);
+    if (m->started == m->n || workers == NULL || !executor_submit_force(workers, msearch_continue, m)) {
+        msearch_continue(m);
     }
 }
 
@@ -467,7 +467,7 @@ static void start(struct multi *m)
         start_next(m);
     }
     if (atomic_fetch_sub(&m->turns, 1) > 1) {
-        go_on(m);
+        msearch_continue(m);
     }
 }
 

@@ -54,9 +54,9 @@ static bool add_pattern(struct filters *f, struct str text, struct arena *arena)
 #define ANSWER_DEPTH_MAX (2 * JSON_DEPTH_MAX)
 
 /* How a path lies to some patterns. */
-enum fit { FIT_NO, FIT_DEEPER, FIT_WHOLE };
-struct fits {
-    enum fit in, out; /* to those that include, and those that exclude */
+enum pattern_fit { FIT_NO, FIT_DEEPER, FIT_WHOLE };
+struct pattern_fits {
+    enum pattern_fit in, out; /* to those that include, and those that exclude */
 };
 
 struct filter_walk {
@@ -69,11 +69,11 @@ struct filter_walk {
 };
 
 /* One part deeper. */
-static struct fits output_step(struct filter_walk *k, struct str key)
+static struct pattern_fits output_step(struct filter_walk *k, struct str key)
 {
     const struct filters *f = k->f;
     uint64_t *from = k->at[k->depth], *to = k->at[k->depth + 1];
-    struct fits fits = {FIT_NO, FIT_NO};
+    struct pattern_fits fits = {FIT_NO, FIT_NO};
     memset(to, 0, bits_words(f->n) * sizeof(*to));
     for (size_t s = bits_next(from, 0, f->n); s < f->n; s = bits_next(from, s + 1, f->n)) {
         const struct place *p = &f->v[s];
@@ -81,7 +81,8 @@ static struct fits output_step(struct filter_walk *k, struct str key)
             continue;
         }
         size_t now = p->end ? s : s + 1;
-        enum fit fit = f->v[now].end ? FIT_WHOLE : FIT_DEEPER, *of = p->exclude ? &fits.out : &fits.in;
+        enum pattern_fit fit = f->v[now].end ? FIT_WHOLE : FIT_DEEPER,
+                         *of = p->exclude ? &fits.out : &fits.in;
         bits_set(to, now);
         if (p->many) {
             bits_set(to, s);
@@ -114,8 +115,8 @@ static void keep_members(struct filter_walk *k, const struct json *v, bool inclu
     for (uint32_t i = 0; !k->failed && i < v->n; i++) {
         const struct json_member *m = &v->members[i];
         k->failed |= stop_worked(m->key.n + k->f->n);
-        struct fits fits = output_step(k, m->key);
-        enum fit in = included ? FIT_WHOLE : fits.in;
+        struct pattern_fits fits = output_step(k, m->key);
+        enum pattern_fit in = included ? FIT_WHOLE : fits.in;
         struct json one;
         k->depth++;
         if (fits.out != FIT_WHOLE && in != FIT_NO
@@ -295,7 +296,7 @@ static bool media_format(struct str media, enum format *out)
 }
 
 /* `format`, or what the client accepts, or the form it speaks itself. */
-static enum format wanted_format(struct rest *r)
+static enum format requested_format(struct rest *r)
 {
     enum format wanted = FORMAT_JSON;
     const char *const headers[] = {"accept", "content-type"};
@@ -336,10 +337,10 @@ struct shape {
     bool pretty;
 };
 
-static struct shape wanted_shape(struct rest *r)
+static struct shape requested_shape(struct rest *r)
 {
     struct shape s = {.spec = r->unfiltered ? STR("") : rest_param(r, "filter_path"),
-                      .format = wanted_format(r)};
+                      .format = requested_format(r)};
     struct str pretty = rest_param(r, "pretty");
     if (pretty.p != NULL && pretty.n > 0 && !num_parse_bool(pretty, &s.pretty)) {
         s.pretty = false; /* a bad `pretty` was refused before, or does not matter now */
@@ -356,7 +357,7 @@ static bool is_plain(const struct shape *s)
 
 bool rest_shape_is_quick(struct rest *r, const struct buf *b)
 {
-    struct shape s = wanted_shape(r);
+    struct shape s = requested_shape(r);
     return is_plain(&s) || b->n <= SHAPE_QUICK / (s.spec.n + SHAPE_BYTES);
 }
 
@@ -379,7 +380,7 @@ static const char *json_type(struct rest *r)
 
 enum err rest_shape(struct rest *r, struct buf *b, const char **content_type)
 {
-    const struct shape want = wanted_shape(r);
+    const struct shape want = requested_shape(r);
     struct str spec = want.spec;
     enum format format = want.format;
     bool pretty = want.pretty;

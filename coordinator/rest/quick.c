@@ -54,7 +54,7 @@ static bool is_plain_name(struct str s)
 }
 
 /* Of a request without a body: the answer may be about all indices, their shards, and their fields. */
-static bool is_about_little(const struct rest *r, const struct str *parts, unsigned n_parts)
+static bool is_narrow(const struct rest *r, const struct str *parts, unsigned n_parts)
 {
     static const char *const one[] = {"_doc", "_source", "_create", "_search", "_count", "_update", "scroll"};
     if (r->http->path.n + r->http->query.n > URL_QUICK) {
@@ -78,7 +78,7 @@ bool rest_is_quick(const struct rest *r, const struct str *parts, unsigned n_par
         }
     }
     if (body.n == 0) {
-        return is_about_little(r, parts, n_parts);
+        return is_narrow(r, parts, n_parts);
     }
     if (is_one_of(last, documents, ARRAY_LEN(documents)) || is_one_of(before, documents, 2)) {
         return body.n <= BODY_DOCUMENT;

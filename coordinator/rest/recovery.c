@@ -87,7 +87,7 @@ static struct str time_text(struct rest *r, int64_t ms)
 
 /* What the copy's node said; of a primary that came up where its data lay, it may have nothing to tell: nothing
  * was copied, and it has ended when it serves. NULL: nothing is known. */
-static const struct shard_recovery *told(const struct broadcast *bc, uint32_t i)
+static const struct shard_recovery *recovery_of_copy(const struct broadcast *bc, uint32_t i)
 {
     struct rest *r = rest_of(bc->r);
     const struct shard_recovery *said = bc->acts[i].recovery;
@@ -112,10 +112,10 @@ static const struct shard_recovery *told(const struct broadcast *bc, uint32_t i)
 }
 
 /* NULL: not to be shown. */
-static const struct shard_recovery *wanted(const struct broadcast *bc, uint32_t i)
+static const struct shard_recovery *recovery_shown(const struct broadcast *bc, uint32_t i)
 {
     const struct recovery_rq *q = bc->user;
-    const struct shard_recovery *v = told(bc, i);
+    const struct shard_recovery *v = recovery_of_copy(bc, i);
     return v != NULL && !(q->active_only && v->stage == RECOVERY_DONE) ? v : NULL;
 }
 
@@ -224,7 +224,7 @@ static void recovery_done(struct broadcast *bc)
         uint32_t at = i;
         bool open = false;
         for (; i < bc->n && str_eq(bc->acts[i].rq.shard.index, bc->acts[at].rq.shard.index); i++) {
-            const struct shard_recovery *v = wanted(bc, i);
+            const struct shard_recovery *v = recovery_shown(bc, i);
             if (v == NULL) {
                 continue;
             }
@@ -319,7 +319,7 @@ static void table_done(struct broadcast *bc)
     struct table t;
     table_init(&t, rest_of(bc->r), columns, ARRAY_LEN(columns));
     for (uint32_t i = 0; i < bc->n; i++) {
-        const struct shard_recovery *v = wanted(bc, i);
+        const struct shard_recovery *v = recovery_shown(bc, i);
         if (v != NULL) {
             row(&t, &bc->acts[i], v);
         }

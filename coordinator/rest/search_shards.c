@@ -101,13 +101,13 @@ static void write_copy(struct jsonw *w, const struct index_meta *m, uint32_t sha
     jw_obj_end(w);
 }
 
-struct asked {
+struct search_shards_rq {
     struct rest *r;
     struct str_set nodes; /* that have one of the copies */
     enum err error;
 };
 
-static void add_node(struct asked *q, struct str id)
+static void add_node(struct search_shards_rq *q, struct str id)
 {
     if (!str_set_has(&q->nodes, id)) {
         q->nodes = str_set_with(&q->nodes, id, q->r->arena);
@@ -116,8 +116,8 @@ static void add_node(struct asked *q, struct str id)
 }
 
 /* The copies that a search would ask, the first one first; `turn` as for a search. */
-static void write_shard(struct asked *q, struct jsonw *w, const struct index_meta *m, uint32_t shard,
-                        const struct copies_how *how)
+static void write_shard(struct search_shards_rq *q, struct jsonw *w, const struct index_meta *m,
+                        uint32_t shard, const struct copies_how *how)
 {
     const struct cluster_state *s = q->r->state;
     const struct index_routing *routing = cluster_routing(s, m->name);
@@ -139,7 +139,8 @@ static void write_shard(struct asked *q, struct jsonw *w, const struct index_met
     jw_arr_end(w);
 }
 
-static void write_shards(struct asked *q, struct jsonw *w, const struct index_target *t, uint32_t n)
+static void write_shards(struct search_shards_rq *q, struct jsonw *w, const struct index_target *t,
+                         uint32_t n)
 {
     struct str routing = rest_param(q->r, "routing"), preference = rest_param(q->r, "preference");
     struct copies_how how = {q->r->co->o.node_id, preference, ask_turn(q->r->co)};
@@ -154,7 +155,7 @@ static void write_shards(struct asked *q, struct jsonw *w, const struct index_ta
     jw_arr_end(w);
 }
 
-static void write_nodes(const struct asked *q, struct jsonw *w)
+static void write_nodes(const struct search_shards_rq *q, struct jsonw *w)
 {
     jw_obj(w);
     for (uint32_t i = 0; i < q->nodes.n; i++) {
@@ -179,7 +180,7 @@ static void write_nodes(const struct asked *q, struct jsonw *w)
     jw_obj_end(w);
 }
 
-static void search_shards_send(struct asked *q, const struct index_target *t, uint32_t n)
+static void search_shards_send(struct search_shards_rq *q, const struct index_target *t, uint32_t n)
 {
     struct buf shards, b;
     struct jsonw w;
@@ -218,7 +219,7 @@ static void search_shards(struct rest *r)
     if (!rest_targets(r, e, &o, &t, &n)) {
         return;
     }
-    struct asked q = {.r = r};
+    struct search_shards_rq q = {.r = r};
     search_shards_send(&q, t, n);
 }
 

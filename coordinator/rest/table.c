@@ -140,7 +140,7 @@ static struct str cell_text(struct table *t, const struct cell *c)
 
 /* ---- which columns ------------------------------------------------------------------------------------- */
 
-struct shown {
+struct selected_column {
     uint32_t column;
     struct str title;
 };
@@ -184,7 +184,7 @@ static size_t find_column(const struct table *t, struct str name)
     return found;
 }
 
-static enum err choose_columns(struct table *t, struct shown **out, size_t *n)
+static enum err choose_columns(struct table *t, struct selected_column **out, size_t *n)
 {
     struct rest *r = t->r;
     struct str rest = rest_param(r, "h");
@@ -214,7 +214,7 @@ static enum err choose_columns(struct table *t, struct shown **out, size_t *n)
             if (*out == NULL) {
                 return err_no_memory(&r->em);
             }
-            (*out)[(*n)++] = (struct shown){i, title};
+            (*out)[(*n)++] = (struct selected_column){i, title};
         }
     }
     return ERR_OK;
@@ -323,7 +323,7 @@ static void pad(struct buf *b, struct str s, size_t width, bool right, bool last
 }
 
 struct grid { /* the chosen cells as text, by row */
-    const struct shown *shown;
+    const struct selected_column *shown;
     size_t n_shown, n_rows;
     struct str *texts;
     size_t *widths; /* of the texts, by column */
@@ -386,7 +386,7 @@ static bool wants_text(struct rest *r)
 static enum err make_grid(struct table *t, struct grid *g)
 {
     struct rest *r = t->r;
-    struct shown *shown = NULL;
+    struct selected_column *shown = NULL;
     uint32_t *order = ARENA_ARRAY(r->arena, uint32_t, t->n_rows);
     if (t->failed || order == NULL) {
         return err_no_memory(&r->em);

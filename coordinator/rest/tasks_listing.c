@@ -120,7 +120,7 @@ static void set_parent(void *self, struct task *t)
 }
 
 /* Those that list tasks are not waited for: they wait themselves. */
-static void look_again(void *arg)
+static void tasks_recheck(void *arg)
 {
     struct serving *s = arg;
     struct coordinator *co = s->q->co;
@@ -131,7 +131,7 @@ static void look_again(void *arg)
     }
     s->found.timed_out = running && clock_mono_ms(co->o.clock) >= s->until_ms;
     if (running && !s->found.timed_out && !delays_stopped(co->delays)) {
-        delays_add(co->delays, &s->delay, POLL_MS, look_again, s);
+        delays_add(co->delays, &s->delay, POLL_MS, tasks_recheck, s);
         return;
     }
     reply(s);
@@ -158,7 +158,7 @@ void tasks_serve(struct node_question *q)
     }
     if (s->what->wait) {
         s->until_ms = clock_mono_ms(q->co->o.clock) + s->what->timeout_ms;
-        look_again(s);
+        tasks_recheck(s);
     } else {
         reply(s);
     }

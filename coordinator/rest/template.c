@@ -151,7 +151,7 @@ static void delete_component(struct rest *r)
 /* ---- get ----------------------------------------------------------------------------------------------- */
 
 /* How templates are shown. */
-struct shown {
+struct template_format {
     bool flat, typed; /* settings; mappings below the name of their type */
 };
 
@@ -168,7 +168,8 @@ static enum err add_type(struct rest *r, struct json *body)
 }
 
 /* A template's body; its settings flat where asked for. */
-static enum err write_body(struct rest *r, const struct template_meta *t, struct shown how, struct jsonw *w)
+static enum err write_body(struct rest *r, const struct template_meta *t, struct template_format how,
+                           struct jsonw *w)
 {
     struct json body;
     struct settings s;
@@ -214,7 +215,8 @@ static bool named(const struct str *names, uint32_t n, struct str name)
     return n == 0;
 }
 
-static enum err write_one(struct rest *r, const struct template_meta *t, struct shown how, struct jsonw *w)
+static enum err write_one(struct rest *r, const struct template_meta *t, struct template_format how,
+                          struct jsonw *w)
 {
     if (t->kind == TEMPLATE_LEGACY) {
         jw_key(w, t->name);
@@ -229,7 +231,7 @@ static enum err write_one(struct rest *r, const struct template_meta *t, struct 
 }
 
 static enum err write_all(struct rest *r, enum template_kind kind, const struct str *names, uint32_t n,
-                          struct shown how, struct jsonw *w, uint32_t *found)
+                          struct template_format how, struct jsonw *w, uint32_t *found)
 {
     enum err e = ERR_OK;
     *found = 0;
@@ -256,7 +258,7 @@ static void get(struct rest *r, enum template_kind kind)
 {
     const struct str *names;
     uint32_t n, found;
-    struct shown how = {false, false};
+    struct template_format how = {false, false};
     struct buf b;
     struct jsonw w;
     enum err e = rest_bool(r, "flat_settings", false, &how.flat);
