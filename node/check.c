@@ -132,8 +132,8 @@ static enum err check_indices(struct check *c, struct errmsg *em)
 }
 
 /* Does the metadata have a copy here that was told to hold all that was acknowledged? */
-static bool is_owed(const struct check *c, const struct index_meta *m, const struct shard_routing *s,
-                    uint32_t k)
+static bool is_in_sync_here(const struct check *c, const struct index_meta *m, const struct shard_routing *s,
+                            uint32_t k)
 {
     for (uint32_t i = 0; i < s->n; i++) {
         const struct shard_copy *x = &s->copies[i];
@@ -171,7 +171,7 @@ static enum err check_owed(struct check *c, struct errmsg *em)
         const struct index_routing *r = c->state->routing[i];
         const struct index_meta *m = cluster_index(c->state, r->name);
         for (uint32_t k = 0; m != NULL && k < r->n && e == ERR_OK; k++) {
-            e = is_owed(c, m, &r->shards[k], k) ? check_missing(c, m, k, em) : ERR_OK;
+            e = is_in_sync_here(c, m, &r->shards[k], k) ? check_missing(c, m, k, em) : ERR_OK;
         }
     }
     return e;

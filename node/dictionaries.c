@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static void say_warnings(const struct log *log, struct buf *w)
+static void log_warnings(const struct log *log, struct buf *w)
 {
     struct str rest = buf_view(w);
     while (rest.n > 0) {
@@ -52,7 +52,7 @@ enum err dictionaries_load(struct dictionaries *d, const struct fs *fs, const ch
     buf_init(&warnings, NULL, 64 * KIB);
     enum err e = load_ik(d, fs, path_conf, share_dir, &warnings, em);
     e = e == ERR_OK ? load_pinyin(d, fs, path_conf, share_dir, &warnings, em) : e;
-    say_warnings(log, &warnings);
+    log_warnings(log, &warnings);
     buf_fini(&warnings);
     if (e != ERR_OK) {
         dictionaries_fini(d);

@@ -16,7 +16,7 @@ static void reloaded(void *arg)
     reload_ended(n);
 }
 
-static void look_at_dictionaries(void *arg)
+static void check_dictionaries(void *arg)
 {
     struct node *n = arg;
     const char *conf = node_conf_dir(n);
@@ -56,7 +56,7 @@ void node_watch_dictionaries(void *arg)
     bool busy = n->reloading;
     n->reloading = true;
     pthread_mutex_unlock(&n->lock);
-    if (!busy && !executor_submit(pool_executor(n->background_pool), look_at_dictionaries, n)) {
+    if (!busy && !executor_submit(pool_executor(n->background_pool), check_dictionaries, n)) {
         reload_ended(n);
     }
 }

@@ -198,8 +198,8 @@ static bool update_mapping(void *self, struct str index, struct str uuid, struct
 }
 
 /* A copy here has started, or failed. */
-static bool tell_master(void *self, const struct shard_event *event,
-                        void (*done)(void *arg, const struct errmsg *error), void *arg)
+static bool report_to_master(void *self, const struct shard_event *event,
+                             void (*done)(void *arg, const struct errmsg *error), void *arg)
 {
     struct member *m = self;
     return cluster_shard_event(m->cluster, event, done, arg);
@@ -262,7 +262,7 @@ static enum err open_data(struct member *m, struct errmsg *em)
                           .env = env_of(m),
                           .node_id = o->id,
                           .update_mapping = update_mapping,
-                          .shard_event = tell_master,
+                          .shard_event = report_to_master,
                           .node_self = m,
                           .transport = o->transport,
                           .filter_cache_bytes = o->filter_cache_bytes,

@@ -60,7 +60,7 @@ void remote_call_fini(struct remote_call *c)
     arena_fini(&c->arena);
 }
 
-static void told(struct remote_call *c)
+static void tell_done(struct remote_call *c)
 {
     remote_call_fini(c);
     free(c);
@@ -72,7 +72,7 @@ void remote_tell(const struct transport *tr, const struct transport_peer *to, co
     struct remote_call *c = calloc(1, sizeof(*c));
     if (c != NULL) {
         c->on = on;
-        c->done = told;
+        c->done = tell_done;
         remote_ask(tr, to, m, rq, c);
     }
 }

@@ -172,8 +172,8 @@ MESSAGE(CANCEL_QUERY, cancel_query, "internal:transport/cancel", TRANSPORT_DATA,
         &codec_number, &codec_nothing);
 
 /* Without the lock: what is asked here has locks of its own. */
-static void look_at(struct remote_shards *r, struct outgoing *c,
-                    bool (*gone)(void *self, struct str ephemeral_id), void *self)
+static void check_call(struct remote_shards *r, struct outgoing *c,
+                       bool (*gone)(void *self, struct str ephemeral_id), void *self)
 {
     if (!c->cancel_sent && shard_rq_cancelled(c->rq)) {
         c->cancel_sent = true;
@@ -196,7 +196,7 @@ size_t remote_shards_look(struct remote_shards *r, bool (*gone)(void *self, stru
         if (!c->looked_at) { /* else somebody else is at it */
             c->looked_at = true;
             pthread_mutex_unlock(&r->lock);
-            look_at(r, c, gone, self);
+            check_call(r, c, gone, self);
             pthread_mutex_lock(&r->lock);
             c->looked_at = false;
         }

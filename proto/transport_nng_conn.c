@@ -84,9 +84,9 @@ void tnng_conn_unref(struct tnng_conn *c)
     free(c);
 }
 
-int64_t tnng_conn_heard_ms(struct tnng_conn *c)
+int64_t tnng_conn_received_ms(struct tnng_conn *c)
 {
-    return atomic_load_explicit(&c->heard_ms, memory_order_relaxed);
+    return atomic_load_explicit(&c->received_ms, memory_order_relaxed);
 }
 
 /* ---- reading ---- */
@@ -227,7 +227,7 @@ static void was_read(void *arg)
     struct tnng_conn *c = arg;
     bool good = nng_aio_result(c->recv) == 0 && !is_closed(c);
     if (good) {
-        atomic_store_explicit(&c->heard_ms, tnng_mono_ms(), memory_order_relaxed);
+        atomic_store_explicit(&c->received_ms, tnng_mono_ms(), memory_order_relaxed);
         good = take_bytes(c, nng_aio_count(c->recv));
     }
     if (!good || !read_more(c)) {
@@ -259,7 +259,7 @@ struct tnng_conn *tnng_conn_new(nng_stream *s, bool dialed, enum transport_class
     c->dialed = dialed;
     c->cls = cls;
     c->queue_end = &c->queue;
-    c->heard_ms = tnng_mono_ms();
+    c->received_ms = tnng_mono_ms();
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
     nng_stream_set_bool(s, NNG_OPT_TCP_NODELAY, true);

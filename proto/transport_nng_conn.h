@@ -67,7 +67,7 @@ struct tnng_out *tnng_conn_unsent(struct tnng_conn *c);
 /* gone() comes soon. Never blocks. */
 void tnng_conn_close(struct tnng_conn *c);
 /* When bytes came last: CLOCK_MONOTONIC, ms. */
-int64_t tnng_conn_heard_ms(struct tnng_conn *c);
+int64_t tnng_conn_received_ms(struct tnng_conn *c);
 
 int64_t tnng_mono_ms(void);
 

@@ -23,7 +23,7 @@ struct tnng_conn {
     bool dialed;
     size_t pause_above;
     atomic_uint refs;
-    _Atomic int64_t heard_ms;
+    _Atomic int64_t received_ms;
 
     pthread_mutex_t lock; /* all of this part */
     bool closed, stream_closed, paused;

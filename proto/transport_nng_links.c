@@ -86,7 +86,7 @@ static void run_lost(void *arg)
     free(c);
 }
 
-static void tell_lost(const struct link *l)
+static void report_lost(const struct link *l)
 {
     struct transport_nng *t = l->t;
     struct lost_call *c = t->lost != NULL && l->ephemeral_id[0] != 0 ? malloc(sizeof(*c)) : NULL;
@@ -141,7 +141,7 @@ static void gone(void *arg, struct tnng_conn *c)
     pthread_mutex_lock(&t->lock);
     int64_t now = tnng_mono_ms();
     if (l->up && l->cls == TRANSPORT_CONTROL && !l->closing && !t->stopping) {
-        tell_lost(l);
+        report_lost(l);
     }
     tnng_slots_disconnected(l, c, &ended);
     plan_dial(l, l->up && now - l->up_since >= STEADY_MS, now);
@@ -213,17 +213,17 @@ static bool is_silent(const struct link *l, int64_t since)
     for (const struct slot *s = l->slots; s != NULL; s = s->next) {
         first = s->sent && (first == NULL || s->sent_ms < first->sent_ms) ? s : first;
     }
-    return first != NULL && first->sent_ms <= since && tnng_conn_heard_ms(l->conn) < first->sent_ms;
+    return first != NULL && first->sent_ms <= since && tnng_conn_received_ms(l->conn) < first->sent_ms;
 }
 
 /* A connection that was cut off sends again later and later, also when it no longer is cut off: one that stays silent is given up, and
  * with it the others to the same process that are as silent. A single slow answer says nothing. */
 void tnng_link_missed(struct link *l, const struct slot *s, int64_t now)
 {
-    if (l->cls != TRANSPORT_CONTROL || l->conn == NULL || tnng_conn_heard_ms(l->conn) >= s->sent_ms) {
+    if (l->cls != TRANSPORT_CONTROL || l->conn == NULL || tnng_conn_received_ms(l->conn) >= s->sent_ms) {
         return;
     }
-    if (l->misses > 0 && tnng_conn_heard_ms(l->conn) >= l->silent_since) {
+    if (l->misses > 0 && tnng_conn_received_ms(l->conn) >= l->silent_since) {
         l->misses = 0;
     }
     if (l->misses > 0 && s->sent_ms < l->missed_at) {

@@ -245,9 +245,9 @@ static bool parts_year(const struct date_parts *p, int64_t *year)
     return parts_has(p, FLD_YEAR);
 }
 
-enum have { HAVE_NOT, HAVE, HAVE_BAD };
+enum date_completeness { HAVE_NOT, HAVE, HAVE_BAD };
 
-static enum have ymd(int64_t year, int64_t month, int64_t day, int64_t *days)
+static enum date_completeness ymd(int64_t year, int64_t month, int64_t day, int64_t *days)
 {
     if (!between(year, -YEAR_MAX, YEAR_MAX) || !between(month, 1, 12) || day < 1
         || day > civil_month_days(year, (int)month)) {
@@ -258,7 +258,7 @@ static enum have ymd(int64_t year, int64_t month, int64_t day, int64_t *days)
 }
 
 /* A whole date, though java.time left it in parts. */
-static enum have whole_date(const struct resolver *r, int64_t *days)
+static enum date_completeness whole_date(const struct resolver *r, int64_t *days)
 {
     const struct date_parts *p = r->p;
     int64_t year;
@@ -281,7 +281,7 @@ static enum have whole_date(const struct resolver *r, int64_t *days)
 }
 
 /* The first day of the period that the parts name; HAVE_NOT: they name none. */
-static enum have first_day(const struct resolver *r, bool with_time, int64_t *days)
+static enum date_completeness first_day(const struct resolver *r, bool with_time, int64_t *days)
 {
     const struct date_parts *p = r->p;
     int64_t year;
@@ -417,7 +417,7 @@ enum resolved date_resolve(const struct el_run *run, struct date_parts *p, const
         return RESOLVED_BAD_PARSE;
     }
     int64_t days = 0;
-    enum have have = whole_date(&r, &days);
+    enum date_completeness have = whole_date(&r, &days);
     if (have == HAVE_NOT) {
         have = first_day(&r, r.has_time, &days);
     }

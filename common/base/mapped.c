@@ -14,13 +14,13 @@ static atomic_flag held = ATOMIC_FLAG_INIT;
 static struct mapped *all;
 static _Atomic unsigned losses; /* entries that lost something */
 
-static void hold(void)
+static void mapped_lock(void)
 {
     while (atomic_flag_test_and_set_explicit(&held, memory_order_acquire)) {
     }
 }
 
-static void let_go(void)
+static void mapped_unlock(void)
 {
     atomic_flag_clear_explicit(&held, memory_order_release);
 }
@@ -31,13 +31,13 @@ struct mapped *mapped_add(const void *p, size_t n)
     if (m != NULL) {
         m->from = (uintptr_t)p;
         m->to = m->from + n;
-        hold();
+        mapped_lock();
         m->next = all;
         if (all != NULL) {
             all->prev = m;
         }
         all = m;
-        let_go();
+        mapped_unlock();
     }
     return m;
 }
@@ -47,7 +47,7 @@ void mapped_remove(struct mapped *m)
     if (m == NULL) {
         return;
     }
-    hold();
+    mapped_lock();
     losses -= m->lost;
     if (m->prev != NULL) {
         m->prev->next = m->next;
@@ -57,14 +57,14 @@ void mapped_remove(struct mapped *m)
     if (m->next != NULL) {
         m->next->prev = m->prev;
     }
-    let_go();
+    mapped_unlock();
     free(m);
 }
 
 bool mapped_lose(const void *at, const void **end)
 {
     bool found = false;
-    hold();
+    mapped_lock();
     for (struct mapped *m = all; m != NULL && !found; m = m->next) {
         if ((uintptr_t)at >= m->from && (uintptr_t)at < m->to) {
             found = true;
@@ -73,7 +73,7 @@ bool mapped_lose(const void *at, const void **end)
             *end = (const void *)m->to;
         }
     }
-    let_go();
+    mapped_unlock();
     return found;
 }
 
@@ -83,10 +83,10 @@ bool mapped_lost(const void *p)
     if (losses == 0) {
         return false;
     }
-    hold();
+    mapped_lock();
     for (const struct mapped *m = all; m != NULL && !lost; m = m->next) {
         lost = m->from == (uintptr_t)p && m->lost;
     }
-    let_go();
+    mapped_unlock();
     return lost;
 }

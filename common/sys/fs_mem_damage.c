@@ -46,7 +46,7 @@ void mem_wounds_over(struct mem_inode *f, size_t at, size_t n)
 }
 
 /* The run that is read, and the one that a power failure leaves, become the file's own: mappings keep theirs. */
-static bool own_all(struct mem_inode *f)
+static bool copy_blobs(struct mem_inode *f)
 {
     bool same = f->synced == f->blob;
     if (f->blob == NULL || !mem_own_blob(f, f->blob->cap)) {
@@ -76,7 +76,7 @@ static bool put(struct mem_inode *f, size_t at, const void *p, size_t n)
     if (n == 0) {
         return true;
     }
-    if (!own_all(f)) {
+    if (!copy_blobs(f)) {
         return false;
     }
     memcpy(f->blob->bytes + at, p, n);
@@ -181,7 +181,7 @@ void fs_mem_heal(struct fs_mem *m, const char *path)
     pthread_mutex_unlock(&m->mutex);
 }
 
-static void tell_file(struct visit *v, const char *path, struct mem_inode *f)
+static void visit_file(struct visit *v, const char *path, struct mem_inode *f)
 {
     v->each(v->self, path, f->n);
 }
@@ -189,7 +189,7 @@ static void tell_file(struct visit *v, const char *path, struct mem_inode *f)
 void fs_mem_each(struct fs_mem *m, const char *path, void (*fn)(void *self, const char *path, uint64_t bytes),
                  void *self)
 {
-    struct visit v = {.fn = tell_file, .each = fn, .self = self};
+    struct visit v = {.fn = visit_file, .each = fn, .self = self};
     visit_below(m, path, &v);
 }
 

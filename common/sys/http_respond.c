@@ -71,7 +71,7 @@ static void add_cors(const struct request *r, struct buf *h)
 }
 
 /* There was no room even for the words of a refusal. They are few: they get it. Returns the content type. */
-static const char *say_why(struct buf *body)
+static const char *refusal_text(struct buf *body)
 {
     bool guarded = memory_guard(false);
     buf_fini(body);
@@ -93,7 +93,7 @@ static void begin_answer(struct request *r, int status, const char *content_type
     }
     body = body != NULL ? body : &none;
     if (status == 429 && body->n == 0) {
-        content_type = say_why(body);
+        content_type = refusal_text(body);
     }
     struct buf *h = &r->out_head;
     buf_reserve(h, 256);

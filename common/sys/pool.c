@@ -33,7 +33,7 @@ static bool is_quiet(const struct pool *p)
 }
 
 /* Locked. */
-static void say_if_quiet(struct pool *p)
+static void signal_if_quiet(struct pool *p)
 {
     if (is_quiet(p)) {
         pthread_cond_broadcast(&p->quiet);
@@ -62,7 +62,7 @@ static void *worker(void *arg)
         pthread_mutex_lock(&p->mutex);
         p->idle++;
         p->completed++;
-        say_if_quiet(p);
+        signal_if_quiet(p);
     }
     pthread_mutex_unlock(&p->mutex);
     return NULL;
@@ -128,7 +128,7 @@ static bool pool_run_here(void *self, void (*run)(void *arg), void *arg)
     pthread_mutex_lock(&p->mutex);
     p->here--;
     p->completed++;
-    say_if_quiet(p);
+    signal_if_quiet(p);
     pthread_mutex_unlock(&p->mutex);
     return true;
 }

@@ -383,20 +383,20 @@ bool sim_exec_run_until(struct sim_exec *x, bool (*cond)(void *arg), void *arg, 
     return x->goal.met;
 }
 
-struct steps {
+struct step_limit {
     const struct sim_exec *x;
     uint64_t until;
 };
 
 static bool stepped(void *arg)
 {
-    const struct steps *s = arg;
+    const struct step_limit *s = arg;
     return s->x->steps >= s->until;
 }
 
 bool sim_exec_step(struct sim_exec *x)
 {
-    struct steps s = {x, x->steps + 1};
+    struct step_limit s = {x, x->steps + 1};
     return sim_exec_run_until(x, stepped, &s, INT64_MAX - x->clock->mono_ns);
 }
 

@@ -60,7 +60,7 @@ void publisher_status(struct publisher *p, struct publisher_status *out)
 }
 
 /* Sleeps up to ms; a wake ends it, unless `patient`. false: it is to stop. */
-static bool rest(struct publisher *p, int64_t ms, bool patient)
+static bool publisher_pause(struct publisher *p, int64_t ms, bool patient)
 {
     struct timespec until;
     int waited = 0;
@@ -191,7 +191,7 @@ static bool failed(struct publisher *p, const struct errmsg *em)
     drop_both(p);
     note(p, 0, em->frame[0].reason);
     p->retry_ms = p->retry_ms == 0 ? RETRY_MS : MIN_OF(2 * p->retry_ms, (int64_t)RETRY_MS_MAX);
-    return rest(p, p->retry_ms, true);
+    return publisher_pause(p, p->retry_ms, true);
 }
 
 static void *run(void *arg)
@@ -207,7 +207,7 @@ static void *run(void *arg)
         }
         p->retry_ms = 0;
         note(p, n, p->leading ? "" : "another management service publishes");
-        go_on = rest(p, n == OUTBOX_ROWS_MAX ? 0 : LOOK_MS, false);
+        go_on = publisher_pause(p, n == OUTBOX_ROWS_MAX ? 0 : LOOK_MS, false);
     }
     drop_both(p);
     db_thread_done();

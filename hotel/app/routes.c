@@ -88,21 +88,21 @@ static enum err ask_count(struct exchange *x, struct buf *body, const char **fie
     return ERR_OK;
 }
 
-static enum err tell_list(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
-                          struct errmsg *em)
+static enum err reply_list(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
+                           struct errmsg *em)
 {
     return answer_list(out, reply, x->distance_at, x->req->arena, at_least, em);
 }
 
-static enum err tell_filters(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
-                             struct errmsg *em)
+static enum err reply_filters(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
+                              struct errmsg *em)
 {
     (void)at_least;
     return answer_filters(out, reply, x->req->arena, em);
 }
 
-static enum err tell_suggestion(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
-                                struct errmsg *em)
+static enum err reply_suggestion(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
+                                 struct errmsg *em)
 {
     (void)at_least;
     return answer_suggestion(out, reply, x->req->arena, em);
@@ -123,8 +123,8 @@ static void write_sync(struct jsonw *w, struct consumer *consumer)
     jw_obj_end(w);
 }
 
-static enum err tell_health(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
-                            struct errmsg *em)
+static enum err reply_health(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
+                             struct errmsg *em)
 {
     struct json root;
     int64_t count;
@@ -147,10 +147,10 @@ static enum err tell_health(struct exchange *x, struct str reply, struct buf *ou
 }
 
 static const struct route routes[] = {
-    {"/hotel/list", HTTP_M_POST, ask_list, "_search", tell_list},
-    {"/hotel/filters", HTTP_M_POST, ask_filters, "_search", tell_filters},
-    {"/hotel/suggestion", HTTP_M_GET, ask_suggestion, "_search", tell_suggestion},
-    {"/health", HTTP_M_GET, ask_count, "_count", tell_health},
+    {"/hotel/list", HTTP_M_POST, ask_list, "_search", reply_list},
+    {"/hotel/filters", HTTP_M_POST, ask_filters, "_search", reply_filters},
+    {"/hotel/suggestion", HTTP_M_GET, ask_suggestion, "_search", reply_suggestion},
+    {"/health", HTTP_M_GET, ask_count, "_count", reply_health},
 };
 
 /* ---- the search service's part ---- */
@@ -187,7 +187,7 @@ static void on_reply(void *arg, const struct http_reply *reply)
         search_failed(x->routes, x->req, &em, detail);
     } else {
         struct http_header relation = {STR("x-total-relation"), at_least ? STR("gte") : STR("eq")};
-        respond_json(x->req, 200, x->route->tell == tell_list ? &relation : NULL, &body);
+        respond_json(x->req, 200, x->route->tell == reply_list ? &relation : NULL, &body);
     }
     buf_fini(&body);
 }

@@ -43,7 +43,7 @@ static void note_difference(void *arg, int64_t id, enum agreement a, struct str 
     }
 }
 
-static void tell_difference(void *arg, int64_t id, enum agreement a, struct str fields)
+static void print_difference(void *arg, int64_t id, enum agreement a, struct str fields)
 {
     struct verify *v = arg;
     if (a == AGREES) {
@@ -193,7 +193,7 @@ static enum err verify_all(struct verify *v, struct errmsg *em)
         nanosleep(&(struct timespec){.tv_nsec = LOOK_AGAIN_MS * 1000000L}, NULL);
         e = look_again(v, note_difference, em);
     }
-    e = e != ERR_OK ? e : look_again(v, tell_difference, em);
+    e = e != ERR_OK ? e : look_again(v, print_difference, em);
     return e == ERR_OK && v->failed ? err_no_memory(em) : e;
 }
 
