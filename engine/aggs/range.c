@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct one {
+struct range_def {
     struct str key;
     double from, to;         /* [from, to) */
     struct str from_s, to_s; /* addresses; p == NULL: open */
@@ -21,7 +21,7 @@ struct one {
 struct ranges {
     struct collector c;
     struct values v;
-    struct one *r; /* sorted by from, then to; distances as they were given */
+    struct range_def *r; /* sorted by from, then to; distances as they were given */
     uint32_t n;
     double *max_to;  /* the greatest `to` so far, for the search */
     int64_t *counts; /* owner * n + range */
@@ -36,7 +36,7 @@ static enum err ranges_leaf(struct collector *c, struct errmsg *em)
 
 /* ---- collecting ---------------------------------------------------------------------------------------- */
 
-static bool inside(struct ranges *s, const struct one *r, uint32_t i)
+static bool inside(struct ranges *s, const struct range_def *r, uint32_t i)
 {
     struct str a = dict_text(&s->v.dict, s->v.id[i]);
     return (r->from_s.p == NULL || str_cmp(a, r->from_s) >= 0)
@@ -234,7 +234,7 @@ static void print_bound(const struct ranges *s, double x, struct buf *out)
     }
 }
 
-static enum err number_range(struct ranges *s, const struct range_spec *spec, struct one *r,
+static enum err number_range(struct ranges *s, const struct range_spec *spec, struct range_def *r,
                              struct errmsg *em)
 {
     bool geo = s->c.agg->type == &agg_geo_distance;
@@ -263,7 +263,8 @@ static enum err address(struct ranges *s, struct str text, struct str *out, stru
     return inet_parse(text, p, em);
 }
 
-static enum err masked(struct ranges *s, const struct range_spec *spec, struct one *r, struct errmsg *em)
+static enum err masked(struct ranges *s, const struct range_spec *spec, struct range_def *r,
+                       struct errmsg *em)
 {
     uint8_t *first = arena_alloc(s->c.run->arena, INET_BYTES),
             *last = arena_alloc(s->c.run->arena, INET_BYTES);
@@ -277,7 +278,7 @@ static enum err masked(struct ranges *s, const struct range_spec *spec, struct o
     return e;
 }
 
-static enum err address_range(struct ranges *s, const struct range_spec *spec, struct one *r,
+static enum err address_range(struct ranges *s, const struct range_spec *spec, struct range_def *r,
                               struct errmsg *em)
 {
     if (spec->mask.p != NULL) {
@@ -316,7 +317,7 @@ static int cmp_open(struct str a, struct str b, int open)
     return str_cmp(a, b);
 }
 
-static int one_cmp(const struct one *x, const struct one *y)
+static int one_cmp(const struct range_def *x, const struct range_def *y)
 {
     if (x->from != y->from) {
         return x->from < y->from ? -1 : 1;
@@ -332,7 +333,7 @@ static int one_cmp(const struct one *x, const struct one *y)
 static void sort_ranges(struct ranges *s)
 {
     for (uint32_t i = 1; i < s->n && !stop_now(); i++) {
-        struct one x = s->r[i];
+        struct range_def x = s->r[i];
         uint32_t at = i;
         for (; at > 0 && one_cmp(&s->r[at - 1], &x) > 0; at--) {
             s->r[at] = s->r[at - 1];
@@ -364,7 +365,7 @@ static enum err range_new(struct collector **out, struct agg_run *r, const struc
     }
     s->n = given->n;
     s->c.single = s->n == 1 && !s->v.none;
-    s->r = ARENA_ARRAY(r->arena, struct one, s->n);
+    s->r = ARENA_ARRAY(r->arena, struct range_def, s->n);
     s->max_to = ARENA_ARRAY(r->arena, double, s->n);
     if (e == ERR_OK && (s->r == NULL || s->max_to == NULL)) {
         return err_no_memory(em);

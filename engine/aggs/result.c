@@ -36,7 +36,7 @@ int agg_key_cmp(const struct agg_key *a, const struct agg_key *b)
 
 #define OWN_ALIGN ((size_t)16)
 
-static size_t own_bytes(const struct agg *a)
+static size_t padded_result_size(const struct agg *a)
 {
     return (a->type->result_size + OWN_ALIGN - 1) / OWN_ALIGN * OWN_ALIGN;
 }
@@ -51,13 +51,13 @@ struct agg_result *results_new(struct arena *arena, const struct agg *level)
     uint32_t n = agg_places(level);
     size_t bytes = (n * sizeof(struct agg_result) + OWN_ALIGN - 1) / OWN_ALIGN * OWN_ALIGN, at = bytes;
     for (uint32_t i = 0; i < n; i++) {
-        bytes += own_bytes(at_place(level, i));
+        bytes += padded_result_size(at_place(level, i));
     }
     struct agg_result *v = arena_zalloc(arena, bytes);
     for (uint32_t i = 0; v != NULL && i < n; i++) {
         v[i].agg = at_place(level, i);
         v[i].own = (char *)v + at;
-        at += own_bytes(v[i].agg);
+        at += padded_result_size(v[i].agg);
     }
     return v;
 }

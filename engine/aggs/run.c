@@ -126,7 +126,7 @@ static uint64_t count_aggs(const struct agg *a)
 }
 
 /* As in Elasticsearch: where aggregations have no room to begin with, the search is refused. */
-static bool room_to_begin(const struct agg_spec *spec)
+static bool has_memory_to_begin(const struct agg_spec *spec)
 {
     uint64_t n = count_aggs(&spec->root);
     return n == 0 || memory_room(MEMORY_REQUEST, n * AGG_BYTES, "preallocate[aggregations]");
@@ -135,7 +135,7 @@ static bool room_to_begin(const struct agg_spec *spec)
 enum err aggs_collector_new(struct doc_collector **out, const struct agg_spec *spec,
                             const struct search_context *cx, const struct weight *query, struct errmsg *em)
 {
-    struct run *s = room_to_begin(spec) ? ARENA_NEW(cx->arena, struct run) : NULL;
+    struct run *s = has_memory_to_begin(spec) ? ARENA_NEW(cx->arena, struct run) : NULL;
     if (s == NULL) {
         return err_no_memory(em);
     }

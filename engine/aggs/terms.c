@@ -37,7 +37,7 @@ static inline void count_ords(struct terms *t, doc_id doc)
 }
 
 /* A slot for the bucket of every text met so far. */
-static bool room_for_ids(struct terms *t)
+static bool reserve_ids(struct terms *t)
 {
     return run_reserve(t->c.run, &t->bucket_of_id, &t->cap_of_id, t->v.dict.n, sizeof(*t->bucket_of_id));
 }
@@ -85,7 +85,7 @@ static void collect_text(struct terms *t, const struct doc_run *d)
 {
     for (uint32_t pos = 0; pos < d->n;) {
         uint32_t n = values_ids(&t->v, d, &pos);
-        if (!room_for_ids(t)) {
+        if (!reserve_ids(t)) {
             return;
         }
         if (d->buckets == NULL && t->include.any) {

@@ -206,15 +206,15 @@ static struct str nth_word(struct str words, size_t i)
     return word;
 }
 
-/* One way through the match: an alternative, or the words themselves. */
-struct way {
+/* One path through the match: an alternative, or the words themselves. */
+struct synonym_path {
     struct str words; /* p == NULL: those of the input */
     size_t n;
     int32_t first_end; /* node where its first edge ends */
 };
 
-static struct token way_token(const struct graphing *g, const struct way *w, size_t at, size_t length,
-                              size_t i)
+static struct token synonym_path_token(const struct graphing *g, const struct synonym_path *w, size_t at,
+                                       size_t length, size_t i)
 {
     const struct token *v = &g->in->v[at];
     if (w->words.p == NULL) {
@@ -227,7 +227,7 @@ static struct token way_token(const struct graphing *g, const struct way *w, siz
 static bool put_match(struct graphing *g, size_t at, size_t length, const struct synonym *s)
 {
     size_t n = s->n + (s->keep_original ? 1 : 0);
-    struct way *ways = ARENA_ARRAY(g->out.arena, struct way, n);
+    struct synonym_path *ways = ARENA_ARRAY(g->out.arena, struct synonym_path, n);
     int32_t start = g->next_node, inner = 0;
     if (ways == NULL) {
         return false;
@@ -241,7 +241,7 @@ static bool put_match(struct graphing *g, size_t at, size_t length, const struct
     int32_t end = start + inner + 1;
     for (size_t i = 0; i < n; i++) { /* all first edges, then way by way the rest */
         ways[i].first_end = ways[i].n == 1 ? end : ways[i].first_end;
-        if (!put_edge(g, way_token(g, &ways[i], at, length, 0), start, ways[i].first_end)) {
+        if (!put_edge(g, synonym_path_token(g, &ways[i], at, length, 0), start, ways[i].first_end)) {
             return false;
         }
     }
@@ -249,7 +249,7 @@ static bool put_match(struct graphing *g, size_t at, size_t length, const struct
     for (size_t i = 0; i < n; i++) {
         int32_t node = ways[i].first_end;
         for (size_t k = 1; k < ways[i].n; k++, node++) {
-            if (!put_edge(g, way_token(g, &ways[i], at, length, k), node,
+            if (!put_edge(g, synonym_path_token(g, &ways[i], at, length, k), node,
                           k + 1 == ways[i].n ? end : node + 1)) {
                 return false;
             }

@@ -28,8 +28,8 @@ bool ik_lexemes_add(struct ik_lexemes *l, struct ik_lexeme x, struct arena *aren
     return true;
 }
 
-/* What IK compares two ways by, most important first. */
-struct way {
+/* The criteria by which IK compares two paths, most important first. */
+struct ik_rank {
     uint32_t payload; /* units that are in some word: more is better */
     uint32_t count;   /* words: fewer */
     uint32_t span;    /* units from the first to the last: more */
@@ -38,7 +38,7 @@ struct way {
     int32_t weight;   /* sum of ordinal times length: more */
 };
 
-static bool is_better(const struct way *a, const struct way *b)
+static bool is_better(const struct ik_rank *a, const struct ik_rank *b)
 {
     if (a->payload != b->payload) {
         return a->payload > b->payload;
@@ -104,9 +104,9 @@ static void make_chains(const struct ik_lexeme *v, size_t n, struct ik_chain *ch
 size_t ik_judge(const struct ik_lexeme *v, size_t n, struct ik_lexeme *out, struct ik_chain *chain)
 {
     make_chains(v, n, chain);
-    struct way best = {chain[0].payload,          chain[0].count,
-                       chain[0].end - v[0].begin, chain[0].end,
-                       (int32_t)chain[0].product, (int32_t)chain[0].weight};
+    struct ik_rank best = {chain[0].payload,          chain[0].count,
+                           chain[0].end - v[0].begin, chain[0].end,
+                           (int32_t)chain[0].product, (int32_t)chain[0].weight};
     size_t best_prefix = 0; /* words of the first way before the chain */
     size_t best_chain = 0;
 
@@ -135,12 +135,12 @@ size_t ik_judge(const struct ik_lexeme *v, size_t n, struct ik_lexeme *out, stru
             sum.weight -= (uint32_t)(prefix + 1) * out[prefix].length;
         }
         const struct ik_chain *rest = &chain[i - 1];
-        struct way w = {sum.payload + rest->payload,
-                        (uint32_t)prefix + rest->count,
-                        rest->end - (prefix > 0 ? v[0].begin : c->begin),
-                        rest->end,
-                        (int32_t)(sum.product * rest->product),
-                        (int32_t)(sum.weight + rest->weight + (uint32_t)prefix * rest->payload)};
+        struct ik_rank w = {sum.payload + rest->payload,
+                            (uint32_t)prefix + rest->count,
+                            rest->end - (prefix > 0 ? v[0].begin : c->begin),
+                            rest->end,
+                            (int32_t)(sum.product * rest->product),
+                            (int32_t)(sum.weight + rest->weight + (uint32_t)prefix * rest->payload)};
         if (is_better(&w, &best)) {
             best = w;
             best_prefix = prefix;

@@ -60,7 +60,7 @@ static size_t group_end(const struct ik_lexemes *l, size_t i)
     return k;
 }
 
-static bool room_to_judge(struct run *r, size_t n)
+static bool reserve_chains(struct run *r, size_t n)
 {
     if (r->chains_cap < n) {
         size_t cap = MAX_OF(n, r->chains_cap * 2);
@@ -76,7 +76,7 @@ static bool room_to_judge(struct run *r, size_t n)
 static bool lay_group(struct run *r, const struct ik_lexeme *v, size_t n, uint32_t *at)
 {
     if (r->t->smart && n > 1) {
-        if (!room_to_judge(r, n)) {
+        if (!reserve_chains(r, n)) {
             return false;
         }
         n = ik_judge(v, n, r->chosen.v, r->chains);

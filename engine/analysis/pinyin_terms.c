@@ -8,7 +8,7 @@
 #define FIRST_SLOTS 64
 
 /* What grows while the source is walked. */
-struct walk {
+struct pinyin_state {
     struct pinyin_work *w;
     char *first_letters, *joined, *pending; /* room for all there can be */
     size_t n_first, n_joined, n_pending;
@@ -118,14 +118,14 @@ static void add_term(struct pinyin_work *w, struct str text, int32_t start, int3
 }
 
 struct part_sink {
-    struct walk *k;
+    struct pinyin_state *k;
     int32_t start;
 };
 
 static bool add_part(void *self, struct str part)
 {
     struct part_sink *s = self;
-    struct walk *k = s->k;
+    struct pinyin_state *k = s->k;
     int32_t end = s->start + (k->w->options->fixed_pinyin_offset ? 1 : (int32_t)part.n);
     add_term(k->w, part, s->start, end, ++k->position);
     s->start = end;
@@ -133,7 +133,7 @@ static bool add_part(void *self, struct str part)
 }
 
 /* A run of Latin letters and digits is over: the pending ones become terms. */
-static void flush_pending(struct walk *k)
+static void flush_pending(struct pinyin_state *k)
 {
     struct pinyin_work *w = k->w;
     const struct pinyin_options *o = w->options;
@@ -165,7 +165,7 @@ static bool is_alphanumeric(uint16_t c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-static void walk_ascii(struct walk *k, uint16_t c)
+static void walk_ascii(struct pinyin_state *k, uint16_t c)
 {
     struct pinyin_work *w = k->w;
     const struct pinyin_options *o = w->options;
@@ -191,7 +191,7 @@ static void walk_ascii(struct walk *k, uint16_t c)
     }
 }
 
-static void walk_other(struct walk *k)
+static void walk_other(struct pinyin_state *k)
 {
     struct pinyin_work *w = k->w;
     const struct pinyin_options *o = w->options;
@@ -221,7 +221,7 @@ static void walk_other(struct walk *k)
 }
 
 /* The terms that stand for the whole source; all of them at position 1. */
-static void add_wholes(struct walk *k)
+static void add_wholes(struct pinyin_state *k)
 {
     struct pinyin_work *w = k->w;
     const struct pinyin_options *o = w->options;
@@ -240,13 +240,13 @@ static void add_wholes(struct walk *k)
     }
 }
 
-static bool start_walk(struct walk *k, struct pinyin_work *w)
+static bool start_walk(struct pinyin_state *k, struct pinyin_work *w)
 {
     size_t joined = 0;
     for (size_t i = 0; i < w->n && !w->blank; i++) {
         joined += MAX_OF(w->readings[i].n, (size_t)1);
     }
-    *k = (struct walk){.w = w};
+    *k = (struct pinyin_state){.w = w};
     k->first_letters = arena_alloc(w->arena, w->n);
     k->pending = arena_alloc(w->arena, w->n);
     k->joined = arena_alloc(w->arena, joined);
@@ -255,7 +255,7 @@ static bool start_walk(struct walk *k, struct pinyin_work *w)
 
 bool pinyin_work_run(struct pinyin_work *w, struct str source)
 {
-    struct walk k;
+    struct pinyin_state k;
     w->source = source;
     w->n_terms = 0;
     w->last_offset = 0;

@@ -187,7 +187,7 @@ static enum err write_columns(struct fetch *f, struct fetch_hit *h, struct jsonw
 
 /* ---- stored fields ---------------------------------------------------------------------------------------------------------------- */
 
-static bool field_wanted(const struct str *patterns, uint32_t n, struct str name)
+static bool field_requested(const struct str *patterns, uint32_t n, struct str name)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (str_glob(patterns[i], name)) {
@@ -247,13 +247,13 @@ static void write_stored(const struct mapping *m, const struct stored_doc *d, co
         if (!first) {
             continue;
         }
-        if (field_wanted(patterns, n, field)) {
+        if (field_requested(patterns, n, field)) {
             write_stored_field(m, d, field, field, w);
         }
         for (uint32_t k = 0; k < mapping_field_count(m); k++) {
             const struct field *alias = mapping_field_at(m, k);
             if (alias->class->is_alias && alias->alias_of != NULL && str_eq(alias->alias_of->path, field)
-                && field_wanted(patterns, n, alias->path)) {
+                && field_requested(patterns, n, alias->path)) {
                 write_stored_field(m, d, field, alias->path, w);
             }
         }

@@ -20,7 +20,7 @@ struct inner_hits {
 
 /* ---- which ------------------------------------------------------------------------------------------------------------------------ */
 
-struct wanted {
+struct nested_queries {
     const struct query **v;
     size_t n, cap;
     struct arena *arena;
@@ -34,7 +34,7 @@ static struct str name_of(const struct query *nested)
                                                      : nested->nested.path->path;
 }
 
-static enum err add_wanted(struct wanted *w, const struct query *nested)
+static enum err add_wanted(struct nested_queries *w, const struct query *nested)
 {
     const struct inner_hits_spec *spec = nested->nested.inner_hits;
     const int64_t max = setting_i64(w->settings, SET_INDEX_MAX_INNER_RESULT_WINDOW);
@@ -69,7 +69,7 @@ static enum err add_wanted(struct wanted *w, const struct query *nested)
  * belong to its own inner hits. */
 static enum err find_wanted(void *arg, const struct query *q, enum child_role role)
 {
-    struct wanted *w = arg;
+    struct nested_queries *w = arg;
     if (role == CHILD_EXCLUDES || role == CHILD_WEIGHS) {
         return ERR_OK;
     }
@@ -79,7 +79,7 @@ static enum err find_wanted(void *arg, const struct query *q, enum child_role ro
     return query_each_child(q, find_wanted, w);
 }
 
-static enum err find_all(struct wanted *w, const struct query *query, const struct query *post_filter)
+static enum err find_all(struct nested_queries *w, const struct query *query, const struct query *post_filter)
 {
     enum err e = query != NULL ? find_wanted(w, query, CHILD_SCORES) : ERR_OK;
     return e == ERR_OK && post_filter != NULL ? find_wanted(w, post_filter, CHILD_SCORES) : e;
@@ -88,7 +88,7 @@ static enum err find_all(struct wanted *w, const struct query *query, const stru
 enum err inner_hits_check(const struct search_context *cx, const struct query *query,
                           const struct query *post_filter, struct errmsg *em)
 {
-    struct wanted w = {.arena = cx->arena, .settings = cx->shard->index_settings, .em = em};
+    struct nested_queries w = {.arena = cx->arena, .settings = cx->shard->index_settings, .em = em};
     enum err e = find_all(&w, query, post_filter);
     for (size_t i = 0; e == ERR_OK && i < w.n; i++) {
         const struct search_source *s = w.v[i]->nested.inner_hits->source;
@@ -127,7 +127,7 @@ static enum err prepare_one(struct fetch *f, struct inner_hits *x, const struct 
 
 enum err inner_hits_prepare(struct fetch *f, const struct query *query, const struct query *post_filter)
 {
-    struct wanted w = {.arena = f->arena, .settings = f->shard->index_settings, .em = f->em};
+    struct nested_queries w = {.arena = f->arena, .settings = f->shard->index_settings, .em = f->em};
     enum err e = find_all(&w, query, post_filter);
     if (e != ERR_OK || w.n == 0) {
         return e;

@@ -34,7 +34,7 @@ struct range {
 
 enum fragmenter { FRAGMENT_NONE, FRAGMENT_SIMPLE, FRAGMENT_SPAN };
 
-struct walk {
+struct plain_run {
     const struct hl_target *t;
     const struct hl_text *x;
     const struct hl_value *value;
@@ -58,7 +58,7 @@ struct walk {
 /* ---- terms in this value
  * ------------------------------------------------------------------------------------------------- */
 
-static struct weighted *weighted_of(struct walk *w, struct str text)
+static struct weighted *weighted_of(struct plain_run *w, struct str text)
 {
     struct weighted *v = map_get(&w->terms, text);
     if (v == NULL) {
@@ -71,7 +71,7 @@ static struct weighted *weighted_of(struct walk *w, struct str text)
     return v;
 }
 
-static void weigh(struct walk *w, struct str text, float weight)
+static void weigh(struct plain_run *w, struct str text, float weight)
 {
     struct weighted *v = weighted_of(w, text);
     if (v != NULL) {
@@ -105,7 +105,7 @@ static bool any_with_prefix(const struct query *phrase, const struct hl_token *t
     return phrase->phrase.n == 0;
 }
 
-static enum err weigh_phrase(struct walk *w, const struct hl_phrase *p, struct errmsg *em)
+static enum err weigh_phrase(struct plain_run *w, const struct hl_phrase *p, struct errmsg *em)
 {
     struct hl_span *spans;
     size_t n;
@@ -143,7 +143,7 @@ static enum err weigh_phrase(struct walk *w, const struct hl_phrase *p, struct e
     return e;
 }
 
-static void weigh_multi(struct walk *w, const struct hl_multi *m)
+static void weigh_multi(struct plain_run *w, const struct hl_multi *m)
 {
     for (uint32_t k = 0; k < w->value->n_tokens && !stop_often(); k++) {
         struct str text = w->x->tokens[w->value->token + k].text;
@@ -154,7 +154,7 @@ static void weigh_multi(struct walk *w, const struct hl_multi *m)
 }
 
 /* In the query's order: a term by itself forgets the phrases before it, one behind it adds its places. */
-static enum err weigh_terms(struct walk *w, struct errmsg *em)
+static enum err weigh_terms(struct plain_run *w, struct errmsg *em)
 {
     const struct hl_terms *terms = &w->t->terms;
     size_t i = 0, p = 0, m = 0;
@@ -181,7 +181,7 @@ static enum err weigh_terms(struct walk *w, struct errmsg *em)
  * ---------------------------------------------------------------------------------------------------------------
  */
 
-static float token_score(struct walk *w, const struct hl_token *token)
+static float token_score(struct plain_run *w, const struct hl_token *token)
 {
     struct weighted *v = map_get(&w->terms, token->text);
     if (v == NULL) {
@@ -201,7 +201,7 @@ static float token_score(struct walk *w, const struct hl_token *token)
     return v->weight;
 }
 
-static void add_to_group(struct walk *w, const struct hl_token *k, float score)
+static void add_to_group(struct plain_run *w, const struct hl_token *k, float score)
 {
     if (w->group_n >= GROUP_TOKENS_MAX) {
         return;
@@ -222,7 +222,7 @@ static void add_to_group(struct walk *w, const struct hl_token *k, float score)
     w->group_n++;
 }
 
-static void flush_group(struct walk *w)
+static void flush_group(struct plain_run *w)
 {
     const struct hl_options *o = w->t->o;
     if (w->match_start > w->last_end) {
@@ -240,7 +240,7 @@ static void flush_group(struct walk *w)
     w->group_score = 0;
 }
 
-static void open_fragment(struct walk *w)
+static void open_fragment(struct plain_run *w)
 {
     struct fragment *v = arena_grow(w->arena, w->fragments, w->n_fragments, &w->cap_fragments, sizeof(*v));
     if (v == NULL) {
@@ -253,7 +253,7 @@ static void open_fragment(struct walk *w)
     w->total = 0;
 }
 
-static void close_fragment(struct walk *w)
+static void close_fragment(struct plain_run *w)
 {
     struct fragment *f = &w->fragments[w->n_fragments - 1];
     f->score = w->total;
@@ -262,7 +262,7 @@ static void close_fragment(struct walk *w)
 
 /* A fragment does not end inside a phrase's place. The position counts only the tokens that were asked about.
  */
-static bool inside_span(struct walk *w, const struct hl_token *k)
+static bool inside_span(struct plain_run *w, const struct hl_token *k)
 {
     w->position += k->inc;
     if (w->wait_for == w->position) {
@@ -280,7 +280,7 @@ static bool inside_span(struct walk *w, const struct hl_token *k)
     return false;
 }
 
-static bool begins_fragment(struct walk *w, const struct hl_token *k)
+static bool begins_fragment(struct plain_run *w, const struct hl_token *k)
 {
     int64_t size = w->t->o->fragment_size;
     int64_t end = k->end - w->value->start, length = w->value->end - w->value->start;
@@ -294,7 +294,7 @@ static bool begins_fragment(struct walk *w, const struct hl_token *k)
     return begins;
 }
 
-static void walk_value(struct walk *w)
+static void walk_value(struct plain_run *w)
 {
     open_fragment(w);
     for (uint32_t i = 0; i < w->value->n_tokens && !w->failed && !stop_often(); i++) {
@@ -349,12 +349,12 @@ static void order_by_score(struct fragment *v, size_t n)
     }
 }
 
-struct kept {
+struct fragment_list {
     struct fragment *v;
     size_t n, cap;
 };
 
-static enum err keep_best(struct kept *kept, struct walk *w, size_t max, struct errmsg *em)
+static enum err keep_best(struct fragment_list *kept, struct plain_run *w, size_t max, struct errmsg *em)
 {
     sort_items(w->fragments, w->n_fragments, sizeof(*w->fragments), best_first);
     for (size_t i = 0; i < w->n_fragments && i < max; i++) {
@@ -373,7 +373,7 @@ static enum err keep_best(struct kept *kept, struct walk *w, size_t max, struct 
     return ERR_OK;
 }
 
-static enum err one_value(struct kept *kept, struct walk *w, size_t max, struct errmsg *em)
+static enum err one_value(struct fragment_list *kept, struct plain_run *w, size_t max, struct errmsg *em)
 {
     struct buf b;
     memory_request_buf(&b);
@@ -438,11 +438,12 @@ enum err hl_plain(struct hl_fragments *out, const struct hl_target *t, struct hl
                   struct errmsg *em)
 {
     enum fragmenter fragmenter;
-    struct kept kept = {.n = 0};
+    struct fragment_list kept = {.n = 0};
     enum err e = fragmenter_of(&fragmenter, t, em);
     size_t max = t->o->number_of_fragments > 0 ? (size_t)t->o->number_of_fragments : 1;
     for (uint32_t i = 0; i < x->n_values && e == ERR_OK; i++) {
-        struct walk w = {.t = t, .x = x, .value = &x->values[i], .arena = arena, .fragmenter = fragmenter};
+        struct plain_run w = {
+            .t = t, .x = x, .value = &x->values[i], .arena = arena, .fragmenter = fragmenter};
         e = one_value(&kept, &w, max, em);
     }
     if (e != ERR_OK) {

@@ -4,7 +4,7 @@
 #include "engine/index/completion_int.h"
 
 /* An entry and its strings, one behind the other, in the writer's buffer. */
-struct kept {
+struct writer_entry {
     size_t at; /* path, input */
     uint32_t path_n, input_n;
     uint32_t weight;
@@ -13,7 +13,7 @@ struct kept {
 
 struct completion_writer {
     const struct allocator *alloc;
-    struct kept *v;
+    struct writer_entry *v;
     size_t n, cap;
     struct buf text;
 };
@@ -46,7 +46,7 @@ enum err completion_writer_add(struct completion_writer *w, const struct complet
 {
     if (w->n == w->cap) {
         size_t cap = MAX_OF(w->cap * 2, (size_t)16);
-        struct kept *v = w->alloc->resize(w->alloc->self, w->v, cap * sizeof(*v));
+        struct writer_entry *v = w->alloc->resize(w->alloc->self, w->v, cap * sizeof(*v));
         if (v == NULL) {
             return err_no_memory(em);
         }
@@ -61,7 +61,7 @@ enum err completion_writer_add(struct completion_writer *w, const struct complet
         buf_truncate(&w->text, at);
         return err_no_memory(em);
     }
-    w->v[w->n++] = (struct kept){at, (uint32_t)e->path.n, (uint32_t)e->input.n, e->weight, e->doc};
+    w->v[w->n++] = (struct writer_entry){at, (uint32_t)e->path.n, (uint32_t)e->input.n, e->weight, e->doc};
     return ERR_OK;
 }
 
@@ -77,7 +77,7 @@ void completion_writer_cut(struct completion_writer *w, size_t bytes)
     }
 }
 
-static struct completion_entry entry_of(const struct completion_writer *w, const struct kept *k)
+static struct completion_entry entry_of(const struct completion_writer *w, const struct writer_entry *k)
 {
     const char *at = w->text.p + k->at;
     return (struct completion_entry){str_mk(at, k->path_n), str_mk(at + k->path_n, k->input_n), k->weight,
@@ -87,7 +87,7 @@ static struct completion_entry entry_of(const struct completion_writer *w, const
 static int completion_input_compare(const void *a, const void *b, void *self)
 {
     const struct completion_writer *w = self;
-    const struct kept *x = a, *y = b;
+    const struct writer_entry *x = a, *y = b;
     struct completion_entry ex = entry_of(w, x), ey = entry_of(w, y);
     int order = completion_compare(&ex, &ey);
     return order != 0 ? order : (x->at > y->at) - (x->at < y->at);

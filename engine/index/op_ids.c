@@ -21,7 +21,7 @@ static size_t slot_mask(const struct op_ids *o)
     return o->cap * 2 - 1;
 }
 
-static size_t home_of(const struct op_ids *o, struct op_id id)
+static size_t first_slot(const struct op_ids *o, struct op_id id)
 {
     return hash_u64(id.session ^ hash_u64(id.counter)) & slot_mask(o);
 }
@@ -39,7 +39,7 @@ static bool op_id_same(struct op_id a, struct op_id b)
 /* The slot that holds the name, or the free one where it belongs. */
 static size_t slot_of(const struct op_ids *o, struct op_id id)
 {
-    size_t i = home_of(o, id);
+    size_t i = first_slot(o, id);
     while (o->slots[i] != 0 && !op_id_same(o->ring[o->slots[i] - 1].id, id)) {
         i = (i + 1) & slot_mask(o);
     }
@@ -104,7 +104,7 @@ void op_ids_pop(struct op_ids *o)
     size_t mask = slot_mask(o), hole = slot_of(o, entry(o, o->head)->id);
     assert(o->slots[hole] != 0);
     for (size_t i = (hole + 1) & mask; o->slots[i] != 0; i = (i + 1) & mask) {
-        size_t home = home_of(o, o->ring[o->slots[i] - 1].id);
+        size_t home = first_slot(o, o->ring[o->slots[i] - 1].id);
         if (((i - home) & mask) >= ((i - hole) & mask)) {
             o->slots[hole] = o->slots[i];
             hole = i;

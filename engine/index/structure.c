@@ -30,7 +30,7 @@ bool structure_no_memory(struct structure *x)
     return false;
 }
 
-bool structure_goes_on(struct structure *x)
+bool structure_ok(struct structure *x)
 {
     if (x->err == ERR_OK && stop_often()) {
         x->err = err_set(x->em, ERR_NODE_CLOSED, "the node closes");
@@ -69,14 +69,14 @@ static bool check_stored(struct structure *x)
     struct arena arena;
     stored_reader_init(&r, s);
     arena_init(&arena, NULL, ARENA_UNLIMITED);
-    for (doc_id d = 0; d < s->doc_count && structure_goes_on(x); d++) {
+    for (doc_id d = 0; d < s->doc_count && structure_ok(x); d++) {
         struct stored_doc doc;
         arena_reset(&arena);
         x->err = stored_read(&r, d, STORED_ID | STORED_SOURCE | STORED_VALUES, &arena, &doc, x->em);
     }
     arena_fini(&arena);
     stored_reader_fini(&r);
-    return structure_goes_on(x);
+    return structure_ok(x);
 }
 
 /* ---- ids ---- */
@@ -108,7 +108,7 @@ static bool check_each_id(struct structure *x, uint64_t *with_id, struct posting
     const struct seg_field *f = segment_field(s, STR("_id")), *dead = segment_field(s, STR("_tombstone"));
     struct num_column c;
     num_column_open(&c, dead != NULL && (dead->has & SEG_NUMS) != 0 ? dead : NULL);
-    for (doc_id d = 0; d < s->doc_count && structure_goes_on(x); d++) {
+    for (doc_id d = 0; d < s->doc_count && structure_ok(x); d++) {
         struct str id;
         int64_t v;
         bool has = s->id_bytes != NULL && bytes_meta_value(s, s->id_bytes, d, 0, &id);
@@ -121,7 +121,7 @@ static bool check_each_id(struct structure *x, uint64_t *with_id, struct posting
             return false;
         }
     }
-    return structure_goes_on(x);
+    return structure_ok(x);
 }
 
 static bool check_ids(struct structure *x)
@@ -134,7 +134,7 @@ static bool check_ids(struct structure *x)
     ok = ok && check_each_id(x, &with_id, p);
     free(p);
     if (!ok || (m->n_slots > 0 && !seg_check(s, m->tags, m->n_slots))) {
-        return structure_goes_on(x);
+        return structure_ok(x);
     }
     for (uint32_t i = 0; i < m->n_slots; i++) {
         taken += m->tags[i] != 0;
@@ -168,7 +168,7 @@ static bool check_field(struct structure *x, const struct seg_field *f)
     free(x->term_docs);
     x->term_docs = NULL;
     x->field = STR("");
-    return ok && structure_goes_on(x);
+    return ok && structure_ok(x);
 }
 
 enum err segment_check_structure(const struct segment *s, struct errmsg *em)

@@ -20,7 +20,7 @@ struct structure {
 bool structure_wrong(struct structure *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool structure_no_memory(struct structure *x); /* false */
 /* Did a reader come upon bytes that are not right, or is the work to end? Then that is noted: false. */
-bool structure_goes_on(struct structure *x);
+bool structure_ok(struct structure *x);
 void structure_clear(struct structure *x);
 
 /* Terms, postings, positions, norms; leaves x->term_docs for the ordinals. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* What the directory says of a field, counted. */
-struct counted {
+struct term_counts {
     uint64_t terms, sum_df, sum_ttf;
 };
 
@@ -34,7 +34,7 @@ static bool check_positions(struct structure *x, const struct seg_field *f, stru
     }
     uint32_t n = positions_read(ps);
     if (n != freq) {
-        return structure_goes_on(x)
+        return structure_ok(x)
                && structure_wrong(x, "[%u] positions, and a frequency of [%u] in document [%u]", n, freq,
                                   ps->postings->doc);
     }
@@ -115,7 +115,7 @@ static bool check_term(struct structure *x, const struct seg_field *f, const str
         total += freqs ? postings_freq(p) : 1;
         docs++;
     }
-    if (!structure_goes_on(x)) {
+    if (!structure_ok(x)) {
         return false;
     }
     if (docs != t->doc_freq || (freqs && total != t->total_freq)) {
@@ -137,14 +137,14 @@ static bool check_place(struct structure *x, const struct seg_field *f, const st
     }
     if (!seg_term(f, it->term, &t) || t.ord != number || t.doc_freq != it->info.doc_freq
         || t.postings_at != it->info.postings_at) {
-        return structure_goes_on(x)
+        return structure_ok(x)
                && structure_wrong(x, "term [%llu] is not found by its bytes", (unsigned long long)number);
     }
     return true;
 }
 
 static bool structure_terms_walk(struct structure *x, const struct seg_field *f, struct term_iter *it,
-                                 struct counted *c)
+                                 struct term_counts *c)
 {
     struct postings *p = malloc(sizeof(*p));
     struct positions ps;
@@ -171,12 +171,12 @@ static bool structure_terms_walk(struct structure *x, const struct seg_field *f,
     buf_fini(&before);
     positions_fini(&ps);
     free(p);
-    return ok && structure_goes_on(x);
+    return ok && structure_ok(x);
 }
 
 /* ---- all of a field ---- */
 
-static bool check_counts(struct structure *x, const struct seg_field *f, const struct counted *c)
+static bool check_counts(struct structure *x, const struct seg_field *f, const struct term_counts *c)
 {
     uint64_t docs = bits_count(x->docs, x->s->doc_count);
     if (c->terms != f->n_terms || c->sum_df != f->sum_df || c->sum_ttf != f->sum_ttf
@@ -195,13 +195,13 @@ static bool check_counts(struct structure *x, const struct seg_field *f, const s
 
 bool structure_terms(struct structure *x, const struct seg_field *f)
 {
-    struct counted c = {0};
+    struct term_counts c = {0};
     struct term_iter it;
     if (!(f->has & (SEG_TERMS | SEG_ORDS))) {
         return true;
     }
     seg_norms(f); /* found right here */
-    if (!structure_goes_on(x)) {
+    if (!structure_ok(x)) {
         return false;
     }
     if (f->has & SEG_ORDS) {

@@ -45,12 +45,12 @@ static bool check_numbers(struct structure *x, const struct num_column *c, doc_i
 static bool check_column(struct structure *x, const struct num_column *c, const char *kind)
 {
     struct seen n = {0};
-    for (doc_id d = 0; d < x->s->doc_count && structure_goes_on(x); d++) {
+    for (doc_id d = 0; d < x->s->doc_count && structure_ok(x); d++) {
         if (!check_numbers(x, c, d, &n)) {
             return false;
         }
     }
-    if (!structure_goes_on(x) || !check_counts(x, kind, &n, c->doc_count, c->n_values)) {
+    if (!structure_ok(x) || !check_counts(x, kind, &n, c->doc_count, c->n_values)) {
         return false;
     }
     return n.values == 0 || (n.min == c->min && n.max == c->max)
@@ -60,7 +60,7 @@ static bool check_column(struct structure *x, const struct num_column *c, const 
 /* Each ordinal names a term, no document has one twice, and as many have it as the term's postings say. */
 static bool check_ordinals(struct structure *x, const struct seg_field *f, const struct num_column *c)
 {
-    for (doc_id d = 0; d < x->s->doc_count && structure_goes_on(x); d++) {
+    for (doc_id d = 0; d < x->s->doc_count && structure_ok(x); d++) {
         uint64_t first = 0;
         uint32_t count = num_column_seek(c, d, &first);
         for (uint32_t i = 0; i < count; i++) {
@@ -72,13 +72,13 @@ static bool check_ordinals(struct structure *x, const struct seg_field *f, const
             x->term_docs[ord]--;
         }
     }
-    for (uint64_t i = 0; i < f->n_terms && structure_goes_on(x); i++) {
+    for (uint64_t i = 0; i < f->n_terms && structure_ok(x); i++) {
         if (x->term_docs[i] != 0) {
             return structure_wrong(x, "ordinals: term [%llu] has documents that do not have it",
                                    (unsigned long long)i);
         }
     }
-    return structure_goes_on(x);
+    return structure_ok(x);
 }
 
 static bool check_bytes(struct structure *x, const struct bytes_meta *m, bool ranges)
@@ -86,14 +86,14 @@ static bool check_bytes(struct structure *x, const struct bytes_meta *m, bool ra
     struct seen n = {0};
     const char *kind = ranges ? "ranges" : "binary column";
     uint64_t bytes = 0;
-    for (doc_id d = 0; d < x->s->doc_count && structure_goes_on(x); d++) {
+    for (doc_id d = 0; d < x->s->doc_count && structure_ok(x); d++) {
         struct str v;
         uint64_t first = n.values;
         uint32_t count = value_index_seek(&m->index, d, &first);
         for (uint32_t i = 0; i < count; i++) {
             if (first != n.values || !bytes_meta_value(x->s, m, d, i, &v)
                 || (const uint8_t *)v.p != m->data + bytes || (ranges && v.n != 16 && v.n != 32)) {
-                return structure_goes_on(x)
+                return structure_ok(x)
                        && structure_wrong(x, "%s: a value of document [%u] is not where it should be", kind,
                                           d);
             }
@@ -102,7 +102,7 @@ static bool check_bytes(struct structure *x, const struct bytes_meta *m, bool ra
         n.docs += count > 0;
         n.values += count;
     }
-    return structure_goes_on(x) && check_counts(x, kind, &n, m->index.doc_count, m->index.n_values)
+    return structure_ok(x) && check_counts(x, kind, &n, m->index.doc_count, m->index.n_values)
            && (bytes == m->data_n || structure_wrong(x, "%s: bytes that belong to no document", kind));
 }
 
@@ -150,7 +150,7 @@ static bool check_points(struct structure *x, const struct seg_field *f)
             return false;
         }
     }
-    if (!structure_goes_on(x)) {
+    if (!structure_ok(x)) {
         return false;
     }
     return (!it.corrupt && n == m->n && (c.field == NULL || n == c.n_values))
@@ -206,7 +206,7 @@ static bool check_geo(struct structure *x, const struct seg_field *f)
             return structure_wrong(x, "places: document [%u] lies outside of its box", doc);
         }
     }
-    if (!structure_goes_on(x)) {
+    if (!structure_ok(x)) {
         return false;
     }
     if (it.corrupt || n != m->n || (c.field != NULL && n != c.n_values)) {
@@ -227,8 +227,7 @@ static bool check_completion(struct structure *x, const struct seg_field *f)
         ok = it.entry.doc < x->s->doc_count
              || structure_wrong(x, "completions: document [%u], which there is not", it.entry.doc);
     }
-    ok = ok && structure_goes_on(x)
-         && (!it.corrupt || structure_wrong(x, "completions: bytes that mean nothing"));
+    ok = ok && structure_ok(x) && (!it.corrupt || structure_wrong(x, "completions: bytes that mean nothing"));
     completion_iter_fini(&it);
     return ok;
 }
@@ -239,14 +238,14 @@ bool structure_values(struct structure *x, const struct seg_field *f)
 {
     struct num_column c;
     struct ord_column o;
-    bool ok = structure_goes_on(x);
+    bool ok = structure_ok(x);
     if (ok && (f->has & SEG_NUMS) != 0) {
         num_column_open(&c, f);
-        ok = structure_goes_on(x) && check_column(x, &c, "column");
+        ok = structure_ok(x) && check_column(x, &c, "column");
     }
     if (ok && (f->has & SEG_ORDS) != 0) {
         ord_column_open(&o, f);
-        ok = structure_goes_on(x) && check_column(x, &o.nums, "ordinals") && check_ordinals(x, f, &o.nums);
+        ok = structure_ok(x) && check_column(x, &o.nums, "ordinals") && check_ordinals(x, f, &o.nums);
     }
     ok = ok && (!(f->has & SEG_BYTES) || check_bytes(x, &impl_of(f)->bytes, false));
     ok = ok && (!(f->has & SEG_RANGES) || check_bytes(x, &impl_of(f)->ranges, true));

@@ -36,14 +36,14 @@ static struct match match_any(const struct str *patterns, uint32_t n, struct str
     return m;
 }
 
-struct walk {
+struct source_filtering {
     const struct source_patterns *p;
     struct jsonw *w;
     struct buf path;
 };
 
-static bool member_included(struct walk *k, const struct json_member *m, bool included, bool *keep_scalar,
-                            bool *whole)
+static bool member_included(struct source_filtering *k, const struct json_member *m, bool included,
+                            bool *keep_scalar, bool *whole)
 {
     struct match ex = match_any(k->p->excludes, k->p->n_excludes, buf_view(&k->path));
     *whole = false;
@@ -61,7 +61,7 @@ static bool member_included(struct walk *k, const struct json_member *m, bool in
     return in.exact || (in.deeper && container);
 }
 
-static size_t source_filter_push(struct walk *k, struct str key)
+static size_t source_filter_push(struct source_filtering *k, struct str key)
 {
     size_t was = k->path.n;
     if (was > 0) {
@@ -71,7 +71,7 @@ static size_t source_filter_push(struct walk *k, struct str key)
     return was;
 }
 
-static void pop(struct walk *k, size_t was)
+static void pop(struct source_filtering *k, size_t was)
 {
     k->path.failed = false;
     buf_truncate(&k->path, was);
@@ -79,10 +79,10 @@ static void pop(struct walk *k, size_t was)
 
 /* Does it show anything? What shows nothing is taken back by the caller, unless a pattern names it: so each value is gone
  * through once, however deep it is. */
-static bool write_value(struct walk *k, const struct json *v, bool included);
+static bool write_value(struct source_filtering *k, const struct json *v, bool included);
 
 /* A member that patterns may let stand; false: nothing of it stands. */
-static bool write_member(struct walk *k, const struct json_member *m, bool exact, bool whole)
+static bool write_member(struct source_filtering *k, const struct json_member *m, bool exact, bool whole)
 {
     struct jsonw_mark before = jw_mark(k->w);
     bool any = exact;
@@ -98,7 +98,7 @@ static bool write_member(struct walk *k, const struct json_member *m, bool exact
     return any;
 }
 
-static bool write_object(struct walk *k, const struct json *v, bool included)
+static bool write_object(struct source_filtering *k, const struct json *v, bool included)
 {
     bool any = false;
     jw_obj(k->w);
@@ -115,7 +115,7 @@ static bool write_object(struct walk *k, const struct json *v, bool included)
     return any;
 }
 
-static bool write_array(struct walk *k, const struct json *v, bool included)
+static bool write_array(struct source_filtering *k, const struct json *v, bool included)
 {
     bool any = false;
     jw_arr(k->w);
@@ -135,7 +135,7 @@ static bool write_array(struct walk *k, const struct json *v, bool included)
     return any;
 }
 
-static bool write_value(struct walk *k, const struct json *v, bool included)
+static bool write_value(struct source_filtering *k, const struct json *v, bool included)
 {
     if (v->type == JSON_OBJECT) {
         return write_object(k, v, included);
@@ -149,7 +149,7 @@ static bool write_value(struct walk *k, const struct json *v, bool included)
 
 void source_filter_write(const struct json *source, const struct source_patterns *p, struct jsonw *w)
 {
-    struct walk k = {.p = p, .w = w};
+    struct source_filtering k = {.p = p, .w = w};
     buf_init(&k.path, NULL, PATH_MAX_BYTES);
     write_value(&k, source, p->n_includes == 0);
     buf_fini(&k.path);

@@ -95,7 +95,7 @@ static bool takes_nothing(struct nfa *a, struct fragment f)
         a->waiting = ARENA_ARRAY(a->arena, uint32_t, a->cap_marks);
         a->mark = 0;
     }
-    if (a->marks == NULL || a->waiting == NULL || nfa_given_up(a)) {
+    if (a->marks == NULL || a->waiting == NULL || nfa_unusable(a)) {
         a->failed |= !a->too_complex;
         return false;
     }
@@ -136,7 +136,7 @@ static struct fragment compile_repeat(struct nfa *a, const struct regexp *r)
     }
     struct fragment f = nfa_fragment_new(a);
     uint32_t at = f.in;
-    for (uint32_t i = 0; i < r->min && !nfa_given_up(a); i++) {
+    for (uint32_t i = 0; i < r->min && !nfa_unusable(a); i++) {
         struct fragment one = compile(a, r->a);
         nfa_add_epsilon(a, at, one.in);
         at = one.out;
@@ -153,7 +153,7 @@ static struct fragment compile_repeat(struct nfa *a, const struct regexp *r)
         nfa_add_epsilon(a, hub, f.out);
         return f;
     }
-    for (uint32_t i = r->min; i < r->max && !nfa_given_up(a); i++) {
+    for (uint32_t i = r->min; i < r->max && !nfa_unusable(a); i++) {
         struct fragment one = compile(a, r->a);
         nfa_add_epsilon(a, at, f.out);
         nfa_add_epsilon(a, at, one.in);
@@ -213,14 +213,14 @@ static struct fragment compile_interval(struct nfa *a, const struct regexp *r)
         return f;
     }
     struct interval v = {low.p, high.p, (uint32_t)high.n, (uint32_t)a->n, f.out};
-    for (uint32_t i = 0; i < TIGHT_N * v.n && !nfa_given_up(a); i++) {
+    for (uint32_t i = 0; i < TIGHT_N * v.n && !nfa_unusable(a); i++) {
         nfa_add_state(a);
     }
-    for (uint32_t i = 0; i < TIGHT_N * v.n && !nfa_given_up(a); i++) {
+    for (uint32_t i = 0; i < TIGHT_N * v.n && !nfa_unusable(a); i++) {
         interval_edges(a, &v, (enum tight)(i / v.n), i % v.n);
     }
     nfa_add_epsilon(a, f.in, interval_state(&v, TIGHT_BOTH, 0));
-    if (r->digits > 0 || nfa_given_up(a)) {
+    if (r->digits > 0 || nfa_unusable(a)) {
         return f;
     }
     nfa_add_edge(a, f.in, f.in, '0', '0');
@@ -257,7 +257,7 @@ static struct fragment compile_class(struct nfa *a, const struct regexp *r)
 static struct fragment compile(struct nfa *a, const struct regexp *r)
 {
     struct fragment f, g;
-    if (nfa_given_up(a)) {
+    if (nfa_unusable(a)) {
         return (struct fragment){0, 0};
     }
     switch (r->kind) {

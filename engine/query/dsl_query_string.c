@@ -185,7 +185,7 @@ static enum err word_run(struct parser *p, struct str field, bool first, struct 
             buf_str(&text, p->t1.text);
         }
     }
-    p->wanted = WANT_AFTER;
+    p->expected = EXPECT_AFTER;
     p->may_boost = p->may_fuzz = false;
     whole = arena_str(p->r.b->arena, buf_view(&text));
     if (e == ERR_OK && (text.failed || whole.p == NULL)) {
@@ -217,12 +217,12 @@ static enum err one_clause(struct parser *p, struct str field, bool first, struc
     enum err e = ERR_OK;
     if (!first && (p->t1.kind == LEX_AND || p->t1.kind == LEX_OR)) {
         conj = p->t1.kind == LEX_AND ? CONJ_AND : CONJ_OR;
-        p->wanted = WANT_CLAUSE;
+        p->expected = EXPECT_CLAUSE;
         e = parser_advance(p);
     }
     if (e == ERR_OK && (p->t1.kind == LEX_PLUS || p->t1.kind == LEX_MINUS || p->t1.kind == LEX_NOT)) {
         mod = p->t1.kind == LEX_PLUS ? MOD_REQUIRED : MOD_PROHIBITED;
-        p->wanted = WANT_TERM;
+        p->expected = EXPECT_TERM;
         e = parser_advance(p);
     }
     struct query *q = NULL;
@@ -241,7 +241,7 @@ enum err parser_query(struct parser *p, struct str field, struct query **out)
     struct query *plain = NULL;
     bool first = true;
     *out = NULL;
-    p->wanted = WANT_START;
+    p->expected = EXPECT_START;
     do {
         enum err e = p->t1.kind == LEX_TERM && follows_run(p) ? word_run(p, field, first, &bb, &plain)
                                                               : one_clause(p, field, first, &bb, &plain);

@@ -21,7 +21,7 @@ uint32_t nfa_add_state(struct nfa *a)
 
 void nfa_add_edge(struct nfa *a, uint32_t from, uint32_t to, uint32_t lo, uint32_t hi)
 {
-    if (nfa_given_up(a)) { /* then the states need not be there */
+    if (nfa_unusable(a)) { /* then the states need not be there */
         return;
     }
     struct nfa_edge *edges = arena_grow(a->arena, a->edges, a->n_edges, &a->cap_edges, sizeof(*edges));
@@ -170,13 +170,13 @@ static int cmp_span(const void *x, const void *y)
 
 /* What can be done in a subset: its states' edges by their first characters, and every point at which the set of
  * applicable edges may change. */
-struct moves {
+struct transitions {
     struct dfa_range *spans;
     uint32_t *cuts;
     uint32_t n_spans, n_cuts;
 };
 
-static bool moves_of(struct determiniser *d, const struct subset *s, struct moves *out)
+static bool transitions_of(struct determiniser *d, const struct subset *s, struct transitions *out)
 {
     uint32_t n = 0, k = 0;
     for (uint32_t i = 0; i < s->n; i++) {
@@ -184,8 +184,8 @@ static bool moves_of(struct determiniser *d, const struct subset *s, struct move
             n += d->a->edges[e].lo <= d->a->edges[e].hi ? 1 : 0;
         }
     }
-    *out = (struct moves){ARENA_ARRAY(d->arena, struct dfa_range, n), ARENA_ARRAY(d->arena, uint32_t, 2 * n),
-                          n, 0};
+    *out = (struct transitions){ARENA_ARRAY(d->arena, struct dfa_range, n),
+                                ARENA_ARRAY(d->arena, uint32_t, 2 * n), n, 0};
     if (out->spans == NULL || out->cuts == NULL) {
         return false;
     }
@@ -211,7 +211,7 @@ static bool moves_of(struct determiniser *d, const struct subset *s, struct move
 
 /* Gathers the states behind the character c. Characters come in ascending order: the spans that have begun and not
  * ended stand in [*first, *next), moved together. Returns how many states. */
-static uint32_t step_over(struct determiniser *d, struct moves *m, uint32_t c, uint32_t *first,
+static uint32_t step_over(struct determiniser *d, struct transitions *m, uint32_t c, uint32_t *first,
                           uint32_t *next)
 {
     uint32_t n = 0;
@@ -233,8 +233,8 @@ static uint32_t step_over(struct determiniser *d, struct moves *m, uint32_t c, u
 static bool expand(struct determiniser *d, uint32_t number)
 {
     struct subset s = d->v[number];
-    struct moves m;
-    if (stop_now() || !moves_of(d, &s, &m)) {
+    struct transitions m;
+    if (stop_now() || !transitions_of(d, &s, &m)) {
         return false;
     }
     struct dfa_range *ranges = ARENA_ARRAY(d->arena, struct dfa_range, m.n_cuts);
@@ -274,7 +274,7 @@ static bool accepts_all(const struct dfa_state *s, uint32_t self)
 
 struct dfa_state *nfa_determinise(struct nfa *a, struct fragment f, uint32_t *n_out)
 {
-    if (nfa_given_up(a)) { /* there may be no state to begin at */
+    if (nfa_unusable(a)) { /* there may be no state to begin at */
         return NULL;
     }
     struct determiniser d = {.a = a, .arena = a->arena, .final = f.out, .star = a->star};

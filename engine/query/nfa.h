@@ -35,7 +35,7 @@ struct fragment { /* one way in, one way out */
     uint32_t in, out;
 };
 
-static inline bool nfa_given_up(const struct nfa *a)
+static inline bool nfa_unusable(const struct nfa *a)
 {
     return a->failed || a->too_complex;
 }

@@ -48,7 +48,7 @@ static uint32_t found_among(const uint32_t *a, uint32_t an, const uint32_t *b, u
 }
 
 /* How many of a[] the few b[] are wanted by. */
-static uint32_t wanted_by(const uint32_t *a, uint32_t an, const uint32_t *b, uint32_t bn, uint32_t shift)
+static uint32_t count_matches(const uint32_t *a, uint32_t an, const uint32_t *b, uint32_t bn, uint32_t shift)
 {
     lanes sum = lanes_of(0);
     for (uint32_t k = 0; k < bn; k++) {
@@ -69,7 +69,7 @@ uint32_t phrase_match_two(const struct phrase_slot *a, const struct phrase_slot 
         return found_among(a->pos, a->freq, b->pos, b->freq, shift);
     }
     if (b->freq <= FEW) {
-        return wanted_by(a->pos, a->freq, b->pos, b->freq, shift);
+        return count_matches(a->pos, a->freq, b->pos, b->freq, shift);
     }
     uint32_t i = 0, k = 0, n = 0;
     int64_t apart = (int64_t)b->offset - a->offset;

@@ -6,18 +6,18 @@ enum err query_each_child(const struct query *q, child_fn fn, void *arg)
     return q->ops->each_child != NULL ? q->ops->each_child(q, fn, arg) : ERR_OK;
 }
 
-static enum err look_for_name(void *arg, const struct query *q, enum child_role role)
+static enum err find_name(void *arg, const struct query *q, enum child_role role)
 {
     bool *found = arg;
     (void)role;
     *found = *found || q->name.p != NULL;
-    return *found ? ERR_OK : query_each_child(q, look_for_name, found);
+    return *found ? ERR_OK : query_each_child(q, find_name, found);
 }
 
 bool query_has_names(const struct query *q)
 {
     bool found = false;
-    look_for_name(&found, q, CHILD_SCORES);
+    find_name(&found, q, CHILD_SCORES);
     return found;
 }
 

@@ -61,30 +61,30 @@ static bool may_follow(const struct parser *p, enum lex_kind k)
 {
     switch (k) {
     case LEX_EOF:
-        return p->wanted == WANT_AFTER && p->depth == 0;
+        return p->expected == EXPECT_AFTER && p->depth == 0;
     case LEX_RPAREN:
-        return p->wanted == WANT_AFTER && p->depth > 0;
+        return p->expected == EXPECT_AFTER && p->depth > 0;
     case LEX_AND:
     case LEX_OR:
-        return p->wanted == WANT_AFTER;
+        return p->expected == EXPECT_AFTER;
     case LEX_NOT:
     case LEX_PLUS:
     case LEX_MINUS:
-        return p->wanted <= WANT_CLAUSE || p->wanted == WANT_AFTER;
+        return p->expected <= EXPECT_CLAUSE || p->expected == EXPECT_AFTER;
     case LEX_CARAT:
-        return p->wanted == WANT_AFTER && p->may_boost;
+        return p->expected == EXPECT_AFTER && p->may_boost;
     case LEX_FUZZY_SLOP:
-        return p->wanted == WANT_AFTER && p->may_fuzz;
+        return p->expected == EXPECT_AFTER && p->may_fuzz;
     case LEX_NUMBER:
-        return p->wanted <= WANT_NUMBER;
+        return p->expected <= EXPECT_NUMBER;
     case LEX_RANGE_TO:
-        return p->wanted == WANT_BOUND || p->wanted == WANT_TO;
+        return p->expected == EXPECT_BOUND || p->expected == EXPECT_TO;
     case LEX_RANGE_QUOTED:
     case LEX_RANGE_GOOP:
-        return p->wanted == WANT_BOUND;
+        return p->expected == EXPECT_BOUND;
     case LEX_RANGE_IN_END:
     case LEX_RANGE_EX_END:
-        return p->wanted == WANT_RANGE_END;
+        return p->expected == EXPECT_RANGE_END;
     case LEX_COLON:
         return false;
     case LEX_TERM:
@@ -100,20 +100,22 @@ static bool may_follow(const struct parser *p, enum lex_kind k)
     case LEX_BAD:
         break;
     }
-    return p->wanted <= WANT_AFTER;
+    return p->expected <= EXPECT_AFTER;
 }
 
 static void list_wanted(const struct parser *p, struct buf *out)
 {
     static const enum lex_kind more[] = {LEX_TERM, LEX_STAR}; /* what two tokens ahead is looked for */
-    buf_z(out, p->wanted == WANT_NUMBER || p->wanted == WANT_TO ? "\nWas expecting:\n    "
-                                                                : "\nWas expecting one of:\n    ");
+    buf_z(out, p->expected == EXPECT_NUMBER || p->expected == EXPECT_TO ? "\nWas expecting:\n    "
+                                                                        : "\nWas expecting one of:\n    ");
     for (enum lex_kind k = LEX_EOF; k <= LEX_RANGE_GOOP; k++) {
         if (may_follow(p, k)) {
             buf_printf(out, "%s %s\n    ", token_images[k], k == LEX_EOF ? "" : "...");
         }
     }
-    size_t n = p->wanted == WANT_START ? 1 : p->wanted == WANT_CLAUSE || p->wanted == WANT_TERM ? 2 : 0;
+    size_t n = p->expected == EXPECT_START                                  ? 1
+               : p->expected == EXPECT_CLAUSE || p->expected == EXPECT_TERM ? 2
+                                                                            : 0;
     for (size_t i = 0; i < n; i++) {
         buf_printf(out, "%s ...\n    ", token_images[more[i]]);
     }
@@ -329,7 +331,7 @@ static enum err bare_token(struct parser *p, struct str field, struct lex_token 
 static enum err suffixes(struct parser *p, bool fuzzy, struct str *slop, struct str *boost)
 {
     *slop = *boost = STR_NULL;
-    p->wanted = WANT_AFTER;
+    p->expected = EXPECT_AFTER;
     p->may_boost = true;
     p->may_fuzz = fuzzy;
     for (int i = 0; i < 2; i++) {
@@ -337,7 +339,7 @@ static enum err suffixes(struct parser *p, bool fuzzy, struct str *slop, struct 
         if (p->t1.kind == LEX_CARAT && boost->p == NULL) {
             e = parser_advance(p);
             if (e == ERR_OK && p->t1.kind != LEX_NUMBER) {
-                p->wanted = WANT_NUMBER;
+                p->expected = EXPECT_NUMBER;
                 return parser_refuse(p);
             }
             *boost = p->t1.text;
@@ -391,12 +393,12 @@ static enum err range(struct parser *p, struct str field, struct query **out)
     struct range_arg a = {.from_inclusive = p->t1.kind == LEX_RANGE_IN};
     struct str slop, boost;
     enum err e = parser_advance(p);
-    p->wanted = WANT_BOUND;
+    p->expected = EXPECT_BOUND;
     if (e == ERR_OK) {
         e = range_end(p, &a.from);
     }
     if (e == ERR_OK && p->t1.kind != LEX_RANGE_TO) {
-        p->wanted = WANT_TO;
+        p->expected = EXPECT_TO;
         e = parser_refuse(p);
     }
     if (e == ERR_OK) {
@@ -406,7 +408,7 @@ static enum err range(struct parser *p, struct str field, struct query **out)
         e = range_end(p, &a.to);
     }
     if (e == ERR_OK && p->t1.kind != LEX_RANGE_IN_END && p->t1.kind != LEX_RANGE_EX_END) {
-        p->wanted = WANT_RANGE_END;
+        p->expected = EXPECT_RANGE_END;
         e = parser_refuse(p);
     }
     if (e != ERR_OK) {
@@ -476,7 +478,7 @@ enum err parser_clause(struct parser *p, struct str field, struct query **out)
         if (e != ERR_OK) {
             return e;
         }
-        p->wanted = WANT_VALUE;
+        p->expected = EXPECT_VALUE;
     }
     if (p->t1.kind != LEX_LPAREN) {
         return term(p, field, out);

@@ -6,16 +6,16 @@
 #include "engine/query/query_string.h"
 
 /* What may come next: told where something else does. */
-enum wanted {
-    WANT_START,  /* a clause, before any other */
-    WANT_CLAUSE, /* a clause behind a conjunction */
-    WANT_TERM,   /* behind a modifier */
-    WANT_VALUE,  /* behind a field's name */
-    WANT_AFTER,  /* what may follow a clause */
-    WANT_NUMBER,
-    WANT_BOUND,
-    WANT_TO,
-    WANT_RANGE_END
+enum expected {
+    EXPECT_START,  /* a clause, before any other */
+    EXPECT_CLAUSE, /* a clause behind a conjunction */
+    EXPECT_TERM,   /* behind a modifier */
+    EXPECT_VALUE,  /* behind a field's name */
+    EXPECT_AFTER,  /* what may follow a clause */
+    EXPECT_NUMBER,
+    EXPECT_BOUND,
+    EXPECT_TO,
+    EXPECT_RANGE_END
 };
 
 struct parser {
@@ -23,7 +23,7 @@ struct parser {
     struct lexer lex;
     struct lex_token t1, t2, t3; /* the next three tokens */
     uint32_t depth;
-    enum wanted wanted;
+    enum expected expected;
     bool may_boost, may_fuzz; /* a boost, a slop may follow the clause */
 };
 

@@ -7,7 +7,7 @@ static enum err ternary(struct gen *g, struct node *n, const struct type *to, un
 static enum err elvis(struct gen *g, struct node *n, const struct type *to, unsigned how);
 
 /* A cast that is written down is told where what it casts is. */
-static uint32_t told_at(const struct node *n)
+static uint32_t error_offset(const struct node *n)
 {
     while (n->kind == N_CAST) {
         n = n->kids[0];
@@ -19,7 +19,7 @@ static enum err convert(struct gen *g, struct node *n, struct type to, unsigned 
 {
     bool any = to.dims == 0 && (to.id == TYPE_DEF || to.id == TYPE_OBJECT || to.id == TYPE_NONE);
     if (any && to.id == TYPE_DEF && gen_static_type(g, n) != TYPE_DEF) {
-        gen_at(g, told_at(n));
+        gen_at(g, error_offset(n));
     }
     if ((how & AS_PASSED) != 0 && gen_boxes(gen_static_type(g, n), to)) {
         to.id = gen_unboxed(to.id);
@@ -27,7 +27,7 @@ static enum err convert(struct gen *g, struct node *n, struct type to, unsigned 
     if (any) {
         return ERR_OK;
     }
-    gen_at(g, told_at(n));
+    gen_at(g, error_offset(n));
     return gen_emit_type(g, (how & AS_WRITTEN) != 0 ? I_CAST : I_CONVERT, to);
 }
 

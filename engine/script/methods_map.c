@@ -288,10 +288,10 @@ METHOD(map_for_each)
 
 /* ---- painless's own: functions of a key and its value ---- */
 
-enum over { OVER_EACH, OVER_COLLECT, OVER_COUNT, OVER_EVERY, OVER_FIND, OVER_FIND_ALL };
+enum entry_visit { OVER_EACH, OVER_COLLECT, OVER_COUNT, OVER_EVERY, OVER_FIND, OVER_FIND_ALL };
 
 /* Takes what a function gave for one entry; *done ends the walk. */
-static enum err map_method_take(struct script_run *m, struct sv map, uint32_t i, enum over what,
+static enum err map_method_take(struct script_run *m, struct sv map, uint32_t i, enum entry_visit what,
                                 struct sv given, struct sv *out, bool *done)
 {
     const struct sv_map_entry *entry = &map.map->e[i];
@@ -322,7 +322,7 @@ static enum err map_method_take(struct script_run *m, struct sv map, uint32_t i,
     return ERR_OK;
 }
 
-static enum err over_entries(struct script_run *m, struct sv self, struct sv f, enum over what,
+static enum err over_entries(struct script_run *m, struct sv self, struct sv f, enum entry_visit what,
                              struct sv *out)
 {
     enum err e = sv_map_arrange(self.map) ? ERR_OK : vm_no_memory(m);

@@ -8,7 +8,7 @@
     (REGEX_CASE_INSENSITIVE | REGEX_MULTILINE | REGEX_DOTALL | REGEX_COMMENTS) /* as literals' bits */
 
 /* A pattern on a text. */
-struct use {
+struct pattern_use {
     struct matcher *matcher;
     int32_t groups;
 };
@@ -27,9 +27,9 @@ static enum err compiled(struct script_run *m, struct str pattern, uint32_t flag
 }
 
 static enum err matcher_begin(struct script_run *m, struct str pattern, uint32_t flags, struct str text,
-                              struct use *out)
+                              struct pattern_use *out)
 {
-    *out = (struct use){NULL, 0};
+    *out = (struct pattern_use){NULL, 0};
     enum err e = compiled(m, pattern, flags);
     if (e != ERR_OK) {
         return e;
@@ -47,8 +47,8 @@ enum err regex_check(struct str pattern, uint32_t flags, struct errmsg *em)
 }
 
 /* One try: from byte `from` on, or (whole) of the whole text. Not even a try statement takes what runs too long. */
-static enum err matcher_search(struct script_run *m, const struct use *u, struct str text, size_t from,
-                               bool whole, bool *out)
+static enum err matcher_search(struct script_run *m, const struct pattern_use *u, struct str text,
+                               size_t from, bool whole, bool *out)
 {
     enum err e = vm_spend(m, 20 + text.n / 8);
     if (e != ERR_OK) {
@@ -60,14 +60,14 @@ static enum err matcher_search(struct script_run *m, const struct use *u, struct
 
 enum err regex_test(struct script_run *m, struct sv pattern, struct str text, bool whole, bool *out)
 {
-    struct use u;
+    struct pattern_use u;
     enum err e = matcher_begin(m, pattern.s, pattern.aux, text, &u);
     e = e == ERR_OK ? matcher_search(m, &u, text, 0, whole, out) : e;
     matcher_close(u.matcher);
     return e;
 }
 
-static enum err take_groups(struct script_run *m, const struct use *u, struct sv_matcher *x)
+static enum err take_groups(struct script_run *m, const struct pattern_use *u, struct sv_matcher *x)
 {
     struct sv groups;
     enum err e = vm_list(m, LIST_LIST, &groups);
@@ -89,8 +89,8 @@ static enum err take_groups(struct script_run *m, const struct use *u, struct sv
     return e;
 }
 
-static enum err matcher_next(struct script_run *m, const struct use *u, struct sv_matcher *x, bool whole,
-                             bool *out)
+static enum err matcher_next(struct script_run *m, const struct pattern_use *u, struct sv_matcher *x,
+                             bool whole, bool *out)
 {
     *out = false;
     x->groups = NULL;
@@ -100,7 +100,7 @@ static enum err matcher_next(struct script_run *m, const struct use *u, struct s
 
 enum err regex_find(struct script_run *m, struct sv_matcher *x, bool whole, bool *out)
 {
-    struct use u;
+    struct pattern_use u;
     *out = false;
     enum err e = matcher_begin(m, x->pattern, x->flags, x->text, &u);
     e = e == ERR_OK ? matcher_next(m, &u, x, whole, out) : e;
@@ -109,8 +109,8 @@ enum err regex_find(struct script_run *m, struct sv_matcher *x, bool whole, bool
 }
 
 /* What a match becomes. */
-static enum err replacement(struct script_run *m, const struct use *u, struct sv_matcher *x, struct sv with,
-                            struct buf *b)
+static enum err replacement(struct script_run *m, const struct pattern_use *u, struct sv_matcher *x,
+                            struct sv with, struct buf *b)
 {
     struct sv made, arg = {.kind = SV_MATCHER, .matcher = x};
     struct str text = STR_NULL;
@@ -141,7 +141,7 @@ enum err regex_replace(struct script_run *m, struct sv pattern, struct str text,
                                        : vm_class_cast(m, pattern, "java.util.regex.Pattern");
     }
     struct sv_matcher *x = matcher_of(m, pattern, text);
-    struct use u;
+    struct pattern_use u;
     struct buf b;
     size_t done = 0; /* bytes of the text already written */
     bool found = true;
@@ -168,7 +168,7 @@ enum err regex_replace(struct script_run *m, struct sv pattern, struct str text,
 enum err regex_split(struct script_run *m, struct sv pattern, struct str text, struct sv *out)
 {
     struct sv_matcher x = {.pattern = pattern.s, .flags = pattern.aux, .text = text};
-    struct use u;
+    struct pattern_use u;
     size_t done = 0;
     bool found = true, any = false;
     enum err e = matcher_begin(m, pattern.s, pattern.aux, text, &u);

@@ -11,7 +11,7 @@
 #define WINDOW     4096 /* documents that are collected as bits at a time */
 #define POLL_EVERY 256
 
-static bool look_whether_to_stop(struct query_run *r)
+static bool check_stop(struct query_run *r)
 {
     if (stop_now()) {
         r->done = true;
@@ -29,7 +29,7 @@ static bool look_whether_to_stop(struct query_run *r)
 /* For every document. */
 static inline bool should_stop(struct query_run *r)
 {
-    return ++r->polls % POLL_EVERY == 0 && look_whether_to_stop(r);
+    return ++r->polls % POLL_EVERY == 0 && check_stop(r);
 }
 
 /* Documents are asked about in their order. */

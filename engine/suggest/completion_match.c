@@ -18,7 +18,7 @@ void completion_ranges_add(struct completion_ranges *r, struct completion_range 
 
 /* ---- the walk ---- */
 
-struct walk {
+struct completion_traversal {
     struct completion_cursor *c;
     struct completion_matcher *m;
     struct buf before; /* the path whose beginning's states are known */
@@ -27,7 +27,7 @@ struct walk {
 };
 
 /* Behind the path's end: Lucene's end mark, and a number that keeps equal paths apart. */
-static bool accepts_past_end(const struct walk *w, size_t depth)
+static bool accepts_past_end(const struct completion_traversal *w, size_t depth)
 {
     for (uint32_t i = 0; w->m->past_end && i < 2; i++) {
         enum match_step r = w->m->step(w->m->self, (uint32_t)depth + i, 0);
@@ -39,7 +39,7 @@ static bool accepts_past_end(const struct walk *w, size_t depth)
 }
 
 /* How the current path fares: *at becomes the length of the beginning that decided. */
-static enum match_step run_path(struct walk *w, size_t *at)
+static enum match_step run_path(struct completion_traversal *w, size_t *at)
 {
     struct str path = buf_view(&w->c->path);
     size_t i = w->base, most = MIN_OF(w->known, path.n);
@@ -60,7 +60,7 @@ static enum match_step run_path(struct walk *w, size_t *at)
 void completion_walk(struct completion_cursor *c, struct str base, struct completion_matcher *m, float boost,
                      struct str context, struct completion_ranges *out)
 {
-    struct walk w = {.c = c, .m = m, .base = base.n, .known = base.n};
+    struct completion_traversal w = {.c = c, .m = m, .base = base.n, .known = base.n};
     buf_init(&w.before, NULL, BUF_UNLIMITED);
     bool there = completion_cursor_seek(c, base);
     while (there && str_starts(buf_view(&c->path), base) && !m->failed && !out->failed && !w.before.failed) {
