@@ -14,7 +14,7 @@
 struct data_service;
 
 enum err data_service_new(struct data_service **out, const struct data_opts *opts, struct errmsg *em);
-/* Closes every shard: syncs, lets go. No request may be under way; what other nodes ask finds no shard here
+/* Closes every shard: syncs, frees. No request may be in flight; requests of other nodes find no shard here
  * from now on. */
 void data_service_close(struct data_service *s);
 /* Once nobody asks any more; closes first when that was not done. NULL ok. */

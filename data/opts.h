@@ -1,4 +1,4 @@
-/* opts.h - what the data role is given by whoever makes it. All its rooms may know it. */
+/* opts.h - the options of the data role, set by its maker. All folders of data may know it. */
 #ifndef DATA_OPTS_H
 #define DATA_OPTS_H
 

@@ -1,7 +1,7 @@
 /* names.h - the names that the search application, the management service and the index share, each written
  * once.
  *
- * Nothing but names: what they mean is said where they are used. `text_anlyzer` is spelled as the index in
+ * It has only names; their users document the meaning. `text_anlyzer` is spelled as the index in
  * the field has it. */
 #ifndef HOTEL_NAMES_H
 #define HOTEL_NAMES_H

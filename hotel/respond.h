@@ -1,4 +1,4 @@
-/* respond.h - how both services answer: JSON, errors, files of their pages. On the request's loop, or (JSON
+/* respond.h - the answers of both services: JSON, errors, files of their pages. On the request's loop, or (JSON
  * alone) on any thread. The request is gone after. */
 #ifndef HOTEL_RESPOND_H
 #define HOTEL_RESPOND_H

@@ -1,4 +1,4 @@
-/* allocation.h - where copies of shards go: pure functions from one cluster state to the next.
+/* allocation.h - the allocation of shard copies to nodes: pure functions from one cluster state to the next.
  *
  * allocate() reconciles and improves. Routing appears for new indices and goes with deleted ones (closed indices
  * keep theirs: they are replicated all the same); replicas come and go with index.number_of_replicas; copies on nodes that left are unassigned

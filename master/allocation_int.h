@@ -1,4 +1,4 @@
-/* allocation_int.h - what the parts of one allocation share. */
+/* allocation_int.h - declarations shared by the parts of an allocation. */
 #ifndef MASTER_ALLOCATION_INT_H
 #define MASTER_ALLOCATION_INT_H
 

@@ -1,4 +1,4 @@
-/* Where one more copy weighs least, what must move, and what may move to even things out. */
+/* Balance: the node where one more copy weighs least, the copies that must move, and those that may move for balance. */
 #include "master/allocation_int.h"
 
 #include "common/settings/setting_read.h"

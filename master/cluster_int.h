@@ -1,4 +1,4 @@
-/* cluster_int.h - what the files of the cluster service share. */
+/* cluster_int.h - declarations shared by the files of the cluster service. */
 #ifndef MASTER_CLUSTER_INT_H
 #define MASTER_CLUSTER_INT_H
 

@@ -1,4 +1,4 @@
-/* Who may hold a copy: each rule of Elasticsearch's allocation, by its name there. */
+/* The deciders: each rule of Elasticsearch's allocation about the nodes that may hold a copy, by its name there. */
 #include "master/allocation_int.h"
 
 #include "common/settings/setting_read.h"

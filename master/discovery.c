@@ -1,4 +1,4 @@
-/* Who else is there: seeds, the nodes of the last state, and what peers tell; and the master, once somebody
+/* The discovery of nodes: seeds, the nodes of the last state, and those that peers name; and the master, once somebody
  * knows it.
  *
  * Nodes that cannot be master are not asked and not told of: with a thousand of them, which all lose their master at once, each

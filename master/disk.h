@@ -1,4 +1,4 @@
-/* disk.h - what full disks ask of the master: a pure judgement, and the asking of nodes.
+/* disk.h - the master's reaction to full disks: a pure decision, and the questions to nodes.
  *
  * Nodes are asked every cluster.info.update.interval. Above the flood stage, the indices with copies on the
  * node take no more writes (index.blocks.read_only_allow_delete); once all their nodes are below the high

@@ -1,4 +1,4 @@
-/* What always holds of the cluster service of a node, between two events of its loop. */
+/* Invariants of the cluster service of a node, between two events of its loop. */
 #include "master/cluster_int.h"
 
 /* Nothing that was found twice, and nothing of a node that does not lead. */

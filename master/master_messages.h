@@ -1,4 +1,4 @@
-/* master_messages.h - what nodes ask the master, and the master asks nodes: structs of MASTER_MESSAGES that no other header has.
+/* master_messages.h - questions from nodes to the master, and from the master to nodes: structs of MASTER_MESSAGES that no other header has.
  *
  * META is a struct meta_request, whose arena, callbacks and answer stay behind; what becomes of a shard is a struct shard_event,
  * and its answer the version of the state that shows it. */

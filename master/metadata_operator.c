@@ -1,4 +1,4 @@
-/* What operators order: reroute, explanations, voting exclusions. */
+/* Orders of operators: reroute, explanations, voting exclusions. */
 #include "master/metadata_int.h"
 
 #include "common/base/num.h"

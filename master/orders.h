@@ -1,4 +1,4 @@
-/* orders.h - what operators order or ask about copies of shards, as read from bodies of requests.
+/* orders.h - orders and questions of operators about copies of shards, as read from bodies of requests.
  *
  * Whoever takes the request reads it first, so that a body that is none is refused there; allocation.h acts on
  * it. Knows no state. Pure functions. */

@@ -1,8 +1,8 @@
-/* pending.h - what waits at the master, as whoever asks is told: the tasks of its queue, and how many shards'
- * copies it is looking for.
+/* pending.h - the pending work of the master: the tasks of its queue, and the number of shards whose copies it is
+ * looking for.
  *
- * The answer comes once this node has applied the state that the master had when it answered: who asks first
- * and looks at the state then, sees whatever was acknowledged before, by whichever node. */
+ * The answer comes once this node has applied the state that the master had when it answered: a caller
+ * that asks first and reads the state then, sees all that any node acknowledged before. */
 #ifndef MASTER_PENDING_H
 #define MASTER_PENDING_H
 

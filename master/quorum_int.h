@@ -1,4 +1,4 @@
-/* quorum_int.h - what the files of the coordination core share. */
+/* quorum_int.h - declarations shared by the files of the coordination core. */
 #ifndef MASTER_QUORUM_INT_H
 #define MASTER_QUORUM_INT_H
 
@@ -76,7 +76,7 @@ struct quorum {
     struct safety safety;
     enum quorum_mode mode;
     int64_t now;
-    uint64_t seen_term; /* the highest heard of */
+    uint64_t seen_term; /* the highest known */
     uint64_t applied_version;
 
     struct quorum_effect *effects;

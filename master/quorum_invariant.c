@@ -1,4 +1,4 @@
-/* What always holds of the coordination core, between two steps. */
+/* Invariants of the coordination core, between two steps. */
 #include "master/quorum_int.h"
 
 /* What is on its way is the last state, and what was committed has a majority of both configurations. */

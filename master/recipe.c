@@ -1,4 +1,4 @@
-/* What templates and a request make of a new index. Later layers win: components in their order, the template
+/* The composition of a new index from templates and a request. Later layers win: components in their order, the template
  * that names them, the request; legacy templates by their order, and only where no composable template
  * matches. */
 #include "master/metadata_int.h"

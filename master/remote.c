@@ -1,4 +1,4 @@
-/* What other nodes ask of the master: their requests and events of shards become tasks of its queue. */
+/* Requests of other nodes to the master: they, and events of shards, become tasks of its queue. */
 #include "master/cluster_int.h"
 
 #include "master/master_messages.h"

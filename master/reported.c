@@ -1,4 +1,4 @@
-/* What nodes report of copies becomes routing and in-sync sets. */
+/* The nodes' reports of copies become routing and in-sync sets. */
 #include "master/allocation_int.h"
 
 static bool find_assigned(const struct cluster_state *s, struct str uuid, uint32_t shard,

@@ -1,4 +1,4 @@
-/* safety.h - what elections and publications may promise: the part of coordination that must never be wrong.
+/* safety.h - the promises of elections and publications: the part of coordination that must never be wrong.
  *
  * The state machine of Elasticsearch's CoordinationState, whose model (ZenWithTerms) is published: terms, the
  * last accepted state, votes of joins, votes of a publication. Every function either refuses

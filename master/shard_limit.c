@@ -1,4 +1,4 @@
-/* How many copies of shards the cluster takes: cluster.max_shards_per_node for each data node. */
+/* The limit of shard copies in the cluster: cluster.max_shards_per_node for each data node. */
 #include "master/metadata_int.h"
 
 #include "common/base/num.h"

@@ -449,7 +449,7 @@ enum err state_log_read(const struct fs *fs, const char *dir, uint64_t *term, st
 
 /* Goes on with the file where all of it is sealed. A tail that is not may be in the system's memory alone: a sync of it failed
  * in a process that ended, and another sync of that file keeps nothing. A new file holds what was found. */
-static enum err go_on(struct state_log *l, bool whole, struct errmsg *em)
+static enum err log_continue(struct state_log *l, bool whole, struct errmsg *em)
 {
     char path[PATH_BYTES];
     if (l->number == 0) {
@@ -475,7 +475,7 @@ enum err state_log_open(struct state_log **out, const struct fs *fs, const char 
     e = e == ERR_OK ? begin_reading(&l, fs, dir, &whole, em) : e;
     if (e == ERR_OK) {
         find_reserve(l);
-        e = go_on(l, whole, em);
+        e = log_continue(l, whole, em);
     }
     if (e != ERR_OK) {
         state_log_close(l);

@@ -1,5 +1,5 @@
-/* state_seal.h - how far the log of states reaches, beside it: so that one that was deleted, cut or put back is
- * noticed.
+/* state_seal.h - the length of the log of states, in a file of its own: it shows that the log was deleted, cut or
+ * put back.
  *
  * <dir>/seal holds two slots, written in turn after the log's bytes are durable and not synced by themselves: what
  * is found after a power failure may be an older seal, never one of bytes that the log had not. docs/store-format.md

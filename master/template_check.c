@@ -1,4 +1,4 @@
-/* What a template may say: its name, its patterns, its members, and that an index can be made by it. */
+/* The checks of a template: its name, its patterns, its members, and that an index can be made by it. */
 #include "master/template_int.h"
 
 #include "common/base/jsonr.h"

@@ -1,4 +1,4 @@
-/* template_int.h - what the files of templates share: putting and deleting them (metadata_template.c), checking
+/* template_int.h - declarations shared by the files of templates: putting and deleting them (metadata_template.c), checking
  * (template_check.c), those that would be in each other's way (template_conflict.c), printing (template_print.c). */
 #ifndef MASTER_TEMPLATE_INT_H
 #define MASTER_TEMPLATE_INT_H

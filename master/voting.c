@@ -1,4 +1,4 @@
-/* Which nodes should vote: as many as there are, an odd number, the ones that vote already first. */
+/* The choice of voting nodes: as many as there are, an odd number, the ones that vote already first. */
 #include "master/quorum_int.h"
 
 #include "common/settings/setting_read.h"

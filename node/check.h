@@ -1,8 +1,8 @@
-/* check.h - `serai-node check PATH`: reads all of a data folder, says what is damaged where, changes nothing. */
+/* check.h - `serai-node check PATH`: reads all of a data folder, reports damage, changes nothing. */
 #ifndef NODE_CHECK_H
 #define NODE_CHECK_H
 
-/* The exit status: 0 nothing is damaged, 1 something is, 2 it could not be looked at (no data folder, in use, wrong
+/* The exit status: 0 nothing is damaged, 1 something is, 2 it could not be read (no data folder, in use, wrong
  * arguments). What is found goes to standard output, why it cannot to standard error. */
 int check_main(int argc, char **argv);
 

@@ -1,4 +1,4 @@
-/* cluster_conf.h - what a node's settings say of the cluster it belongs to. */
+/* cluster_conf.h - a node's settings about its cluster. */
 #ifndef NODE_CLUSTER_CONF_H
 #define NODE_CLUSTER_CONF_H
 

@@ -1,4 +1,4 @@
-/* data_folder.h - what a data folder must have beside the shards' data: who the node is, and that its cluster state is
+/* data_folder.h - the check of a data folder: the node's identity, and that its cluster state is
  * there.
  *
  * Before anything in it is changed. What is damaged or missing is named, with what can be done: nothing is taken for the

@@ -1,4 +1,4 @@
-/* dictionaries.h - which dictionaries the node analyses with: files in path.conf, else those that come with
+/* dictionaries.h - the dictionaries of the node: files in path.conf, else those that come with
  * it. */
 #ifndef NODE_DICTIONARIES_H
 #define NODE_DICTIONARIES_H

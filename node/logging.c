@@ -1,4 +1,4 @@
-/* What the settings logger.* make of the log's levels. */
+/* The log levels of the settings logger.*. */
 #include "node/node.h"
 
 #include "common/settings/setting_read.h"

@@ -1,4 +1,4 @@
-/* member.h - a member of a cluster: its data role, its part in the cluster and its coordinator, wired together.
+/* member.h - a member of a cluster: its data role, its cluster service and its coordinator, connected.
  *
  * It owns no thread, no socket and no time: executors, timers, clock, files and the transport are given to it,
  * so that the simulator runs the very members that processes are. */

@@ -25,7 +25,7 @@
 
 #define TICK_MS      100
 #define REQUESTS_MAX 1000 /* that wait to be read */
-#define WATCH_MS     2000 /* how often the dictionaries' files are looked at */
+#define WATCH_MS     2000 /* interval of the checks of the dictionaries' files */
 
 const char *node_conf_dir(const struct node *n)
 {

@@ -1,4 +1,4 @@
-/* node.h - one node: its roles, loops, pools and services, wired. */
+/* node.h - one node: its roles, loops, pools and services, connected. */
 #ifndef NODE_NODE_H
 #define NODE_NODE_H
 

@@ -1,4 +1,4 @@
-/* self.h - what the node knows of itself: roles, addresses, pools, how busy the machine is.
+/* self.h - the node's knowledge of itself: roles, addresses, pools, the load of the machine.
  *
  * Settings are read once; the rest is asked anew. self_sample() on one thread at a time, self_report() on any. */
 #ifndef NODE_SELF_H

@@ -1,4 +1,4 @@
-/* start_settings.h - what a node says of the settings that it is started with. */
+/* start_settings.h - the checks of the settings that a node is started with. */
 #ifndef NODE_START_SETTINGS_H
 #define NODE_START_SETTINGS_H
 

@@ -1,4 +1,4 @@
-/* message.h - what nodes say to each other: one row for each message, and a list of all.
+/* message.h - the messages between nodes: one row for each message, and a list of all.
  *
  * A row says everything about a message but what answers it: its number on the wire, its bytes and its answer's, on which
  * connections and where it is served, how long it may take. Rows stand beside their bytes. remote.h sends any of them, and serves

@@ -1,4 +1,4 @@
-/* node_messages.h - what every node is asked: how it is, and what it is doing. The structs of NODE_MESSAGES. */
+/* node_messages.h - questions to every node: about its condition and its work. The structs of NODE_MESSAGES. */
 #ifndef PROTO_NODE_MESSAGES_H
 #define PROTO_NODE_MESSAGES_H
 

@@ -1,4 +1,4 @@
-/* recovery_bytes.h - what two copies of a shard say to each other while one recovers from the other: the structs of
+/* recovery_bytes.h - messages between two copies of a shard while one recovers from the other: the structs of
  * RECOVERY_MESSAGES.
  *
  * The target asks, the source answers (docs/cluster.md, "Recovery"). */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define CANCEL_MS 60000 /* a node that is there and silent for as long has not heard */
+#define CANCEL_MS 60000 /* a node that is present, and silent for as long, did not get the request */
 
 /* A call to another node, in its request's arena. */
 struct outgoing {

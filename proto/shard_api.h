@@ -1,4 +1,4 @@
-/* shard_api.h - what a coordinating node asks of one shard copy: the requests and their answers.
+/* shard_api.h - requests from a coordinating node to one shard copy, and their answers.
  *
  * A request is a struct that its caller owns, with an arena of its own. Its operation (shard_ops.h) says which struct
  * that is. Whoever serves it puts the answer into the same struct, allocates in its arena, and answers exactly once, on any
@@ -311,7 +311,7 @@ struct shard_stats {
     uint32_t n_groups, n_completions;
 };
 
-/* Lets go of contexts, all on one node. */
+/* Frees contexts, all on one node. */
 struct shard_free {
     struct shard_rq rq;
     const uint64_t *contexts;

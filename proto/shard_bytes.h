@@ -1,4 +1,4 @@
-/* shard_bytes.h - what the bytes of the requests of shard_api.h have in common. Pure. */
+/* shard_bytes.h - the common parts of the bytes of the requests of shard_api.h. Pure. */
 #ifndef PROTO_SHARD_BYTES_H
 #define PROTO_SHARD_BYTES_H
 

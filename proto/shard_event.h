@@ -1,4 +1,4 @@
-/* shard_event.h - what a node tells the master about one copy of a shard. */
+/* shard_event.h - events of one shard copy that a node reports to the master. */
 #ifndef PROTO_SHARD_EVENT_H
 #define PROTO_SHARD_EVENT_H
 

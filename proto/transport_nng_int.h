@@ -1,4 +1,4 @@
-/* transport_nng_int.h - what the transport's files share.
+/* transport_nng_int.h - declarations shared by the transport's files.
  *
  * A link is what goes to one peer for one class: a connection, or the attempts at one; a slot is a request on its way. Whatever has
  * a time (redialing, attempts, deadlines) and whatever may wait for NNG (freeing a dialer) is the keeper's, a thread of the

@@ -1,4 +1,4 @@
-/* What is sent on a connection: messages, the queue, and one write at a time. */
+/* The sending side of a connection: messages, the queue, and one write at a time. */
 #include "proto/transport_nng_conn_int.h"
 
 #include "common/base/memory_account.h"

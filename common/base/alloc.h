@@ -1,4 +1,4 @@
-/* alloc.h - where memory comes from.
+/* alloc.h - the source of memory.
  *
  * Everything that allocates takes a `const struct allocator *` at its init or uses the default one. Tests
  * swap in an allocator that fails the nth request, so that every out-of-memory path is run. */

@@ -1,4 +1,4 @@
-/* executor.h - where work runs, as everything above sees it: one of the simulator's seams.
+/* executor.h - the interface to threads that run tasks: one of the simulator's seams.
  *
  * An executor runs tasks on some thread, some time after submit() returned, never inside it. The real ones
  * are pools of threads (common/sys/pool.h), event loops (common/sys/loop.h) and strands over either

@@ -1,4 +1,4 @@
-/* invariant.h - what always holds between two events of a core, looked at where looking is worth its time.
+/* invariant.h - assertions of invariants between two events of a core, compiled in where their cost is acceptable.
  *
  * Each core has a function X_invariant() that asserts it. The simulator calls them after every event; a build
  * with a sanitizer, or with -DINVARIANTS, calls them where INVARIANT(...) stands; others do not. */

@@ -1,4 +1,4 @@
-/* json_int.h - what the parser (json.c) and the values (json_value.c) share. */
+/* json_int.h - declarations shared by the parser (json.c) and the values (json_value.c). */
 #ifndef BASE_JSON_INT_H
 #define BASE_JSON_INT_H
 

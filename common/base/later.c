@@ -1,4 +1,4 @@
-/* What the task of a thread has put off (later.h). */
+/* The callbacks that a thread's task has put off (later.h). */
 #include "common/base/later.h"
 
 static _Thread_local struct later_list *list_of_thread; /* the innermost task's */

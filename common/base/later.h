@@ -1,19 +1,19 @@
-/* later.h - ends that are told when the task that runs has returned.
+/* later.h - callbacks that run when the current task has returned.
  *
- * Whoever asks for something hears of its end by a callback. That callback never runs inside the call that asked: the
- * asker may hold a lock, walk a list, or ask for the next thing in a loop. An end that is known inside the call is put off
- * with later(): it runs on the same thread, when the task that the thread's executor gave it has returned. Nothing is
- * allocated, nothing wakes another thread, and a chain of ends takes no more stack than one.
+ * A request ends with a callback to its caller. The callback never runs inside the call that made the request: the caller
+ * may hold a lock, walk a list, or make the next request in a loop. A callback that is due inside the call is put off
+ * with later(): it runs on the same thread, when the current task of the thread's executor has returned. later() allocates
+ * nothing and wakes no other thread, and a chain of callbacks takes no more stack than one.
  *
- * Every executor runs its tasks by later_task(), as does whoever runs one in an executor's stead; an HTTP loop handles each
- * request so. On a strand ends run before its next task. What executor_run_here() runs belongs to the task of its caller:
- * its ends run when that one returns, and not on the strand. */
+ * Every executor runs its tasks by later_task(), and so does any code that runs a task in an executor's place; an HTTP loop
+ * handles each request so. On a strand the callbacks run before its next task. A task of executor_run_here() belongs to the
+ * task of its caller: its callbacks run when the caller's task returns, and not on the strand. */
 #ifndef BASE_LATER_H
 #define BASE_LATER_H
 
 #include "common/base/defs.h"
 
-struct later { /* in the struct of what ends */
+struct later { /* member of the struct of the request that ends */
     struct later *next;
     void (*run)(struct later *l);
 };

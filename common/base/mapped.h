@@ -1,4 +1,4 @@
-/* mapped.h - which files are mapped, and which of them were cut off (or could not be read) under their mapping.
+/* mapped.h - the table of mapped files, and of those that were cut off (or could not be read) under their mapping.
  *
  * A page of a mapped file that is not there any more ends a process by SIGBUS. The files of the system (common/sys/fs_posix.c)
  * put zeroes in its place instead, and note it here; who reads a mapping asks afterwards whether what he read counts. One table

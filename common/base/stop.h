@@ -1,13 +1,13 @@
-/* stop.h - how work that takes long is ended before its time.
+/* stop.h - the cancellation of long work.
  *
- * Whoever begins a piece of work for somebody (a search on a shard, the reduction of what shards found, the analysis of a
- * text) says on its thread what may end it: a question to be asked now and then (has the client gone, was the task
- * cancelled, does the node end), and a time by which it has to be done. What is below it, however deep, looks at that in
- * every loop that may be long, and leaves it early: results are then of no use and need be neither whole nor right, only
- * safe to free. Who began it looks once more at the end, and answers accordingly. docs/decisions/stopping.md.
+ * A function that begins work for a client (a search on a shard, the reduction of shard results, the analysis of a text)
+ * sets on its thread the conditions that end the work: a function that is called now and then (is the client gone, was the
+ * task cancelled, does the node stop), and a deadline. The functions below it, however deep, check them in every loop that
+ * may be long, and leave the loop early. Their results are then useless: they may be incomplete or wrong, but must be safe
+ * to free. The function that began the work checks once more at the end, and answers accordingly. docs/decisions/stopping.md.
  *
- * The one that holds is the thread's, so that nobody between has to hand it down. A thread that nobody told anything is
- * never stopped. */
+ * The current stop belongs to the thread, so no function in between has to hand it down. A thread without one is never
+ * stopped. */
 #ifndef BASE_STOP_H
 #define BASE_STOP_H
 

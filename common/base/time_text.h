@@ -1,4 +1,4 @@
-/* time_text.h - how long something took, as Elasticsearch words it. Pure. */
+/* time_text.h - the text of a duration, in Elasticsearch's form. Pure. */
 #ifndef BASE_TIME_TEXT_H
 #define BASE_TIME_TEXT_H
 

@@ -1,4 +1,4 @@
-/* torn.h - what a write that power loss cut short leaves in an append-only file.
+/* torn.h - the traces of a write to an append-only file that power loss cut short.
  *
  * A disk writes sectors whole, or leaves them as they were: zeros, behind a file's synced end. */
 #ifndef BASE_TORN_H

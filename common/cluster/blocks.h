@@ -1,4 +1,4 @@
-/* blocks.h - what the cluster, or an index, refuses to have done: settings "cluster.blocks.*" and
+/* blocks.h - the operations that the cluster, or an index, refuses: settings "cluster.blocks.*" and
  * "index.blocks.*".
  *
  * Pure functions of a cluster state. */

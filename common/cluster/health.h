@@ -1,4 +1,4 @@
-/* health.h - how the copies of shards are: pure functions of a cluster state.
+/* health.h - the health of shards and indices: pure functions of a cluster state.
  *
  * What cluster health, several tables and waits for active copies go by. It knows nothing of nodes that do not
  * answer, nor of how much a copy holds. Thread-safe: states are immutable. */

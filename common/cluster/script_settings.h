@@ -1,4 +1,4 @@
-/* script_settings.h - what the cluster's settings say of scripts. Pure; any thread. */
+/* script_settings.h - the cluster's settings of scripts. Pure; any thread. */
 #ifndef CLUSTER_SCRIPT_SETTINGS_H
 #define CLUSTER_SCRIPT_SETTINGS_H
 

@@ -1,4 +1,4 @@
-/* search_limits.h - what a search may use, as the cluster's settings say now. Pure; any thread. */
+/* search_limits.h - the limits of a search, from the cluster's current settings. Pure; any thread. */
 #ifndef CLUSTER_SEARCH_LIMITS_H
 #define CLUSTER_SEARCH_LIMITS_H
 

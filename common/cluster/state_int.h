@@ -1,4 +1,4 @@
-/* state_int.h - what the files of the cluster state share. */
+/* state_int.h - declarations shared by the files of the cluster state. */
 #ifndef CLUSTER_STATE_INT_H
 #define CLUSTER_STATE_INT_H
 

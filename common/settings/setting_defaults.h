@@ -1,4 +1,4 @@
-/* setting_defaults.h - defaults that other settings say. Their rows name them (COMPUTED). */
+/* setting_defaults.h - defaults that are computed from other settings. Their rows name them (COMPUTED). */
 #ifndef SETTINGS_SETTING_DEFAULTS_H
 #define SETTINGS_SETTING_DEFAULTS_H
 

@@ -1,4 +1,4 @@
-/* setting_read.h - the value of a setting, by its id: what is set, else what its row says.
+/* setting_read.h - the value of a setting, by its id: the value that is set, or the default of its row.
  *
  * Values were checked when they were set (setting_registry.h), so that reading cannot fail; a text that does not fit its row counts as
  * not set. Nulls do. What `s` does not have is looked for in s->behind. `s` may be NULL: nothing is set. Names are those of the rows, "index." included. Pure; any thread. */

@@ -1,4 +1,4 @@
-/* setting_registry.h - which settings exist, what values they take, and which may change when.
+/* setting_registry.h - the registry of settings: their names, their valid values, and when they may change.
  *
  * Two registries: settings of an index, settings of the cluster and its nodes. A setting is found by its
  * exact name or belongs to a family ("index.analysis.*", "logger.*"). Refusals have Elasticsearch's types and

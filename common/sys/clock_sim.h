@@ -1,4 +1,4 @@
-/* clock_sim.h - a clock that moves when told. One thread moves it, any may read. */
+/* clock_sim.h - a clock that only clock_sim functions move. One thread moves it, any may read. */
 #ifndef SYS_CLOCK_SIM_H
 #define SYS_CLOCK_SIM_H
 

@@ -1,10 +1,10 @@
-/* conf.h - the settings of a process, gathered from everywhere they can be given. Start-up only, one thread.
+/* conf.h - the settings of a process, gathered from all their sources. Start-up only, one thread.
  *
  * Later ones win: built-in defaults, the YAML file, the environment, `-E name=value`. In the file keys may
  * nest or be dotted, lists are lists, `${NAME}` and `${NAME:otherwise}` stand for environment variables. In
  * the environment count names with a dot in lower case ("http.port=9201", as the container images of
  * Elasticsearch take them) and SERAI_SETTING_ names, where
- * '_' is a dot and "__" an underscore (SERAI_SETTING_HTTP_PORT). What nobody knows is refused, naming its
+ * '_' is a dot and "__" an underscore (SERAI_SETTING_HTTP_PORT). An unknown setting is refused, and the error names its
  * place. */
 #ifndef SYS_CONF_H
 #define SYS_CONF_H

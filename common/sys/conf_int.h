@@ -1,4 +1,4 @@
-/* conf_int.h - what conf.c and conf_yaml.c share. */
+/* conf_int.h - declarations shared by conf.c and conf_yaml.c. */
 #ifndef SYS_CONF_INT_H
 #define SYS_CONF_INT_H
 

@@ -1,4 +1,4 @@
-/* fs_mem_damage.c - what bad disks do to the files in memory: bytes that change at rest, writes that do not get to their
+/* fs_mem_damage.c - the damage of bad disks to the files in memory: bytes that change at rest, writes that do not get to their
  * place, calls that fail by chance. */
 #include "common/sys/fs_mem_int.h"
 

@@ -1,4 +1,4 @@
-/* fs_mem_faults.c - what befalls the files in memory: faults on demand, power loss, a full disk. */
+/* fs_mem_faults.c - faults of the files in memory: errors on demand, power loss, a full disk. */
 #include "common/sys/fs_mem_int.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* http.h - what the HTTP server and client share. */
+/* http.h - declarations shared by the HTTP server and client. */
 #ifndef SYS_HTTP_H
 #define SYS_HTTP_H
 

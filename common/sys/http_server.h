@@ -2,7 +2,7 @@
  *
  * One listener, without SO_REUSEPORT so that a taken port fails; its sockets are dealt to the loops, where
  * each connection stays. The server knows messages, not their meaning: routing, bodies and errors above HTTP
- * belong to the handler. What is malformed, too large or too slow it answers itself, with Elasticsearch's
+ * belong to the handler. The server itself answers malformed, too large and too slow requests, with Elasticsearch's
  * error body, and closes.
  *
  * A request: handle() gets it on its loop's thread, whole. It stays valid, wherever it is passed, until

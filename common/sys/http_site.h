@@ -1,4 +1,4 @@
-/* http_site.h - which pages' requests a server takes.
+/* http_site.h - the check of the web page from which a request comes.
  *
  * A browser sends what any page asks it to, with the rights of the machine that it runs on. It says so: such
  * requests have Origin or Sec-Fetch-* headers. They are taken when the page is the server's own (Origin names

@@ -14,7 +14,7 @@ enum err request_unpack(struct request *r, struct errmsg *em)
     return http_unpack(&r->body, r->body.alloc, r->conn->worker->server->opts.limits.inflated_bytes_max, em);
 }
 
-/* The client hears its mistake, and nothing more is read. */
+/* The client gets the error, and nothing more is read. */
 static void refuse_body(struct request *r)
 {
     struct http_conn *c = r->conn;

@@ -1,4 +1,4 @@
-/* process.h - what the machine gives this process, and what it uses. Any thread; each call reads /proc anew.
+/* process.h - the resources of this process: limits and use. Any thread; each call reads /proc anew.
  */
 #ifndef SYS_PROCESS_H
 #define SYS_PROCESS_H

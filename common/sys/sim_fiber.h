@@ -1,4 +1,4 @@
-/* sim_fiber.h - stacks that a simulated task can stand still on, while others go on: one runs at a time, in one thread.
+/* sim_fiber.h - stacks on which a simulated task can sleep while others go on: one runs at a time, in one thread.
  *
  * Knows nothing of time or tasks. Not thread-safe. */
 #ifndef SYS_SIM_FIBER_H

@@ -1,6 +1,6 @@
 /* active.h - waiting until enough copies of shards are active (wait_for_active_shards).
  *
- * A waiting request looks at newly applied states now and then, and at none in between. */
+ * A waiting request checks the applied state at intervals; it does not see every state in between. */
 #ifndef COORDINATOR_CORE_ACTIVE_H
 #define COORDINATOR_CORE_ACTIVE_H
 

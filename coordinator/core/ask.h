@@ -31,9 +31,9 @@ void ask_act(struct coordinator *co, struct shard_act *rq);
 /* The node of the primary, as of the newest state; ERR_NO_SHARD when there is no active one. Asking again is
  * the caller's. */
 void ask_write(struct coordinator *co, struct shard_write *rq);
-/* Lets go of a context. Nobody hears of it. */
+/* Frees a context. The result is not reported. */
 void ask_forget(struct coordinator *co, struct str node, uint64_t context);
-/* Lets go of contexts on rq->rq.node. */
+/* Frees contexts on rq->rq.node. */
 void ask_free(struct coordinator *co, struct shard_free *rq);
 
 /* What is cancelled here is cancelled where it runs, sooner than it would be. Any thread; takes no lock of the tasks'. */

@@ -1,4 +1,4 @@
-/* broadcast.h - one action to every active copy of every shard of some indices, and what came back.
+/* broadcast.h - one action on every active copy of every shard of some indices, and the answers.
  *
  * The run lives in the request's arena; done() is called once, on whichever thread finished last, and reads
  * the answers from acts[]. It knows nothing of what the action means. */

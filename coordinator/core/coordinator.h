@@ -1,4 +1,4 @@
-/* coordinator.h - the coordinating role: shards, nodes and the master are asked, and one answer comes out of it.
+/* coordinator.h - the coordinating role: it asks shards, nodes and the master, and makes one answer of theirs.
  *
  * Every request lives on the HTTP loop that accepted it. It reads one snapshot of the applied cluster state,
  * asks shards through shard_api.h and the master through a function, and answers from whichever thread

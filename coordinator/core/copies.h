@@ -1,4 +1,4 @@
-/* copies.h - which copies of a shard to ask for a reading request, in which order. Pure functions of a cluster
+/* copies.h - the copies of a shard that serve a read, in the order to try them. Pure functions of a cluster
  * state, as Elasticsearch's OperationRouting. */
 #ifndef COORDINATOR_CORE_COPIES_H
 #define COORDINATOR_CORE_COPIES_H

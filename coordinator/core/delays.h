@@ -1,8 +1,8 @@
-/* delays.h - things to be done later, on a pool, that can be hurried.
+/* delays.h - delayed actions, run on a pool, that can be hurried.
  *
  * Timers belong to a loop's thread; this lets any thread ask for a delay and any other cut it short: a delay
  * is the caller's struct, its action runs exactly once, on the worker executor, never inside the call. After
- * delays_stop() nothing waits any more: what is added does not wait for its time. */
+ * delays_stop() nothing waits: an action that is added runs at once. */
 #ifndef COORDINATOR_CORE_DELAYS_H
 #define COORDINATOR_CORE_DELAYS_H
 

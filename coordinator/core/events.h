@@ -1,4 +1,4 @@
-/* events.h - what happens to the cluster, as this node sees it: told from the differences between one applied state and the next,
+/* events.h - events of the cluster, as this node sees them: derived from the differences between one applied state and the next,
  * and kept for the console, the newest EVENTS_KEPT of them.
  *
  * It knows states and times, and asks nobody: what a node does not see in a state, its events do not tell. Events are

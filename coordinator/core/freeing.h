@@ -1,4 +1,4 @@
-/* freeing.h - letting go of many contexts, on whichever nodes they are, and how many there were.
+/* freeing.h - the freeing of many contexts, on any nodes, and their number.
  *
  * Lives in a request's arena. Add, then run once; done() is called on any thread, never inside the call. */
 #ifndef COORDINATOR_CORE_FREEING_H

@@ -1,6 +1,6 @@
-/* meta.h - requests to the master: made, sent, and heard of once what they came to is applied here.
+/* meta.h - requests to the master, each answered when its result is applied here.
  *
- * What follows sees the state that the request made: the environment's is renewed before then(). */
+ * The continuation then() sees the resulting state: the environment's state is renewed before the call. */
 #ifndef COORDINATOR_CORE_META_H
 #define COORDINATOR_CORE_META_H
 

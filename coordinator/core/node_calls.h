@@ -1,4 +1,4 @@
-/* node_calls.h - one question to several nodes, this one perhaps among them, and what each answered.
+/* node_calls.h - one question to several nodes, perhaps including this one, and their answers.
  *
  * Question and answer are the structs of a message of NODE_MESSAGES (proto/node_messages.h). A node that cannot be reached, or
  * refuses, is an error in its place. The calls and the answers live as long as the request's arena; done() is called once, on

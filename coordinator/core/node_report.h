@@ -1,4 +1,4 @@
-/* node_report.h - what only the node itself can say of itself: addresses, roles, pools, sockets, disk.
+/* node_report.h - the node's report of itself: addresses, roles, pools, sockets, disk.
  *
  * Plain values; texts are borrowed from the node and live as long as it. */
 #ifndef COORDINATOR_CORE_NODE_REPORT_H

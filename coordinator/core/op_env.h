@@ -1,4 +1,4 @@
-/* op_env.h - what an operation runs in: the coordinator, memory, one snapshot of the cluster's state, and who waits for it.
+/* op_env.h - the environment of an operation: the coordinator, memory, one snapshot of the cluster state, and the waiting client.
  *
  * A request over HTTP has one, and operations that answer nobody have one of their own. One thread at a time. */
 #ifndef COORDINATOR_CORE_OP_ENV_H

@@ -1,4 +1,4 @@
-/* What the index part of a path names: lists, wildcards, exclusions, aliases, date math. */
+/* The resolution of index expressions: lists, wildcards, exclusions, aliases, date math. */
 #include "coordinator/core/resolve.h"
 #include "common/base/date.h"
 #include "common/base/date_math.h"

@@ -1,4 +1,4 @@
-/* resolve.h - which indices an expression names: lists, wildcards, exclusions, aliases, date math. Pure functions of a cluster state. */
+/* resolve.h - the resolution of index expressions: lists, wildcards, exclusions, aliases, date math. Pure functions of a cluster state. */
 #ifndef COORDINATOR_CORE_RESOLVE_H
 #define COORDINATOR_CORE_RESOLVE_H
 

@@ -1,4 +1,4 @@
-/* retry.h - what a failed request to a copy means, and which copy is asked next. Pure. */
+/* retry.h - the meaning of a failed request to a copy, and the choice of the next copy. Pure. */
 #ifndef COORDINATOR_CORE_RETRY_H
 #define COORDINATOR_CORE_RETRY_H
 
@@ -25,7 +25,7 @@ struct retry_reads {
     struct copies copies;
     uint32_t at;         /* the next one */
     uint64_t version;    /* of the state that the copies are from */
-    struct errmsg *kept; /* what the caller hears if no copy answers; NULL: nothing yet */
+    struct errmsg *kept; /* the caller's error if no copy answers; NULL: none yet */
     struct str kept_node;
 };
 /* p == NULL: all have been asked. */

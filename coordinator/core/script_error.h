@@ -1,4 +1,4 @@
-/* script_error.h - where in a script an error is. */
+/* script_error.h - the position of an error in a script. */
 #ifndef COORDINATOR_CORE_SCRIPT_ERROR_H
 #define COORDINATOR_CORE_SCRIPT_ERROR_H
 

@@ -1,4 +1,4 @@
-/* shard_tasks.h - what this node does for a task, here or elsewhere, as a task of its own below that one.
+/* shard_tasks.h - the work of this node for a task, here or elsewhere, as a child task.
  *
  * The registry keeps it as long as the request is served; cancelling it, or what is above it, makes the request's
  * cancelled() say so. Any thread. */

@@ -1,4 +1,4 @@
-/* state_counts.h - what has happened to the cluster, counted from one applied state to the next. Pure. */
+/* state_counts.h - counters of cluster events, derived from consecutive applied states. Pure. */
 #ifndef COORDINATOR_CORE_STATE_COUNTS_H
 #define COORDINATOR_CORE_STATE_COUNTS_H
 

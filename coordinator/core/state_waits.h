@@ -26,7 +26,7 @@ struct state_waits {
 
 void state_waits_init(struct state_waits *s, struct delays *delays);
 void state_waits_fini(struct state_waits *s); /* nothing may wait */
-/* To be asked before one looks at the state. */
+/* To be called before the state is read. */
 uint64_t state_waits_seen(struct state_waits *s);
 /* run(arg) on a worker, never inside the call: with the next state after `seen`, or `ms` milliseconds from
  * now. */

@@ -1,4 +1,4 @@
-/* tasks.h - what this node is doing: the registry behind _tasks.
+/* tasks.h - the tasks of this node: the registry behind _tasks.
  *
  * A task is part of whatever it stands for (a search, a bulk, a by-query operation): the owner begins and
  * ends it and keeps it where it is in between. The registry numbers tasks, lists them, and passes on what

@@ -1,4 +1,4 @@
-/* What by-query operations refuse before they begin. */
+/* The checks of by-query operations before they begin. */
 #include "coordinator/ops/by_query_int.h"
 
 #include "engine/index/engine.h"

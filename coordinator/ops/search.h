@@ -106,7 +106,7 @@ static inline bool search_all_failed(const struct search_call *c)
 void search_run_scroll(struct search_call *c, struct str id);
 /* The contexts of a scroll id are to be freed. ERR_ILLEGAL_ARGUMENT: it is none. */
 enum err scroll_free(struct freeing *f, struct str id, struct errmsg *em);
-/* They are freed, and nobody hears of it. */
+/* The contexts are freed, and the result is not reported. */
 void scroll_forget(struct op_env *r, struct str id);
 void search_run(struct search_call *c);
 /* What rest_total_hits_as_int makes of a request: hits are counted to the last one, or it is refused for what it says itself. */

@@ -1,4 +1,4 @@
-/* What shards found into one page: reduced, and the page's documents fetched. */
+/* The gathering of shard results into one page: reduction, and the fetch of the page's documents. */
 #include "coordinator/core/ask.h"
 #include "coordinator/core/retry.h"
 #include "coordinator/ops/search_int.h"

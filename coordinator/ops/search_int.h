@@ -1,4 +1,4 @@
-/* search_int.h - what the files of a search share: its steps in order, each of which ends in the next.
+/* search_int.h - declarations shared by the files of a search: its steps in order, each of which ends in the next.
  *
  * search.c prepares, search_shards.c chooses, search_scatter.c asks, search_gather.c reduces and fetches,
  * search_expand.c searches the groups of a collapse, search_write.c prints. A step runs on whichever thread
@@ -19,7 +19,7 @@ void search_stop_begin(struct search_call *c, struct stop *st);
 enum err search_stop_end(struct search_call *c, struct stop *st, enum err e);
 /* The request is the search's: it is given up with it, and a task below its own. */
 void search_part(struct search_call *c, struct shard_rq *rq);
-/* The search is over: its owner hears of it later (common/base/later.h). */
+/* The search is over: done() is called later (common/base/later.h). */
 void search_done(struct search_call *c);
 /* The same with an error; c->error says which (none: no memory). */
 void search_fail(struct search_call *c);

@@ -1,4 +1,4 @@
-/* Which shards a search asks, and how much their indices count. */
+/* The shards of a search, and the boosts of their indices. */
 #include "coordinator/ops/search_int.h"
 
 #include "common/base/jsonr.h"

@@ -1,4 +1,4 @@
-/* What is wrong with an entry by itself, in Elasticsearch's words (writes.h). */
+/* The checks of a single entry, with Elasticsearch's messages (writes.h). */
 #include "coordinator/ops/writes.h"
 
 #include "engine/index/engine.h"

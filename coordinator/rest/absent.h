@@ -1,4 +1,4 @@
-/* absent.h - paths of Elasticsearch 7.12.1 that are not built: refused by name, never taken for an index or a document. Pure. */
+/* absent.h - paths of Elasticsearch 7.12.1 that Serai lacks: they are refused by name, never taken for an index or a document. Pure. */
 #ifndef COORDINATOR_REST_ABSENT_H
 #define COORDINATOR_REST_ABSENT_H
 

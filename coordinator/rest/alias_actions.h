@@ -1,4 +1,4 @@
-/* alias_actions.h - what a request about aliases asks for, before its indices are resolved. */
+/* alias_actions.h - the actions of a request about aliases, before its indices are resolved. */
 #ifndef COORDINATOR_REST_ALIAS_ACTIONS_H
 #define COORDINATOR_REST_ALIAS_ACTIONS_H
 

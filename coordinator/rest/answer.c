@@ -78,7 +78,7 @@ void rest_warn_idle(struct rest *r, struct str names, size_t n)
     }
 }
 
-/* Whoever gives a parameter that does nothing hears so. */
+/* A parameter without effect gets a warning. */
 static void warn_idle(struct rest *r)
 {
     struct buf names;

@@ -1,4 +1,4 @@
-/* by_query_params.h - what _update_by_query, _delete_by_query and _reindex read alike from their requests. */
+/* by_query_params.h - the parameters that _update_by_query, _delete_by_query and _reindex have in common. */
 #ifndef COORDINATOR_REST_BY_QUERY_PARAMS_H
 #define COORDINATOR_REST_BY_QUERY_PARAMS_H
 

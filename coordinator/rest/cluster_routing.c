@@ -1,4 +1,4 @@
-/* Where the copies of shards are, as _cluster/state tells it. */
+/* The routing of shards, as _cluster/state prints it. */
 #include "coordinator/rest/cluster_state.h"
 
 #include "common/base/date.h"

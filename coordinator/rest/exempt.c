@@ -1,5 +1,5 @@
-/* Which requests no limit of memory refuses, as in Elasticsearch: those that say how the cluster is, and those that take back what makes it
- * refuse. */
+/* Requests that no memory limit refuses, as in Elasticsearch: those that report the state of the cluster, and those that
+ * lift what makes it refuse. */
 #include "coordinator/rest/service.h"
 
 /* What follows the name, without the slash between; p == NULL: it is another one. */

@@ -1,4 +1,4 @@
-/* Cluster health, at once or once something is so: a waiting request looks at each state that is applied here. */
+/* Cluster health, at once or when a condition holds: a waiting request checks each state that is applied here. */
 #include "common/cluster/health.h"
 #include "coordinator/rest/rest.h"
 
@@ -279,7 +279,7 @@ static void health_check(struct health_rq *q, uint64_t seen)
     }
 }
 
-/* The queue is looked at again: whatever was in it when the request came has ended then. */
+/* The queue is read again: all tasks that were in it when the request came have ended by then. */
 static void asked_again(struct master_view *v)
 {
     struct health_rq *q = v->user;

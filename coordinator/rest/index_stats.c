@@ -1,4 +1,4 @@
-/* What the shards of indices hold: _stats, _segments. */
+/* Statistics of the shards of indices: _stats, _segments. */
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/stats.h"
 

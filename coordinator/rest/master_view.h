@@ -1,6 +1,6 @@
-/* master_view.h - asking the master before the state is looked at.
+/* master_view.h - a question to the master before the state is read.
  *
- * What any node acknowledged before is then in the state here; and what waits at the master is known. */
+ * The state here then has all that any node acknowledged before, and the master's pending tasks are known. */
 #ifndef COORDINATOR_REST_MASTER_VIEW_H
 #define COORDINATOR_REST_MASTER_VIEW_H
 
@@ -21,7 +21,7 @@ void rest_ask_master(struct rest *r, bool local, int64_t timeout_ms, void (*then
 /* Only what waits there: also while a state is on its way that may not arrive. `local`: only if this node is the master; on
  * others nothing waits. */
 void rest_ask_queue(struct rest *r, bool local, int64_t timeout_ms, void (*then)(struct master_view *v));
-/* go(r) with the state that the master has, for tables and the like; with this node's own where nobody leads, or
+/* Calls go(r) with the state that the master has, for tables and the like; with this node's own state without a master, or if
  * `local` is asked for. */
 void rest_with_master_state(struct rest *r, void (*go)(struct rest *r));
 /* The longest that a task waits; 0: none does. */

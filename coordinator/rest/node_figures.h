@@ -1,4 +1,4 @@
-/* node_figures.h - what a node says of itself in numbers, for tables and sums over nodes. */
+/* node_figures.h - a node's figures, for tables and sums over nodes. */
 #ifndef COORDINATOR_REST_NODE_FIGURES_H
 #define COORDINATOR_REST_NODE_FIGURES_H
 

@@ -1,4 +1,4 @@
-/* nodes.h - what the answers about nodes have in common. Any thread. */
+/* nodes.h - declarations shared by the handlers about nodes. Any thread. */
 #ifndef COORDINATOR_REST_NODES_H
 #define COORDINATOR_REST_NODES_H
 

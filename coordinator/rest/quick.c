@@ -1,4 +1,4 @@
-/* Which requests are read where they arrive, on their connection's loop: those of which it is plain to see that this takes no
+/* Requests that are parsed on their connection's loop: those of which it is plain to see that this takes no
  * longer than a thread takes to wake. docs/decisions/small-searches.md. */
 #include "coordinator/rest/rest.h"
 

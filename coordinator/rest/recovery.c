@@ -1,4 +1,4 @@
-/* How copies came to be, or come to be: _recovery, _cat/recovery. */
+/* Recoveries of copies, finished and in progress: _recovery, _cat/recovery. */
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/stats.h"

@@ -1,4 +1,4 @@
-/* What operators order: POST _cluster/reroute, _cluster/allocation/explain, voting exclusions. */
+/* Orders of operators: POST _cluster/reroute, _cluster/allocation/explain, voting exclusions. */
 #include "coordinator/rest/cluster_state.h"
 #include "coordinator/rest/meta.h"
 

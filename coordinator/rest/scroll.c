@@ -1,4 +1,4 @@
-/* Scrolls: the next page, and letting go. */
+/* Scrolls: the next page, and freeing. */
 #include "coordinator/core/ask.h"
 #include "coordinator/core/freeing.h"
 #include "coordinator/rest/search.h"

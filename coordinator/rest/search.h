@@ -1,4 +1,4 @@
-/* search.h - what requests that search read alike. Errors are in r->em. */
+/* search.h - the parameters that all search requests have in common. Errors are in r->em. */
 #ifndef COORDINATOR_REST_SEARCH_H
 #define COORDINATOR_REST_SEARCH_H
 

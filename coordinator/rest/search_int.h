@@ -1,4 +1,4 @@
-/* search_int.h - what search.c and search_params.c share: a URL's parameters that go into the body. */
+/* search_int.h - declarations shared by search.c and search_params.c: a URL's parameters that go into the body. */
 #ifndef COORDINATOR_REST_SEARCH_INT_H
 #define COORDINATOR_REST_SEARCH_INT_H
 

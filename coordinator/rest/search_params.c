@@ -1,4 +1,4 @@
-/* What the URL of a search says, put over its body (search.h). */
+/* The URL parameters of a search, which override its body (search.h). */
 #include "coordinator/rest/search_int.h"
 
 #include "common/base/num.h"

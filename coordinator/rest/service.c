@@ -1,4 +1,4 @@
-/* Which handlers there are (service.h). */
+/* The REST service: its families of handlers, its life (service.h). */
 #include "coordinator/rest/service_int.h"
 
 #include "coordinator/rest/families.h"

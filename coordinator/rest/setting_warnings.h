@@ -1,4 +1,4 @@
-/* setting_warnings.h - the Warning header of requests that set what has no effect here. */
+/* setting_warnings.h - the Warning header of requests that set a setting without effect here. */
 #ifndef COORDINATOR_REST_SETTING_WARNINGS_H
 #define COORDINATOR_REST_SETTING_WARNINGS_H
 

@@ -1,4 +1,4 @@
-/* tasks_listing.h - tasks of one node, found and done to there, for the node that asked. */
+/* tasks_listing.h - tasks of one node, listed or cancelled there for the node that asked. */
 #ifndef COORDINATOR_REST_TASKS_LISTING_H
 #define COORDINATOR_REST_TASKS_LISTING_H
 

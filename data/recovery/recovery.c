@@ -1,4 +1,4 @@
-/* What the recoveries of a node share: the limit of bytes a second, who serves what. */
+/* The shared state of a node's recoveries: the limit of bytes a second, the sessions by shard. */
 #include "common/settings/setting_read.h"
 #include "data/recovery/recovery_int.h"
 #include "data/replication/replication.h"

@@ -3,7 +3,7 @@
  * The target asks, the source (the node of the primary) answers: what it has to send, chunks of files, batches of
  * operations, the end, and for the relocation of a primary the handing over (docs/cluster.md, "Recovery";
  * proto/recovery_bytes.h). The target decides about retries, speed and failure; a source keeps what it has promised
- * (files, operations) until the target has ended or has not been heard of for a while. Both live on their
+ * (files, operations) until the target has ended or has been silent for a while. Both live on their
  * shard's strand; files are read and written, engines opened, on the pools. Everything that waits for time waits for
  * the tick: 100 ms. */
 #ifndef DATA_RECOVERY_RECOVERY_H

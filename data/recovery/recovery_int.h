@@ -1,4 +1,4 @@
-/* recovery_int.h - what the files of recovery share. */
+/* recovery_int.h - declarations shared by the files of recovery. */
 #ifndef DATA_RECOVERY_RECOVERY_INT_H
 #define DATA_RECOVERY_RECOVERY_INT_H
 
@@ -25,7 +25,7 @@ struct recovery_session {
     struct recovery_session *table; /* of the node, under its lock */
     struct arena arena;
     struct str allocation_id, node_id;  /* the target's */
-    const struct engine_commit *commit; /* pinned; NULL: operations only, or let go */
+    const struct engine_commit *commit; /* pinned; NULL: operations only, or released */
     int64_t from;                       /* operations from there on are held */
     _Atomic int64_t heard_ms;
     _Atomic bool over;

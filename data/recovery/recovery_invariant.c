@@ -1,4 +1,4 @@
-/* What always holds of a shard's recoveries, between two events. */
+/* Invariants of a shard's recoveries, between two events. */
 #include "data/recovery/recovery_int.h"
 #include "data/replication/replication.h"
 

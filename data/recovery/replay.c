@@ -147,7 +147,7 @@ void target_ask_handoff(struct recovery_target *t)
     target_ask(t, &message_recovery_handoff, &t->plan.session, handoff_done);
 }
 
-/* The source may let go; whether it hears of it changes nothing. */
+/* The source may release the session; whether it gets the message changes nothing. */
 static void say_clean(const struct recovery_target *t)
 {
     remote_tell(target_transport(t), &t->peer, &message_recovery_clean, &t->plan.session,

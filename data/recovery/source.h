@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SOURCE_SESSION_MS       1800000 /* a target that is not heard of for so long is forgotten */
+#define SOURCE_SESSION_MS       1800000 /* a target that is silent for so long is forgotten */
 #define SOURCE_FINALIZE_WAIT_MS 1000    /* then the target is asked to look at its own checkpoint again */
 /* More operations than this, and more than a tenth of the documents: files are quicker. */
 #define SOURCE_OPS_ALWAYS 20000
@@ -60,7 +60,7 @@ struct source_view {
     bool tracked;      /* the target is a copy on a node */
     bool in_sync;      /* by the tracker */
     bool handing_over; /* another copy takes this one's place: nobody else becomes in sync */
-    int64_t silent_ms; /* since it was heard of */
+    int64_t silent_ms; /* since its last message */
 };
 enum source_look {
     SOURCE_GOES_ON,

@@ -456,7 +456,7 @@ static bool next(struct target *t, struct target_effect *out)
 }
 
 /* Is this still what the state wants here? */
-static void look_at_role(struct target *t, const struct target_view *v)
+static void target_check_role(struct target *t, const struct target_view *v)
 {
     if (!v->wanted) {
         t->end = TARGET_CANCELLED;
@@ -467,7 +467,7 @@ static void look_at_role(struct target *t, const struct target_view *v)
 
 bool target_effect(struct target *t, const struct target_view *v, struct target_effect *out)
 {
-    look_at_role(t, v);
+    target_check_role(t, v);
     if (t->end == TARGET_GOES_ON) {
         bool busy = t->out > 0 && t->step != TARGET_COPY;
         bool stands = (t->idle && t->step != TARGET_COPY) || t->waits;

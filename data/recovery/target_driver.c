@@ -318,7 +318,7 @@ static struct target_view view_of(const struct recovery_target *t)
                                 .term = (uint64_t)sh->role.term};
 }
 
-static void go_on(struct recovery_target *t)
+static void target_continue(struct recovery_target *t)
 {
     for (;;) {
         struct target_view v = view_of(t);
@@ -351,7 +351,7 @@ void target_happened(struct recovery_target *t, const struct target_event *e)
         }
     }
     target_step(&t->core, &known);
-    go_on(t);
+    target_continue(t);
 }
 
 /* ---- what happens to the shard -------------------------------------------------------------------------- */
@@ -416,5 +416,5 @@ void recovery_begin(struct shard *sh)
     sh->recovery->target = t;
     shard_set_opening(sh, true);
     shard_hide(sh, true);
-    go_on(t);
+    target_continue(t);
 }

@@ -1,4 +1,4 @@
-/* What a request sends to the other copies, and waits for; and requests that may not begin yet. */
+/* The messages of a request to the other copies, and their answers; and requests that may not begin yet. */
 #include "data/replication/replication_int.h"
 
 #include <stdlib.h>

@@ -113,7 +113,7 @@ static void forget_own(struct follower *f)
     f->n_own = 0;
 }
 
-/* The first that is heard of a copy in this place: what it has, its primary has, or gives it before it is in sync. */
+/* The first message about a copy in this place: what it has, its primary has, or gives it before it is in sync. */
 static void take_copy(struct follower *f, const struct follower_event *e, const struct follower_view *v)
 {
     (void)v;
@@ -221,7 +221,7 @@ static void take_parsed(struct follower *f, const struct follower_event *e, cons
     } else if (m->resync && !v->leads) {
         compare(f, m);
     } else if (m->resync || (term > f->term && !v->initializing)) {
-        refuse(f, m, FOLLOWER_NO_HISTORY); /* one that leads has not heard yet that it does not */
+        refuse(f, m, FOLLOWER_NO_HISTORY); /* a former primary does not know yet that it is none */
     } else {
         f->term = term; /* of one that is initializing: its recovery gives it that primary's history */
         give(f, m, FOLLOWER_APPLY, FOLLOWER_APPLYING);

@@ -1,4 +1,4 @@
-/* What always holds of a copy as it follows its primary, between two steps. */
+/* Invariants of a copy that follows its primary, between two steps. */
 #include "data/replication/follower.h"
 
 #include <assert.h>

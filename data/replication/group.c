@@ -438,7 +438,7 @@ void group_report_lost(struct group *g)
 
 /* ---- now and then -------------------------------------------------------------------------------------- */
 
-/* A copy that has not heard of the global checkpoint; or, now and then, one whose answer came before all was on its
+/* A copy that does not know the global checkpoint; or, now and then, one whose answer came before all was on its
  * disk (asynchronous durability, another primary before this one). */
 static bool worth_telling(struct group *g, const struct group_copy *c, int64_t now_ms, int64_t max_seq_no)
 {

@@ -48,7 +48,8 @@ struct group_copy {
     bool broken;    /* it has missed something */
     bool reporting; /* the master is being asked to take it out */
     bool resyncing; /* it gets what lies above the global checkpoint, part by part */
-    int64_t known_checkpoint, persisted_checkpoint; /* the global one, as it has heard; as it has on disk */
+    int64_t known_checkpoint,
+        persisted_checkpoint; /* the global one, as the copy knows it; as it has on disk */
     int64_t tell_after_ms;
     char why[ERR_REASON_BYTES];            /* GROUP_REPORT */
     bool cancels, reports, resyncs, tells; /* effects that are due */

@@ -1,4 +1,4 @@
-/* What always holds of the copies of a shard as its primary sees them, between two steps whose effects are done. */
+/* Invariants of the copies of a shard as its primary sees them, between two steps whose effects are done. */
 #include "data/replication/group.h"
 
 #include <assert.h>

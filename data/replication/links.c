@@ -187,7 +187,7 @@ static void send_checkpoint(struct copy_link *l)
         if (group_send(&l->sh->replication->group, &l->c, &o->m)) {
             link_send(o, &m, 0, NULL);
         }
-        shard_start_sync(l->sh); /* this copy's disk hears of it, too */
+        shard_start_sync(l->sh); /* this copy's disk gets it, too */
     }
 }
 

@@ -39,7 +39,7 @@ static enum err begin_leading(struct shard *sh, const struct index_meta *m, cons
 {
     struct group *g = &sh->replication->group;
     uint64_t term = m->primary_terms[sh->number], filled;
-    /* A copy that takes over from one that let go of its own accord has all that this one had, and so have the others. */
+    /* A copy that takes over from a primary that handed over has all that this one had, and so have the others. */
     bool promoted = sh->replication->follower.term < term;
     enum err e = engine_fill_gaps(sh->engine, (int64_t)term, &filled, em);
     e = e == ERR_OK

@@ -30,7 +30,7 @@ void replication_free(struct shard *sh);
 const struct tracker *replication_tracker(const struct shard *sh);
 /* One of the other copies; NULL: there is none such, or this one does not lead. */
 const struct tracked *replication_copy(const struct shard *sh, struct str allocation_id);
-/* Now and then: idle copies hear of the global checkpoint; requests whose time is up are answered. */
+/* Now and then: idle copies get the global checkpoint; requests whose time is up are answered. */
 void replication_tick(struct shard *sh, int64_t now_ms);
 /* This copy's disk has more, or a flush wants to know: the global checkpoint of a primary may move. */
 void replication_persisted(struct shard *sh);

@@ -1,4 +1,4 @@
-/* replication_bytes.h - what a primary sends to another copy of its shard, and the answer, as bytes.
+/* replication_bytes.h - messages from a primary to another copy of its shard, and the answers, as bytes.
  *
  * One form for MESSAGE_REPLICATE (operations of a request), MESSAGE_RESYNC (those above the global checkpoint, after a
  * promotion) and MESSAGE_GLOBAL_CHECKPOINT (none): u8 version, uuid, varint shard, allocation id, varint term, zigzag

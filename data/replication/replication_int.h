@@ -1,4 +1,4 @@
-/* replication_int.h - what the files of replication share: a shard's part, what its cores (group.h, follower.h) are given, and
+/* replication_int.h - declarations shared by the files of replication: a shard's part, the input of its cores (group.h, follower.h), and
  * what is done for them: links (links.c), leading (primary.c), requests (fanout.c), following (replica.c). All on the shard's strand. */
 #ifndef DATA_REPLICATION_REPLICATION_INT_H
 #define DATA_REPLICATION_REPLICATION_INT_H

@@ -1,4 +1,4 @@
-/* What always holds of a shard's replication, between two events. */
+/* Invariants of a shard's replication, between two events. */
 #include "data/replication/replication_int.h"
 
 static void check_requests(const struct shard *sh)

@@ -1,4 +1,4 @@
-/* tracker.h - what a primary knows of its shard's copies: how far each is, and which must have every write before it counts.
+/* tracker.h - a primary's knowledge of its shard's copies: the checkpoint of each, and which must have every write before it counts.
  *
  * The pure part of replication on the primary (Elasticsearch's ReplicationTracker). Copies are known by allocation id. The global
  * checkpoint is the lowest persisted local checkpoint of those in sync; it never goes back. Who is in sync the master decides;

@@ -1,4 +1,4 @@
-/* Whether a search need look at a shard. Little work: it is done on the thread that asks. */
+/* The check whether a shard can match a search. It is little work, and is done on the calling thread. */
 #include "data/search/search_int.h"
 
 void search_answer_can_match(struct shard_can_match *rq, struct shard *sh, struct view *v)

@@ -1,4 +1,4 @@
-/* How a query reads on a shard, and how it scores one document there. */
+/* Validation of a query on a shard, and explanation of its score for one document. */
 #include "data/search/search_int.h"
 #include "engine/collect/whole_query.h"
 #include "engine/query/query.h"

@@ -1,4 +1,4 @@
-/* What a scroll's context remembers: the first page's request, and where the pages got to. */
+/* The state of a scroll's context: the first page's request, and where the pages got to. */
 #include "data/search/search_int.h"
 
 #include "common/base/memory_account.h"

@@ -228,7 +228,7 @@ static void run_dfs(struct shard_dfs *rq, struct shard *sh, struct view *v)
     state_part_unref(&settings->part);
 }
 
-static bool nobody_waits(void *self)
+static bool search_abandoned(void *self)
 {
     const struct shard_stop *st = self;
     return data_ends(st->s) || shard_rq_cancelled(st->rq);
@@ -236,7 +236,7 @@ static bool nobody_waits(void *self)
 
 void shard_stop_begin(struct shard_stop *st, struct data_service *s, const struct shard_rq *rq)
 {
-    *st = (struct shard_stop){.stop = {.asked = nobody_waits, .self = st}, .rq = rq, .s = s};
+    *st = (struct shard_stop){.stop = {.asked = search_abandoned, .self = st}, .rq = rq, .s = s};
     stop_enter(&st->stop);
 }
 

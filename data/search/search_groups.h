@@ -1,4 +1,4 @@
-/* search_groups.h - how often, and how long, searches that name groups in their `stats` ran on a shard.
+/* search_groups.h - counters of the searches on a shard that name groups in their `stats`: how many, and how long.
  *
  * Thread-safe. */
 #ifndef DATA_SEARCH_SEARCH_GROUPS_H

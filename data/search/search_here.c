@@ -1,4 +1,4 @@
-/* Which searches run on the thread that has them in hand. docs/decisions/small-searches.md says why. */
+/* The choice of searches that run on the calling thread. docs/decisions/small-searches.md says why. */
 #include "data/search/search_int.h"
 #include "engine/search/search_cost.h"
 

@@ -1,4 +1,4 @@
-/* search_int.h - what the files of searches share. */
+/* search_int.h - declarations shared by the files of searches. */
 #ifndef DATA_SEARCH_SEARCH_INT_H
 #define DATA_SEARCH_SEARCH_INT_H
 
@@ -28,7 +28,7 @@ struct searches {
 
 /* ---- search.c: what runs on the search pool ---- */
 
-/* A task ends with search_finish(), which lets go of shard and view. */
+/* A task ends with search_finish(), which releases shard and view. */
 struct search_run {
     struct shard *sh;
     struct view *view;
@@ -77,7 +77,7 @@ uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, 
 /* The shard and view of a context, each with a reference, or false. */
 bool context_find(struct data_service *s, uint64_t id, int64_t keep_alive_ms, struct shard **sh,
                   struct view **v);
-/* Lets go of a context; true if it was there. */
+/* Frees a context; true if it was there. */
 bool context_free(struct data_service *s, uint64_t context);
 size_t contexts_of_shard(struct data_service *s, const struct shard *sh);
 

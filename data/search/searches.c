@@ -1,4 +1,4 @@
-/* What is kept for the searches of a node and of each shard: limits, and how much was searched. */
+/* The state kept for the searches of a node and of each shard: limits and counters. */
 #include "common/cluster/search_limits.h"
 #include "data/search/search_int.h"
 

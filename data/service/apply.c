@@ -119,7 +119,7 @@ static bool is_here(const struct data_service *s, const struct shard_routing *r)
     return false;
 }
 
-/* Every place of the index hears of the state when its routing or metadata have changed, or the index is new here. */
+/* Every place of the index gets the state when its routing or metadata have changed, or the index is new here. */
 static void follow_routing(struct data_service *s, struct index_service *ix, const struct index_meta *m,
                            struct cluster_state *state, bool new)
 {

@@ -1,4 +1,4 @@
-/* figures.h - what a shard tells of itself: segments, statistics, how its recovery went.
+/* figures.h - a shard's figures: segments, statistics, the course of its recovery.
  *
  * On the shard's strand; its engine is open, but for the recovery. Answers lie in the act's arena. */
 #ifndef DATA_SERVICE_FIGURES_H

@@ -1,4 +1,4 @@
-/* What always holds of the shards here and of the searches that they serve, between two events. */
+/* Invariants of the shards here and of the searches that they serve, between two events. */
 #include "data/recovery/recovery.h"
 #include "data/replication/replication.h"
 #include "data/search/search.h"

@@ -1,5 +1,5 @@
 /* Copies that cannot even be begun on this node, because their index cannot be opened here (a file that its analysis names is not on this
- * node, say): the master hears why. Else it would wait for them, and so would all that comes behind them. */
+ * node, say): the master gets the reason. Else it would wait for them, and so would all that comes behind them. */
 #include "data/service/service_int.h"
 
 static void refuse_copy(struct data_service *s, const struct index_meta *m, uint32_t shard,

@@ -1,4 +1,4 @@
-/* Which function serves which operation on a shard: data_NAME is that of the row shard_op_NAME. */
+/* The functions that serve the operations on a shard: data_NAME is that of the row shard_op_NAME. */
 #include "data/search/search.h"
 #include "data/service/service_int.h"
 #include "proto/shard_ops.h"

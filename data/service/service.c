@@ -1,4 +1,4 @@
-/* The data role of a node: made, ticking, closed; and how its rooms hear of each other. */
+/* The data role of a node: made, ticking, closed; and the connections between its folders. */
 #include "data/recovery/recovery.h"
 #include "data/replication/replication.h"
 #include "data/search/search.h"

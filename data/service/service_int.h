@@ -1,4 +1,4 @@
-/* service_int.h - what the files of the service share: the states that are applied, and the operations that are served. */
+/* service_int.h - declarations shared by the files of the service: the states that are applied, and the operations that are served. */
 #ifndef DATA_SERVICE_SERVICE_INT_H
 #define DATA_SERVICE_SERVICE_INT_H
 

@@ -1,4 +1,4 @@
-/* What an update makes of the current document: by partial document or by script, with their upserts. */
+/* The result of an update on the current document: by partial document or by script, with their upserts. */
 #include "data/service/update.h"
 #include "data/service/update_script.h"
 #include "engine/mapping/source_filter.h"

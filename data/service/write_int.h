@@ -1,4 +1,4 @@
-/* write_int.h - what the files of writes share: a request on its way (write.c), parsed (write_parse.c), applied item by item
+/* write_int.h - declarations shared by the files of writes: a request in progress (write.c), parsed (write_parse.c), applied item by item
  * (write_items.c). */
 #ifndef DATA_SERVICE_WRITE_INT_H
 #define DATA_SERVICE_WRITE_INT_H

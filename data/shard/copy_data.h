@@ -1,4 +1,4 @@
-/* copy_data.h - what a shard copy's commits say of it beside the documents: which copy it is.
+/* copy_data.h - the data of a shard copy's commits beside the documents: the identity of the copy.
  *
  * Kept as the engine's user data, so that it is as durable as what it names. A copy's allocation id tells the
  * master whether it has every acknowledged write; its history uuid tells other copies whether sequence

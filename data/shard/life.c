@@ -1,8 +1,8 @@
-/* The life of one copy of a shard: wanted, opened, told of, failed, let go of.
+/* The life of one copy of a shard: assigned, opened, reported, failed, closed.
  *
  * A shard is a place in this node's tables; the routing says which copy is to be in it. A state that puts one
  * there has it opened (empty, from disk, or from another node), and the master is told when it may serve. A
- * copy whose engine fails (a full disk, a damaged file) lets go of it and tells the master, which takes the
+ * copy whose engine fails (a full disk, a damaged file) closes it and tells the master, which takes the
  * copy out of the routing and decides what comes next: another copy in its place, or the same one, opened
  * again from what is on disk. Whatever was acknowledged is in the translog, so that it is there then. */
 #include "data/shard/shard.h"
@@ -92,7 +92,7 @@ void shard_fail(struct shard *sh, const struct errmsg *why)
     shard_step(sh);
 }
 
-/* ---- letting go ---------------------------------------------------------------------------------------- */
+/* ---- closing -------------------------------------------------------------------------------------------- */
 
 /* true: nothing is open. */
 bool shard_close_engine(struct shard *sh)

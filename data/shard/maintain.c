@@ -1,4 +1,4 @@
-/* What a shard does by itself: it refreshes, syncs and flushes when that is due, and looks at its files. On the strand. */
+/* The maintenance of a shard: it refreshes, syncs and flushes when that is due, and checks its files. On the strand. */
 #include "data/shard/shard.h"
 
 #define IDLE_FLUSH_MS 300000 /* a shard without writes for five minutes is flushed */

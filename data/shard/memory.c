@@ -1,4 +1,4 @@
-/* What the shards of a node hold in memory together: operations that are in no segment yet, and filters kept for searches. */
+/* The memory of all shards of a node together: operations that are in no segment yet, and filters kept for searches. */
 #include "data/shard/shard.h"
 
 #include "common/base/memory_account.h"

@@ -1,4 +1,4 @@
-/* node.h - what the shards of a node share: options, the tables, memory, and how the rooms above hear of a shard.
+/* node.h - declarations shared by the shards of a node: options, the tables, memory, and the callbacks to the folders above.
  *
  * The tables are changed by the applier's strand alone, under `lock`; anybody may look, under it. */
 #ifndef DATA_SHARD_NODE_H
@@ -15,7 +15,7 @@
 struct index_service;
 struct shard;
 
-/* What happens to a shard, for the rooms above; the service says who hears it (data/service/service.c). On the shard's strand, but
+/* Events of a shard, for the folders above; the service connects them (data/service/service.c). On the shard's strand, but
  * for attach() and detach(): then nobody else has the shard. */
 struct shard_watch {
     enum err (*attach)(struct shard *sh, struct errmsg *em); /* the rooms make their parts */

@@ -139,7 +139,7 @@ void shard_leave(struct shard *sh);
 void shard_take_role(struct shard *sh, struct cluster_state *state);
 /* Brings the place nearer to what the last state wants. Called whenever something has changed. */
 void shard_step(struct shard *sh);
-/* After whatever may have failed the engine; lets go of one that has. sh->engine may be NULL afterwards. */
+/* After any operation that may have failed the engine; closes an engine that has failed. sh->engine may be NULL afterwards. */
 void shard_check(struct shard *sh);
 /* The copy failed for that reason; the master is told, and decides what comes next. */
 void shard_fail(struct shard *sh, const struct errmsg *why);

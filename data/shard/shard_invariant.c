@@ -1,4 +1,4 @@
-/* What always holds of a shard that no task works on. */
+/* Invariants of a shard that no task works on. */
 #include "data/shard/shard.h"
 
 void shard_invariant(struct shard *sh)

@@ -119,7 +119,7 @@ bool tables_add_shard(struct data_service *s, struct shard *sh)
     if (ok) {
         s->shards[s->n_shards++] = sh;
     }
-    s->open_shards++; /* also one that is let go of at once */
+    s->open_shards++; /* also a shard that is closed at once */
     pthread_mutex_unlock(&s->lock);
     return ok;
 }

@@ -1,4 +1,4 @@
-/* agg_int.h - an aggregation as its request wrote it: checked, and without knowledge of any mapping.
+/* agg_int.h - an aggregation of a request: checked, and independent of any mapping.
  *
  * The tree of `struct agg` is made once by aggs_parse() and never changes; shards collect by it, coordinators
  * reduce by it. Internal to engine/aggs. */

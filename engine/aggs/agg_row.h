@@ -1,4 +1,4 @@
-/* agg_row.h - what the rows of aggregations are made of: pieces of printing, bytes and values that families share. Internal. */
+/* agg_row.h - building blocks of the rows of aggregations: pieces of printing, bytes and values that families share. Internal. */
 #ifndef ENGINE_AGGS_AGG_ROW_H
 #define ENGINE_AGGS_AGG_ROW_H
 

@@ -206,7 +206,7 @@ enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct
         return e;
     }
     s->next = r->scripts;
-    r->scripts = s; /* from here on, agg_scripts_free() lets go of it */
+    r->scripts = s; /* from here on, agg_scripts_free() frees it */
     return script_run_new(&s->exec, s->script, params, NULL, em);
 }
 

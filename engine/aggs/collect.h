@@ -27,7 +27,7 @@ struct agg_run {
     struct scorer *scorer;
     bool scores;
     bool empty; /* what is being built are results of no documents: collector_empty_subs() */
-    /* what has to be let go of: all that were made */
+    /* the collectors to free: all that were made */
     struct agg_script *scripts;
     struct top_hits *top_hits;
 };

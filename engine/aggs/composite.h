@@ -1,4 +1,4 @@
-/* composite.h - what the parts of composite share. Internal. */
+/* composite.h - declarations shared by the parts of composite. Internal. */
 #ifndef ENGINE_AGGS_COMPOSITE_H
 #define ENGINE_AGGS_COMPOSITE_H
 

@@ -1,4 +1,4 @@
-/* Which values of the first source of a composite Elasticsearch meets once a document.
+/* The values of a composite's first source that Elasticsearch visits once per document.
  *
  * Where it can, it walks the points of the leading field instead of the documents: then a document that has two
  * values in one bucket of that source is met once, else as often as it has values there. Answers show which. */

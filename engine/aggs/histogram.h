@@ -1,4 +1,4 @@
-/* histogram.h - what the parts of the histograms share, and what others take of them: intervals, bounds, filling of gaps.
+/* histogram.h - declarations shared by the histograms, and with other aggregations: intervals, bounds, filling of gaps.
  * Internal. */
 #ifndef ENGINE_AGGS_HISTOGRAM_H
 #define ENGINE_AGGS_HISTOGRAM_H

@@ -1,4 +1,4 @@
-/* hll_bias.h - by how much HyperLogLog's raw estimate is too high. */
+/* hll_bias.h - the bias of HyperLogLog's raw estimate. */
 #ifndef ENGINE_AGGS_HLL_BIAS_H
 #define ENGINE_AGGS_HLL_BIAS_H
 

@@ -1,4 +1,4 @@
-/* include.h - which terms an aggregation lets in: include and exclude as expressions, lists or partitions. */
+/* include.h - the filter of an aggregation's terms: include and exclude as expressions, lists or partitions. */
 #ifndef ENGINE_AGGS_INCLUDE_H
 #define ENGINE_AGGS_INCLUDE_H
 

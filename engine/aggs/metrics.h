@@ -1,4 +1,4 @@
-/* metrics.h - what metrics of sums and extremes share. Internal. */
+/* metrics.h - declarations shared by metrics of sums and extremes. Internal. */
 #ifndef ENGINE_AGGS_METRICS_H
 #define ENGINE_AGGS_METRICS_H
 

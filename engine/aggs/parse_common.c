@@ -1,4 +1,4 @@
-/* What the parsers of single aggregations share: parameters by table, sources of values, orders, paths. */
+/* Functions shared by the parsers of aggregations: parameters by table, sources of values, orders, paths. */
 #include "engine/aggs/agg_int.h"
 
 #include "common/base/jsonr.h"

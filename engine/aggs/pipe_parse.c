@@ -1,4 +1,4 @@
-/* What the definitions of pipelines share. Some have Elasticsearch's newer, declared parsers, the rest are read
+/* Functions shared by the parsers of pipelines. Some have Elasticsearch's newer, declared parsers, the rest are read
  * token by token: their refusals differ. */
 #include "engine/aggs/pipeline.h"
 

@@ -1,4 +1,4 @@
-/* pipeline.h - what pipelines share: values of buckets by path, results that they add. Internal. */
+/* pipeline.h - declarations shared by pipelines: values of buckets by path, results that they add. Internal. */
 #ifndef ENGINE_AGGS_PIPELINE_H
 #define ENGINE_AGGS_PIPELINE_H
 

@@ -1,4 +1,4 @@
-/* range.h - what the parts of the ranges share. Internal. */
+/* range.h - declarations shared by the parts of the ranges. Internal. */
 #ifndef ENGINE_AGGS_RANGE_H
 #define ENGINE_AGGS_RANGE_H
 

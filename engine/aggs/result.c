@@ -1,4 +1,4 @@
-/* What results mean: derived numbers, values by name, orders of buckets. */
+/* The meaning of results: derived numbers, values by name, orders of buckets. */
 #include "engine/aggs/result.h"
 #include "engine/aggs/agg_row.h"
 

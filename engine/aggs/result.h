@@ -1,4 +1,4 @@
-/* result.h - what aggregations found, as a tree: one shard's, or the whole answer's.
+/* result.h - the results of aggregations, as a tree: one shard's, or the whole answer's.
  *
  * A shard's collectors build it, its byte form travels, reduce merges several into one, pipelines add to it and it is
  * printed. Everything lives in an arena. What printing needs of the fields (formats, zones) comes along: whoever reduces

@@ -1,4 +1,4 @@
-/* terms.h - what the parts of the terms family share: terms, rare_terms, significant_terms over texts and
+/* terms.h - declarations shared by the terms family: terms, rare_terms, significant_terms over texts and
  * numbers. Internal. */
 #ifndef ENGINE_AGGS_TERMS_H
 #define ENGINE_AGGS_TERMS_H

@@ -1,4 +1,4 @@
-/* What terms aggregations need to know of a whole shard, beside the documents that matched: all keys of the
+/* Data of the whole shard for terms aggregations, beside the matching documents: all keys of the
  * field, and how often each occurs. */
 #include "engine/aggs/terms.h"
 

@@ -104,7 +104,7 @@ struct top_hits {
     uint32_t cap;
     struct scorer scorer; /* for sort keys: gives the score that came with the document */
     float score;
-    struct top_hits *next; /* all of the run, to be let go of */
+    struct top_hits *next; /* all of the run, to be freed */
 };
 
 static float given_score(struct scorer *s)

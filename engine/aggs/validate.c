@@ -1,4 +1,4 @@
-/* What the coordinating node checks of pipelines before it asks any shard; and the order in which they
+/* The checks of pipelines on the coordinating node, before it asks any shard; and the order in which they
  * run. */
 #include "engine/aggs/agg_int.h"
 #include "engine/aggs/pipeline.h"

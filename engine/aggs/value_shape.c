@@ -1,4 +1,4 @@
-/* How values are shown: the formats that keys and single values are printed in. */
+/* The printing of values: the formats of keys and single values. */
 #include "engine/aggs/result.h"
 
 #include "common/base/coerce.h"

@@ -1,4 +1,4 @@
-/* values.h - where an aggregation's values come from: columns of a field, scripts, what stands in for missing
+/* values.h - the sources of an aggregation's values: columns of a field, scripts, substitutes for missing
  * ones.
  *
  * A source is bound to a field once (values_bind: errors of the request), to each segment (values_leaf), and

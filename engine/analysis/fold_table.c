@@ -1,4 +1,4 @@
-/* What Latin letters, ligatures, digits and punctuation outside of ASCII fold to. */
+/* The ASCII foldings of Latin letters, ligatures, digits and punctuation outside of ASCII. */
 #include "engine/analysis/fold_table.h"
 
 struct fold {

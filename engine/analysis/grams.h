@@ -1,4 +1,4 @@
-/* grams.h - what is indexed beside a text: beginnings of its tokens, and pairs of them. Pure functions of a list of tokens. */
+/* grams.h - extra terms of a text: prefixes of its tokens, and pairs of tokens. Pure functions of a list of tokens. */
 #ifndef ENGINE_ANALYSIS_GRAMS_H
 #define ENGINE_ANALYSIS_GRAMS_H
 

@@ -1,4 +1,4 @@
-/* parts.h - every part that comes with the service, and what their factories share.
+/* parts.h - every built-in part, and declarations shared by their factories.
  *
  * The factories build one part from its settings (component.h); registry.c maps type names to them. Nothing
  * here knows of indexes or requests. */

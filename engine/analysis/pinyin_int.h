@@ -1,4 +1,4 @@
-/* pinyin_int.h - what pinyin's token filter and tokenizer share: options, reading a text, the terms that come
+/* pinyin_int.h - declarations shared by pinyin's token filter and tokenizer: options, reading a text, the terms that come
  * of it. */
 #ifndef ENGINE_ANALYSIS_PINYIN_INT_H
 #define ENGINE_ANALYSIS_PINYIN_INT_H

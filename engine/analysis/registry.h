@@ -1,4 +1,4 @@
-/* registry.h - parts by name: those that the index declares, then those that come with the service. Inside
+/* registry.h - parts by name: those that the index declares, then the built-in ones. Inside
  * analysis only.
  *
  * A builder says where new parts live; what the registry holds already is shared. */

@@ -1,4 +1,4 @@
-/* What the kstem filter does: English inflections (plural, past, -ing) and -ly, undone as R. Krovetz
+/* The kstem filter: English inflections (plural, past, -ing) and -ly, undone as R. Krovetz
  * describes ("Viewing morphology as an inference process", 1993). His stemmer looks words up in a dictionary
  * to tell "hop" from "hope"; this one has none and goes by the letters, so that some words come out
  * otherwise. */

@@ -1,4 +1,4 @@
-/* synonyms.h - synonym rules as a map from sequences of words to what they become.
+/* synonyms.h - synonym rules as a map from sequences of words to their replacements.
  *
  * Rules are text in Solr's format ("a, b, c", "a b => c, d") or WordNet's; their sides run through the parts
  * of the analyzer that stand before the synonym filter. Words of one sequence are separated by NUL. Immutable

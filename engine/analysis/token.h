@@ -1,4 +1,4 @@
-/* token.h - what analysis produces: a list of tokens.
+/* token.h - the output of analysis: a list of tokens.
  *
  * A stage of the pipeline (tokenizer, token filter) works on whole lists, not on one token at a time: that
  * keeps look-ahead and reordering simple, and costs one array per stage of a field's value. Token texts are

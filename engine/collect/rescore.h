@@ -1,4 +1,4 @@
-/* rescore.h - how the scores of two queries become one. */
+/* rescore.h - the combination of the scores of two queries. */
 #ifndef ENGINE_COLLECT_RESCORE_H
 #define ENGINE_COLLECT_RESCORE_H
 

@@ -1,4 +1,4 @@
-/* scope.h - what a search asks of a shard beside its body: the same in each of its phases. */
+/* scope.h - the parts of a shard request that all phases of a search share, beside the body. */
 #ifndef ENGINE_COLLECT_SCOPE_H
 #define ENGINE_COLLECT_SCOPE_H
 

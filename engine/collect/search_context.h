@@ -1,4 +1,4 @@
-/* search_context.h - the shard that is searched, and what a search and its sub-searches share. */
+/* search_context.h - the searched shard, and the state shared by a search and its sub-searches. */
 #ifndef ENGINE_COLLECT_SEARCH_CONTEXT_H
 #define ENGINE_COLLECT_SEARCH_CONTEXT_H
 

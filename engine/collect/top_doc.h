@@ -1,4 +1,4 @@
-/* top_doc.h - a document that was found, with the values that it is sorted by, and the bytes of both. */
+/* top_doc.h - a found document with its sort values, and their bytes. */
 #ifndef ENGINE_COLLECT_TOP_DOC_H
 #define ENGINE_COLLECT_TOP_DOC_H
 

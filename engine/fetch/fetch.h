@@ -1,4 +1,4 @@
-/* fetch.h - what the parts of the fetch phase share: one hit on its way to JSON.
+/* fetch.h - declarations shared by the parts of the fetch phase: one hit that is being printed.
  *
  * A hit is a root document, or a nested one: of inner hits, of top hits below a nested aggregation. A nested hit shows the
  * root's _id, its own place (`_nested`), its own doc values and stored values, and a source in which the path to it holds

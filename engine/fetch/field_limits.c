@@ -1,4 +1,4 @@
-/* How many fields a hit may show: the limits of docvalue_fields and script_fields. */
+/* Limits of the number of fields in a hit: those of docvalue_fields and script_fields. */
 #include "engine/fetch/fetch.h"
 
 #include "common/settings/setting_read.h"

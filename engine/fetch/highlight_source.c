@@ -1,4 +1,4 @@
-/* What is highlighted: the source, and the stored values of fields that the mapping leaves out of it. */
+/* The input of highlighting: the source, and the stored values of fields that the mapping leaves out of it. */
 #include "engine/fetch/fetch.h"
 #include "engine/mapping/document.h"
 #include "engine/mapping/field_class.h"

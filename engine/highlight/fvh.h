@@ -1,4 +1,4 @@
-/* fvh.h - what the parts of the fast vector highlighter share: what was found in a text (fvh_hits.c), and the fragments that are
+/* fvh.h - declarations shared by the parts of the fast vector highlighter: the matches in a text (fvh_hits.c), and the fragments that are
  * made of it (fvh.c). Internal. */
 #ifndef ENGINE_HIGHLIGHT_FVH_H
 #define ENGINE_HIGHLIGHT_FVH_H

@@ -1,4 +1,4 @@
-/* What the fast vector highlighter finds: the query's words in the order of the text, joined into the longest phrases of the query
+/* The matches of the fast vector highlighter: the query's words in the order of the text, joined into the longest phrases of the query
  * that they make. The behaviour of Lucene's FieldPhraseList: a phrase's words must follow each other in its order with none of the
  * query's other words between them, each within the slop of the one before. */
 #include "engine/highlight/fvh.h"

@@ -1,4 +1,4 @@
-/* highlight_int.h - what the highlighters share. Internal to engine/highlight.
+/* highlight_int.h - declarations shared by the highlighters. Internal to engine/highlight.
  *
  * A field's values are joined to one text of UTF-16 units, the unit of every size and offset of the API, with
  * U+0000 between them; tokens carry places in that text. Everything of one document lives in the hit's arena.

@@ -1,4 +1,4 @@
-/* Where a phrase's terms stand together. As Lucene turns phrases into spans when it highlights: without slop
+/* The places where a phrase's terms stand together. As Lucene turns phrases into spans when it highlights: without slop
  * the terms follow each other in order, with slop they stand in any order within a window; gaps in the phrase
  * widen it. */
 #include "engine/highlight/highlight_int.h"

@@ -1,4 +1,4 @@
-/* What a query looks for: terms, patterns and phrases, field by field. */
+/* The terms of a query, for highlighting: terms, patterns and phrases, field by field. */
 #include "engine/highlight/highlight_int.h"
 #include "engine/query/query_ops.h"
 

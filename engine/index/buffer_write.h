@@ -1,4 +1,4 @@
-/* buffer_write.h - what the parts of writing an index buffer out share. */
+/* buffer_write.h - declarations shared by the writers of an index buffer. */
 #ifndef INDEX_BUFFER_WRITE_H
 #define INDEX_BUFFER_WRITE_H
 

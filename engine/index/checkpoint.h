@@ -1,4 +1,4 @@
-/* checkpoint.h - which sequence numbers were seen: everything up to a checkpoint, and some above it.
+/* checkpoint.h - the set of seen sequence numbers: everything up to a checkpoint, and some above it.
  *
  * A bit a number above the checkpoint; in-order arrival keeps none. Knows numbers only. One thread at a time.
  */

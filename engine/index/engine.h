@@ -158,7 +158,7 @@ struct engine_opts {
  * of it durable and searchable. On failure *out is NULL and nothing is held. ERR_CORRUPT: this copy must be
  * healed from another. */
 enum err engine_open(struct engine **out, const struct engine_opts *opts, struct errmsg *em);
-/* Syncs what waits, if it can, and lets go. Views may live on. NULL ok. */
+/* Syncs pending operations, if it can, and frees the engine. Views may outlive it. NULL ok. */
 void engine_close(struct engine *e);
 /* Has anybody come upon damage in a segment that it has? Then that fails the engine. Strand; what failed it, if anything. */
 enum err engine_damage(struct engine *e);

@@ -1,4 +1,4 @@
-/* What a copy's folder holds: its files found, told from others, and removed. */
+/* The files of a copy's folder: listing, recognition and removal. */
 #include "engine/index/engine_int.h"
 
 #include "common/base/sort_items.h"

@@ -1,4 +1,4 @@
-/* What an engine tells about itself. */
+/* Statistics of an engine. */
 #include "engine/index/engine_int.h"
 
 #include "common/base/bits.h"

@@ -25,7 +25,7 @@ uint64_t engine_refreshed(const struct engine *e)
     return e->refreshed;
 }
 
-static bool somebody_waits(const struct engine *e)
+static bool sync_has_waiters(const struct engine *e)
 {
     if (e->flush != NULL && e->log.durable < engine_flush_location(e->flush)) {
         return true;
@@ -40,7 +40,7 @@ static bool somebody_waits(const struct engine *e)
 
 bool engine_sync_due(const struct engine *e)
 {
-    if (e->failure != ERR_OK || e->log.out != NULL || !somebody_waits(e)) {
+    if (e->failure != ERR_OK || e->log.out != NULL || !sync_has_waiters(e)) {
         return false;
     }
     return e->flush != NULL || e->settings.durability == DURABLE_REQUEST

@@ -1,4 +1,4 @@
-/* format.h - what the writer and the reader of segments must agree on; docs/segment-format.md describes every
+/* format.h - the constants of the segment format, for its writer and its reader; docs/segment-format.md describes every
  * byte. */
 #ifndef INDEX_FORMAT_H
 #define INDEX_FORMAT_H

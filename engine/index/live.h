@@ -1,4 +1,4 @@
-/* live.h - which documents of a segment are alive: a bitmap per point in time.
+/* live.h - the live documents of a segment: a bitmap per point in time.
  *
  * A published bitmap never changes and is reference-counted (views share it); the strand copies it before it
  * kills documents and publishes the copy at refresh. Nested documents die with their root. Counting

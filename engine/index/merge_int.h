@@ -1,4 +1,4 @@
-/* merge_int.h - what the parts of one merge share. */
+/* merge_int.h - declarations shared by the parts of a merge. */
 #ifndef INDEX_MERGE_INT_H
 #define INDEX_MERGE_INT_H
 

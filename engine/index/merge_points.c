@@ -1,4 +1,4 @@
-/* What is kept in an order of its own: sorted numbers, geo points, completions. */
+/* The merging of data that has an order of its own: sorted numbers, geo points, completions. */
 #include <stdlib.h>
 
 #include "engine/index/completion_int.h"

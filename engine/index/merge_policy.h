@@ -1,4 +1,4 @@
-/* merge_policy.h - which segments are worth merging: tiers, as Lucene's TieredMergePolicy does it (M.
+/* merge_policy.h - the choice of segments to merge: tiers, as Lucene's TieredMergePolicy does it (M.
  * McCandless, 2011, "Visualizing Lucene's segment merges"). Pure: numbers in, a choice out. */
 #ifndef ENGINE_INDEX_MERGE_POLICY_H
 #define ENGINE_INDEX_MERGE_POLICY_H

@@ -1,4 +1,4 @@
-/* op_ids.h - what became of named operations, so that a retry gets the first result.
+/* op_ids.h - the results of named operations, so that a retry gets the first result.
  *
  * Names are remembered in the order of their arrival and go when their time is over, or when the coordinating
  * node says that it has answered them. One thread at a time. */

@@ -1,4 +1,4 @@
-/* seg_int.h - what the readers of one segment share: its sections and what the directory says of each field.
+/* seg_int.h - declarations shared by the readers of a segment: its sections and its directory of fields.
  */
 #ifndef INDEX_SEG_INT_H
 #define INDEX_SEG_INT_H

@@ -1,4 +1,4 @@
-/* translog_int.h - what the files of the translog share, for translog*.c only. */
+/* translog_int.h - declarations shared by the files of the translog, for translog*.c only. */
 #ifndef ENGINE_INDEX_TRANSLOG_INT_H
 #define ENGINE_INDEX_TRANSLOG_INT_H
 

@@ -1,4 +1,4 @@
-/* What the readers of values share. */
+/* Functions shared by the readers of values. */
 #include "common/base/num.h"
 #include "engine/mapping/document_int.h"
 

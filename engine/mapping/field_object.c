@@ -1,4 +1,4 @@
-/* What has no values of its own: objects, nested ones, other names of fields. */
+/* Fields without values of their own: objects, nested objects, aliases. */
 #include "engine/mapping/field_class.h"
 
 const struct field_class field_class_object = {.name = "object", .is_object = true};

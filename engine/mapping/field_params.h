@@ -1,4 +1,4 @@
-/* field_params.h - what the readers of single parameters share. Inside mapping only. */
+/* field_params.h - declarations shared by the readers of parameters. Inside mapping only. */
 #ifndef ENGINE_MAPPING_FIELD_PARAMS_H
 #define ENGINE_MAPPING_FIELD_PARAMS_H
 

@@ -1,4 +1,4 @@
-/* What index_prefixes and index_phrases index beside a text: beginnings of its words, and pairs of them. */
+/* The extra terms of index_prefixes and index_phrases: prefixes of a text's words, and pairs of words. */
 #include "engine/mapping/mapping_int.h"
 
 #define PREFIX_NAME "_index_prefix"

@@ -1,4 +1,4 @@
-/* java.h - where answers depend on how a Java program holds JSON: the order of a HashMap's keys decides which
+/* java.h - the effects of Java's data structures on answers: the order of a HashMap's keys decides which
  * of two mistakes in a mapping is reported, and toString() words a value in an error. Pure; any thread. */
 #ifndef ENGINE_MAPPING_JAVA_H
 #define ENGINE_MAPPING_JAVA_H

@@ -1,4 +1,4 @@
-/* mapping.h - what an index knows about its fields.
+/* mapping.h - the mapping: an index's fields and their parameters.
  *
  * A mapping is an immutable, reference-counted value. Adding fields (by request or by documents) makes a new
  * one from the old; what an old one knew, the new one knows too, with the same field numbers. A mapping holds

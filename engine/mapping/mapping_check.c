@@ -1,4 +1,4 @@
-/* What holds between the fields of a finished mapping: aliases, copy_to, contexts, the limits. */
+/* The checks across the fields of a finished mapping: aliases, copy_to, contexts, the limits. */
 #include "common/base/utf8.h"
 #include "engine/mapping/mapping_int.h"
 

@@ -1,4 +1,4 @@
-/* mapping_int.h - how a mapping is held and built. Inside mapping only.
+/* mapping_int.h - the structs of a mapping, and its builder. Inside mapping only.
  *
  * A body is parsed into a tree of nodes; a node is a field and what only building needs. Merging puts two
  * trees together: that of the old mapping, parsed anew from what it prints (as Elasticsearch does when it

@@ -164,7 +164,7 @@ enum err dsl_param(struct json_pull *p, struct str name, const struct param *par
 {
     for (size_t i = 0; i < n; i++) {
         if (str_is(name, params[i].name)) {
-            *known = true; /* boosts are looked at when the body has been read */
+            *known = true; /* boosts are checked when the body has been read */
             return read_param(p, params[i].kind == PARAM_BOOST ? PARAM_FLOAT : params[i].kind,
                               (char *)base + params[i].at, em);
         }

@@ -1,4 +1,4 @@
-/* What a field's row makes of a term, several terms, a range, existence: MappedFieldType's queries. */
+/* The queries of a field for a term, several terms, a range, existence: MappedFieldType's queries. */
 #include "engine/query/field_queries.h"
 
 #include "common/base/java_hash.h"

@@ -1,4 +1,4 @@
-/* multi_terms.h - which terms of a segment's dictionary a pattern stands for. Internal to engine/query.
+/* multi_terms.h - the terms of a segment's dictionary that match a pattern. Internal to engine/query.
  *
  * A matcher is prepared once per query and walks dictionaries of many segments, from any thread. */
 #ifndef ENGINE_QUERY_MULTI_TERMS_H

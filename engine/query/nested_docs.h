@@ -1,4 +1,4 @@
-/* nested_docs.h - which documents a query may match by Elasticsearch's judgement (NestedHelper). It decides where a filter
+/* nested_docs.h - the kinds of documents that a query may match, by the rules of Elasticsearch's NestedHelper. It decides where a filter
  * stands beside a query: one that keeps nested objects out, or one that lets those of a path in alone. */
 #ifndef QUERY_NESTED_DOCS_H
 #define QUERY_NESTED_DOCS_H

@@ -1,4 +1,4 @@
-/* What a query costs, in documents to be looked at: by what segments say of terms and points, before it runs. */
+/* The cost of a query before it runs, in documents to examine: estimated from the segments' statistics of terms and points. */
 #include "engine/query/query_ops.h"
 
 #include "engine/index/view.h"

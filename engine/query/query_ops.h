@@ -1,6 +1,6 @@
 /* query_ops.h - a kind of queries, whole: what it has below it, and all that it does. Internal to the engine.
  *
- * A row stands in the file of its kind or family; QUERY_KINDS (query.h) lists them. Rows are looked at once a request or a
+ * A row stands in the file of its kind or family; QUERY_KINDS (query.h) lists them. Rows are read once per request or a
  * segment, never once a document. What may be NULL says so at the member. */
 #ifndef ENGINE_QUERY_QUERY_OPS_H
 #define ENGINE_QUERY_QUERY_OPS_H

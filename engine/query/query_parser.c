@@ -1,4 +1,4 @@
-/* What the parser of Lucene's classic query syntax makes of its tokens. */
+/* The parser of Lucene's classic query syntax, over the tokens of the lexer. */
 #include "engine/query/query_parser.h"
 
 #include "common/base/num.h"

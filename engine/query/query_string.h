@@ -1,4 +1,4 @@
-/* query_string.h - what query_string and simple_query_string share: options, and queries of one clause over
+/* query_string.h - declarations shared by query_string and simple_query_string: options, and queries of one clause over
  * their fields. Internal to engine/query. */
 #ifndef ENGINE_QUERY_QUERY_STRING_H
 #define ENGINE_QUERY_QUERY_STRING_H

@@ -1,4 +1,4 @@
-/* source_int.h - what the parsers of a search's body share. */
+/* source_int.h - declarations shared by the parsers of a search's body. */
 #ifndef ENGINE_QUERY_SOURCE_INT_H
 #define ENGINE_QUERY_SOURCE_INT_H
 

@@ -1,4 +1,4 @@
-/* What weights of queries that only select share: bitmaps and their cache, tests by column. */
+/* Functions shared by weights of queries without scores: bitmaps and their cache, tests by column. */
 #include "engine/query/weight_set.h"
 
 #include "common/base/stop.h"

@@ -1,4 +1,4 @@
-/* allow.h - what the classes that scripts may name have, and what of it gives which type. Private to engine/script. */
+/* allow.h - the members of the classes that scripts may name, and the types that they return. Private to engine/script. */
 #ifndef ENGINE_SCRIPT_ALLOW_H
 #define ENGINE_SCRIPT_ALLOW_H
 

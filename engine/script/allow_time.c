@@ -1,4 +1,4 @@
-/* What the classes of java.time have. */
+/* The members of the classes of java.time. */
 #include "engine/script/allow_classes.h"
 
 #include "common/base/defs.h"

@@ -1,4 +1,4 @@
-/* classes.h - what the classes that scripts may name do: one row for each type. Private to engine/script. */
+/* classes.h - the behaviour of the classes that scripts may name: one row for each type. Private to engine/script. */
 #ifndef ENGINE_SCRIPT_CLASSES_H
 #define ENGINE_SCRIPT_CLASSES_H
 

@@ -1,4 +1,4 @@
-/* What a moment's calendar and clock say, by the names of getters and of ChronoField. */
+/* The calendar and clock fields of a moment, by the names of getters and of ChronoField. */
 #include "engine/script/time.h"
 
 struct parts date_parts(const struct sv_date *d)

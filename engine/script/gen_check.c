@@ -1,4 +1,4 @@
-/* What the compiler refuses: members that a class does not have, operands that an operator does not take. */
+/* The compiler's refusals: members that a class does not have, operands that an operator does not take. */
 #include "engine/script/generate.h"
 #include "engine/script/operators.h"
 

@@ -1,4 +1,4 @@
-/* generate.h - what the parts of the code generator share. Private to gen_*.c. */
+/* generate.h - declarations shared by the parts of the code generator. Private to gen_*.c. */
 #ifndef ENGINE_SCRIPT_GENERATE_H
 #define ENGINE_SCRIPT_GENERATE_H
 

@@ -1,4 +1,4 @@
-/* instructions.h - what the instructions of the machine share. Private to vm*.c. */
+/* instructions.h - declarations shared by the instructions of the machine. Private to vm*.c. */
 #ifndef ENGINE_SCRIPT_INSTRUCTIONS_H
 #define ENGINE_SCRIPT_INSTRUCTIONS_H
 

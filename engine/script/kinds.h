@@ -1,4 +1,4 @@
-/* kinds.h - what the kinds of values are: one row for each. Private to engine/script. */
+/* kinds.h - the kinds of values: one row for each. Private to engine/script. */
 #ifndef ENGINE_SCRIPT_KINDS_H
 #define ENGINE_SCRIPT_KINDS_H
 

@@ -1,4 +1,4 @@
-/* parse.h - what the two halves of the parser share. Private to parse_*.c.
+/* parse.h - declarations shared by the two halves of the parser. Private to parse_*.c.
  *
  * The first error sticks in the parser; from then on every function returns NULL, false or zero. */
 #ifndef ENGINE_SCRIPT_PARSE_H

@@ -1,4 +1,4 @@
-/* rate.h - how many scripts a node compiles in a time (script.max_compilations_rate, script.context.*.max_compilations_rate).
+/* rate.h - the limit of a node's rate of compilations (script.max_compilations_rate, script.context.*.max_compilations_rate).
  *
  * As in Elasticsearch, what counts is a script that was not among the last hundred: a bucket of `count` tokens fills up in
  * `window_ms`, each new script takes one, and where there is none the script is refused. Any thread. */

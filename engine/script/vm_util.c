@@ -1,4 +1,4 @@
-/* What methods and operators share: errors, arguments, results, iterators. */
+/* Functions shared by methods and operators: errors, arguments, results, iterators. */
 #include "engine/script/time.h"
 
 enum err vm_no_memory(struct script_run *m)

@@ -1,4 +1,4 @@
-/* How painless speaks of parts of a script. */
+/* Painless's names for the parts of a script. */
 #include "engine/script/nodes.h"
 #include "engine/script/operators.h"
 

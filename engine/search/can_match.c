@@ -1,4 +1,4 @@
-/* Whether a shard need be searched at all: what Elasticsearch's can_match phase asks, and decides the same way. */
+/* The can_match phase: it decides, as Elasticsearch's does, whether a shard need be searched at all. */
 #include "engine/aggs/aggs.h"
 #include "engine/fetch/fetch.h"
 #include "engine/search/search.h"

@@ -43,7 +43,7 @@ bool search_may_match_none(const struct search_source *s);
 enum err search_can_match(bool *matches, const struct search_shard *shard, const struct search_source *source,
                           struct arena *arena, struct errmsg *em);
 
-/* What of the query phase refuses a request before any document is looked at. */
+/* The checks of the query phase that refuse a request before any document is read. */
 enum err search_query_check(const struct search_shard *shard, const struct search_source *source,
                             struct arena *arena, struct errmsg *em);
 

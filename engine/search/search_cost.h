@@ -1,7 +1,7 @@
-/* search_cost.h - how much work a search of one shard is, told before it runs.
+/* search_cost.h - an estimate of the work of a search on one shard, before it runs.
  *
- * For whoever decides where it runs: an estimate from what segments say of terms, in documents to be looked at, which does not
- * see how much skipping will spare. Pure functions; what they do not know is expensive. */
+ * Callers decide by it where a search runs. It is computed from the segments' statistics of terms, in documents to examine, and does not
+ * foresee how many documents will be skipped. Pure functions; an unknown cost counts as high. */
 #ifndef ENGINE_SEARCH_SEARCH_COST_H
 #define ENGINE_SEARCH_SEARCH_COST_H
 

@@ -1,4 +1,4 @@
-/* What is run over a section's paths to find ranges: fuzzy words, regular expressions. */
+/* The matchers that find ranges of a section's paths: fuzzy words, regular expressions. */
 #include "common/base/utf8.h"
 #include "engine/suggest/completion_search.h"
 

@@ -1,4 +1,4 @@
-/* How alike two words are, by the measures that Lucene offers. */
+/* The similarity of two words, by the measures that Lucene offers. */
 #include "common/base/utf8.h"
 #include "engine/suggest/suggest_int.h"
 

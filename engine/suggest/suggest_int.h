@@ -1,4 +1,4 @@
-/* suggest_int.h - what the parts of the suggest section share: its requests, and one shard's results. */
+/* suggest_int.h - declarations shared by the parts of the suggest section: its requests, and one shard's results. */
 #ifndef SUGGEST_SUGGEST_INT_H
 #define SUGGEST_SUGGEST_INT_H
 

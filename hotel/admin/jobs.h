@@ -1,4 +1,4 @@
-/* jobs.h - what the management service does in the database: each a job that one of the pool's threads runs.
+/* jobs.h - the jobs of the management service in the database: each job runs on one of the pool's threads.
  *
  * A row and its outbox entry are written in one transaction. A job that met a deadlock, or a connection that
  * had gone, is tried again; not so one whose commit was not answered. */

@@ -128,7 +128,7 @@ static enum err publish(struct publisher *p, const struct outbox_row *rows, size
     return e != ERR_OK ? e : outbox_remove(p->conn, rows, n, &p->arena, em);
 }
 
-static enum err look_at_queues(struct publisher *p, struct errmsg *em)
+static enum err read_queue_depths(struct publisher *p, struct errmsg *em)
 {
     struct broker_queue insert, remove, dead;
     int64_t now = now_ms();
@@ -165,7 +165,7 @@ static enum err publish_round(struct publisher *p, size_t *n, struct errmsg *em)
         e = e == ERR_OK && *n > 0 ? publish(p, rows, *n, em) : e;
     }
     e = e != ERR_OK ? e : broker_idle(p->broker, em);
-    return e != ERR_OK ? e : look_at_queues(p, em);
+    return e != ERR_OK ? e : read_queue_depths(p, em);
 }
 
 /* After a failure nothing is known of either connection. */

@@ -1,4 +1,4 @@
-/* publisher.h - takes what changed out of the database's outbox and gives it to the message broker.
+/* publisher.h - moves changes from the database's outbox to the message broker.
  *
  * A thread of its own, with a connection of its own to each. Entries are sent in the outbox's order and
  * removed when the broker has confirmed them: dying at any instant repeats messages, and loses none. Of

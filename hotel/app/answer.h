@@ -1,4 +1,4 @@
-/* answer.h - what the application answers: the search service's answers into page results, filter lists,
+/* answer.h - the application's answers: from the search service's answers to page results, filter lists,
  * completions.
  *
  * An answer that lacks hits, shards or time is an error, never an empty list. Pure; any thread; bodies are

@@ -1,7 +1,7 @@
 /* params.h - the application's request object (RequestParams): read from JSON, checked once, plain values
  * from there.
  *
- * Null, absent and "" mean: not given. Whole numbers may be given as text, scalars for texts are taken as
+ * Null, absent and "" all mean that the member is not given. Whole numbers may be given as text, scalars for texts are taken as
  * they are written; members that nobody knows are ignored. Pure; any thread. */
 #ifndef HOTEL_APP_PARAMS_H
 #define HOTEL_APP_PARAMS_H

@@ -1,4 +1,4 @@
-/* rules.h - what the application asks the search service: request objects into search bodies, by the
+/* rules.h - the application's searches: from request objects to search bodies, by the
  * interface's rules.
  *
  * Pure; any thread. Bodies are appended to `out`; check out->failed once. */

@@ -1,4 +1,4 @@
-/* bulk.h - documents into the index in batches: what is busy is tried again, what is refused is told with its
+/* bulk.h - documents into the index in batches: busy batches are tried again, refused documents are reported with their
  * line. */
 #ifndef HOTEL_CLI_BULK_H
 #define HOTEL_CLI_BULK_H

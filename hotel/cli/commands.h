@@ -1,4 +1,4 @@
-/* commands.h - what `serai-hotel COMMAND` can do beside serving. Each returns the exit status, and says on
+/* commands.h - the commands of `serai-hotel COMMAND`. Each returns the exit status, and says on
  * standard error what went wrong. */
 #ifndef HOTEL_CLI_COMMANDS_H
 #define HOTEL_CLI_COMMANDS_H

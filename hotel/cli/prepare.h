@@ -1,4 +1,4 @@
-/* prepare.h - sees that the index of hotels is there, in its final form, before anything is written to it: a
+/* prepare.h - makes sure that the index of hotels exists, in its final form, before anything is written to it: a
  * write would create it without its mapping. */
 #ifndef HOTEL_CLI_PREPARE_H
 #define HOTEL_CLI_PREPARE_H

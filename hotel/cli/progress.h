@@ -1,4 +1,4 @@
-/* progress.h - how far a long command is: a bar that is drawn over and over on a terminal, a line now and
+/* progress.h - the progress of a long command: a bar that is drawn over and over on a terminal, a line now and
  * then else. */
 #ifndef HOTEL_CLI_PROGRESS_H
 #define HOTEL_CLI_PROGRESS_H

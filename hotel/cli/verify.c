@@ -1,6 +1,6 @@
 /* verify.c - the index against the database, both ways: every row has its document, every document its row.
  *
- * What differs is looked at again after a while: a message may have been on its way. */
+ * Differences are checked again after a while, because a message may have been in flight. */
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
 #include "hotel/cli/commands.h"
@@ -63,7 +63,7 @@ static void print_difference(void *arg, int64_t id, enum agreement a, struct str
 
 /* ---- rows ---- */
 
-static enum err look_at_rows(struct verify *v, struct errmsg *em)
+static enum err verify_rows(struct verify *v, struct errmsg *em)
 {
     int64_t ids[RECONCILE_IDS_MAX];
     struct arena rows;
@@ -91,7 +91,7 @@ static enum err look_at_rows(struct verify *v, struct errmsg *em)
 /* ---- documents ---- */
 
 /* A portion of a scroll: those without a row are noted. */
-static enum err look_at_hits(struct verify *v, const struct json *hits, struct errmsg *em)
+static enum err verify_hits(struct verify *v, const struct json *hits, struct errmsg *em)
 {
     int64_t ids[SCROLL_SIZE];
     size_t n = 0;
@@ -129,7 +129,7 @@ static enum err scroll(struct verify *v, struct errmsg *em)
         if (e != ERR_OK || hits->n == 0) {
             break;
         }
-        e = look_at_hits(v, hits, em);
+        e = verify_hits(v, hits, em);
         id = json_text(json_get(&a.body, "_scroll_id"));
         struct str body = arena_printf(&arena, "{\"scroll\":\"1m\",\"scroll_id\":\"%.*s\"}", STR_ARG(id));
         e = e != ERR_OK ? e
@@ -171,8 +171,8 @@ static size_t unique(int64_t *ids, size_t n)
 }
 
 /* Looks at those noted once more, in portions. */
-static enum err look_again(struct verify *v, void (*found)(void *, int64_t, enum agreement, struct str),
-                           struct errmsg *em)
+static enum err verify_again(struct verify *v, void (*found)(void *, int64_t, enum agreement, struct str),
+                             struct errmsg *em)
 {
     int64_t *ids = v->ids;
     size_t n = unique(ids, v->n);
@@ -187,13 +187,13 @@ static enum err look_again(struct verify *v, void (*found)(void *, int64_t, enum
 
 static enum err verify_all(struct verify *v, struct errmsg *em)
 {
-    enum err e = look_at_rows(v, em);
+    enum err e = verify_rows(v, em);
     e = e != ERR_OK ? e : scroll(v, em);
     for (unsigned i = 0; i < LOOKS_AGAIN && e == ERR_OK && v->n > 0 && !v->failed; i++) {
         nanosleep(&(struct timespec){.tv_nsec = LOOK_AGAIN_MS * 1000000L}, NULL);
-        e = look_again(v, note_difference, em);
+        e = verify_again(v, note_difference, em);
     }
-    e = e != ERR_OK ? e : look_again(v, print_difference, em);
+    e = e != ERR_OK ? e : verify_again(v, print_difference, em);
     return e == ERR_OK && v->failed ? err_no_memory(em) : e;
 }
 

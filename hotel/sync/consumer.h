@@ -1,9 +1,9 @@
-/* consumer.h - the synchronisation: hears of changed hotels from the message broker, and makes the index agree
+/* consumer.h - the synchronisation: it learns of changed hotels from the message broker, and makes the index agree
  * with the database.
  *
  * A thread of its own. It takes what waits, up to the prefetch, brings the hotels of all those messages to
  * agreement (each once, so a hotel's messages are served one after the other), and then acknowledges them. A
- * message that means nothing goes to hotel.dead with a reason. While the database or the search service is
+ * meaningless message goes to hotel.dead with a reason. While the database or the search service is
  * away it holds what it has, and tries again, ever less often; without the broker it connects again, and
  * what was not acknowledged comes once more. */
 #ifndef HOTEL_SYNC_CONSUMER_H

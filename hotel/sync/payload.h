@@ -1,4 +1,4 @@
-/* payload.h - which hotel a message is about. Pure; any thread.
+/* payload.h - the hotel that a message names. Pure; any thread.
  *
  * Three forms: the id in digits; a JSON number; a java.lang.Long as Java serialises it (what Spring sends
  * unless told otherwise): AC ED 00 05, an object of class java.lang.Long, the value in the last eight bytes,

@@ -1,4 +1,4 @@
-/* ik_dict.h - what IK's segmenters ask of a dictionary (its making is in engine/analysis/ik.h). */
+/* ik_dict.h - the dictionary's interface for IK's segmenters (its making is in engine/analysis/ik.h). */
 #ifndef ENGINE_ANALYSIS_DICT_IK_DICT_H
 #define ENGINE_ANALYSIS_DICT_IK_DICT_H
 

@@ -1,4 +1,4 @@
-/* pinyin_dict.h - what pinyin's parts ask of a dictionary (its making is in engine/analysis/pinyin.h). */
+/* pinyin_dict.h - the dictionary's interface for pinyin's parts (its making is in engine/analysis/pinyin.h). */
 #ifndef ENGINE_ANALYSIS_DICT_PINYIN_DICT_H
 #define ENGINE_ANALYSIS_DICT_PINYIN_DICT_H
 
