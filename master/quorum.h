@@ -66,7 +66,7 @@ enum quorum_effect_kind {
     EFFECT_FORGET
 };
 
-/* What nodes say to each other; which fields count, quorum_bytes.c shows. */
+/* What nodes say to each other, in QUORUM_MESSAGES and their answers; which fields count, quorum_bytes.c shows. */
 struct quorum_message {
     enum message_kind kind;
     bool answer;
@@ -79,10 +79,6 @@ struct quorum_message {
     uint32_t n_nodes;
     struct str state, base_uuid; /* publish: bytes; base_uuid.n > 0: a difference to that state */
 };
-void quorum_message_encode(const struct quorum_message *m, struct buf *out);
-/* Strings borrow from bytes, lists live in `arena`. ERR_CORRUPT. */
-enum err quorum_message_decode(struct quorum_message *m, struct str bytes, struct arena *arena,
-                               struct errmsg *em);
 
 struct quorum_effect {
     enum quorum_effect_kind kind;

@@ -43,8 +43,9 @@ static void get_node(struct bytes_in *in, struct node_meta *n, struct arena *a)
     }
 }
 
-void quorum_message_encode(const struct quorum_message *m, struct buf *out)
+static void message_encode(const void *of, struct buf *out)
 {
+    const struct quorum_message *m = of;
     put_u8(out, MESSAGE_VERSION);
     put_u8(out, (uint8_t)m->kind);
     put_u8(out, (uint8_t)(m->answer | m->ok << 1 | m->has_vote << 2 | (m->master.id.p != NULL) << 3));
@@ -65,37 +66,48 @@ void quorum_message_encode(const struct quorum_message *m, struct buf *out)
     put_str(out, m->state);
 }
 
-enum err quorum_message_decode(struct quorum_message *m, struct str bytes, struct arena *arena,
-                               struct errmsg *em)
+static void message_decode(void *of, struct bytes_in *in, struct arena *arena)
 {
-    struct bytes_in in = bytes_in(bytes);
-    *m = (struct quorum_message){0};
-    in.bad |= get_u8(&in) != MESSAGE_VERSION;
-    m->kind = (enum message_kind)get_u8(&in);
-    uint8_t flags = get_u8(&in);
+    struct quorum_message *m = of;
+    in->bad |= get_u8(in) != MESSAGE_VERSION;
+    m->kind = (enum message_kind)get_u8(in);
+    uint8_t flags = get_u8(in);
     m->answer = (flags & 1) != 0;
     m->ok = (flags & 2) != 0;
     m->has_vote = (flags & 4) != 0;
-    get_node(&in, &m->from, arena);
-    m->cluster_name = get_str(&in);
-    m->cluster_uuid = get_str(&in);
-    m->term = get_varint(&in);
-    m->accepted_term = get_varint(&in);
-    m->version = get_varint(&in);
+    get_node(in, &m->from, arena);
+    m->cluster_name = get_str(in);
+    m->cluster_uuid = get_str(in);
+    m->term = get_varint(in);
+    m->accepted_term = get_varint(in);
+    m->version = get_varint(in);
     if ((flags & 8) != 0) {
-        get_node(&in, &m->master, arena);
+        get_node(in, &m->master, arena);
     }
-    size_t n = get_count(&in, 9);
+    size_t n = get_count(in, 9);
     struct node_meta *nodes = ARENA_ARRAY(arena, struct node_meta, n);
-    in.bad |= nodes == NULL;
-    for (size_t i = 0; i < n && !in.bad; i++) {
-        get_node(&in, &nodes[m->n_nodes++], arena);
+    in->bad |= nodes == NULL;
+    for (size_t i = 0; i < n && !in->bad; i++) {
+        get_node(in, &nodes[m->n_nodes++], arena);
     }
     m->nodes = nodes;
-    m->base_uuid = get_str(&in);
-    m->state = get_str(&in);
-    if (in.bad || bytes_left(&in) != 0) {
-        return err_set(em, ERR_CORRUPT, "a message of coordination cannot be read");
-    }
-    return ERR_OK;
+    m->base_uuid = get_str(in);
+    m->state = get_str(in);
 }
+
+static const struct codec message_codec = {sizeof(struct quorum_message), message_encode, message_decode};
+
+/* The settings say how long each may take. */
+#define ROW(NAME, name, action)                                                                    \
+    MESSAGE(NAME, name, "internal:" action, TRANSPORT_CONTROL, MESSAGE_ON_LOOP, 0, &message_codec, \
+            &message_codec)
+ROW(HANDSHAKE, handshake, "transport/handshake");
+ROW(PEERS, peers, "discovery/request_peers");
+ROW(PRE_VOTE, pre_vote, "cluster/request_pre_vote");
+ROW(START_JOIN, start_join, "cluster/coordination/start_join");
+ROW(JOIN, join, "cluster/coordination/join");
+ROW(PUBLISH, publish, "cluster/coordination/publish_state");
+ROW(COMMIT, commit, "cluster/coordination/commit_state");
+ROW(FOLLOWER_CHECK, follower_check, "coordination/fault_detection/follower_check");
+ROW(LEADER_CHECK, leader_check, "coordination/fault_detection/leader_check");
+ROW(HAND_OVER, hand_over, "cluster/coordination/hand_over");

@@ -3,6 +3,7 @@
 #include "common/base/invariant.h"
 #include "common/base/later.h"
 #include "master/state_pack.h"
+#include "proto/remote.h"
 
 #include <stdlib.h>
 
@@ -16,6 +17,7 @@ struct held {
 struct quorum_driver {
     struct quorum_driver_opts o;
     struct quorum *q;
+    struct remote_service served;
     struct timer *timer;
     int64_t timer_ms;
     bool draining, stopping;
@@ -80,32 +82,40 @@ static void step(struct quorum_driver *d, const struct quorum_event *e)
 /* ---- requests and answers ---- */
 
 struct request {
-    struct transport_rq rq;
+    struct remote_call call;
     struct quorum_driver *d;
     uint64_t id;
 };
 
-static void request_done(struct transport_rq *rq)
+static void request_done(struct remote_call *call)
 {
-    struct request *r = (struct request *)(void *)rq;
+    struct request *r = CONTAINER_OF(call, struct request, call);
     struct quorum_driver *d = r->d;
-    struct quorum_message m;
-    struct arena scratch;
-    arena_init(&scratch, NULL, ARENA_UNLIMITED);
     if (!d->stopping) {
-        enum err e = rq->error.n > 0 ? err_code(&rq->error)
-                                     : quorum_message_decode(&m, rq->answer, &scratch, &rq->error);
-        if (e == ERR_OK) {
-            step(d, &(struct quorum_event){.kind = EVENT_ANSWER, .id = r->id, .message = &m});
+        if (call->error.n == 0) {
+            step(d, &(struct quorum_event){.kind = EVENT_ANSWER, .id = r->id, .message = call->answer});
         } else {
-            step(d, &(struct quorum_event){.kind = EVENT_FAILED, .id = r->id, .error = &rq->error});
+            step(d, &(struct quorum_event){.kind = EVENT_FAILED, .id = r->id, .error = &call->error});
         }
         drain(d);
     }
-    arena_fini(&scratch);
-    buf_fini(&rq->answer_memory);
+    remote_call_fini(call);
     free(r);
     left_one(d);
+}
+
+static void receive(void *self, struct remote_rq *rq);
+
+#define ROW(NAME, name, number) {&message_##name, receive},
+static const struct remote_row rows[] = {QUORUM_MESSAGES(ROW)};
+
+static const struct message *message_of(enum message_kind kind)
+{
+    const struct remote_row *r = rows;
+    while (r->message->kind != kind) {
+        r++;
+    }
+    return r->message;
 }
 
 /* The state's bytes, packed: as a difference where there is a base. Made once for all followers. */
@@ -141,58 +151,42 @@ static void send_request(struct quorum_driver *d, struct quorum_effect *e)
     }
     r->d = d;
     r->id = e->id;
-    r->rq = (struct transport_rq){.cls = TRANSPORT_CONTROL,
-                                  .kind = (uint16_t)e->message.kind,
-                                  .timeout_ms = e->timeout_ms,
-                                  .on = d->o.loop,
-                                  .done = request_done};
+    r->call = (struct remote_call){.on = d->o.loop, .done = request_done, .timeout_ms = e->timeout_ms};
     if (e->kind == EFFECT_PUBLISH) {
         e->message.state = state_bytes(d, e);
         e->message.base_uuid = e->base != NULL ? e->base->state_uuid : STR_NULL;
-        if (e->message.state.n > TRANSPORT_CONTROL_BYTES_MAX / 2) { /* heartbeats do not wait for it */
-            r->rq.cls = TRANSPORT_DATA;
-        }
     }
-    buf_init(&r->rq.payload, NULL, BUF_UNLIMITED);
-    quorum_message_encode(&e->message, &r->rq.payload);
     d->under_way++;
-    d->o.transport->send(d->o.transport->self, &e->peer, &r->rq);
+    remote_ask(d->o.transport, &e->peer, message_of(e->message.kind), &e->message, &r->call);
 }
 
-static void answer(struct quorum_driver *d, struct quorum_effect *e)
+static void answer(struct quorum_effect *e)
 {
-    struct buf b;
     if (e->kind == EFFECT_REFUSE) {
-        d->o.transport->refuse(d->o.transport->self, e->call, &e->error);
-        return;
+        remote_refuse(e->call, &e->error);
+    } else {
+        remote_reply(e->call, &e->message);
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    quorum_message_encode(&e->message, &b);
-    d->o.transport->reply(d->o.transport->self, e->call, &b);
 }
 
-static void receive(void *arg, struct transport_call *call)
+static void receive(void *self, struct remote_rq *rq)
 {
-    struct quorum_driver *d = arg;
-    struct quorum_message m;
+    struct quorum_driver *d = self;
+    struct quorum_message *m = (struct quorum_message *)(void *)rq->body;
     struct errmsg em;
-    struct arena scratch;
-    arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    enum err e = d->stopping ? err_set(&em, ERR_NODE_CLOSED, "this node is stopping")
-                             : quorum_message_decode(&m, call->payload, &scratch, &em);
-    if (e == ERR_OK && (uint16_t)m.kind != call->kind) {
+    enum err e = d->stopping ? err_set(&em, ERR_NODE_CLOSED, "this node is stopping") : ERR_OK;
+    if (e == ERR_OK && m->kind != (enum message_kind)rq->message->kind) {
         e = err_set(&em, ERR_CORRUPT, "a message of another kind than its frame says");
     }
-    if (e == ERR_OK && m.kind == MESSAGE_PUBLISH) {
-        e = state_unpack(&m.state, m.state, &scratch, &em);
+    if (e == ERR_OK && m->kind == MESSAGE_PUBLISH) {
+        e = state_unpack(&m->state, m->state, &rq->arena, &em);
     }
     if (e != ERR_OK) {
-        d->o.transport->refuse(d->o.transport->self, call, &em);
+        remote_refuse(rq, &em);
     } else {
-        step(d, &(struct quorum_event){.kind = EVENT_REQUEST, .message = &m, .call = call});
+        step(d, &(struct quorum_event){.kind = EVENT_REQUEST, .message = m, .call = rq});
         drain(d);
     }
-    arena_fini(&scratch);
 }
 
 static void peer_lost(void *arg, const struct transport_peer *peer)
@@ -348,7 +342,7 @@ static void perform(struct quorum_driver *d, struct quorum_effect *e)
         break;
     case EFFECT_REPLY:
     case EFFECT_REFUSE:
-        answer(d, e);
+        answer(e);
         break;
     case EFFECT_PERSIST:
         d->next_ticket = e->ticket;
@@ -399,7 +393,7 @@ static void hold(struct quorum_driver *d, struct quorum_effect *e)
         if (e->kind == EFFECT_REPLY || e->kind == EFFECT_REFUSE) {
             struct errmsg em;
             err_no_memory(&em);
-            d->o.transport->refuse(d->o.transport->self, e->call, &em);
+            remote_refuse(e->call, &em);
         }
         quorum_effect_fini(e);
         return;
@@ -456,9 +450,6 @@ static void drain(struct quorum_driver *d)
 enum err quorum_driver_new(struct quorum_driver **out, const struct quorum_driver_opts *opts,
                            struct errmsg *em)
 {
-    static const enum message_kind kinds[] = {
-        MESSAGE_HANDSHAKE, MESSAGE_PEERS,  MESSAGE_PRE_VOTE,       MESSAGE_START_JOIN,   MESSAGE_JOIN,
-        MESSAGE_PUBLISH,   MESSAGE_COMMIT, MESSAGE_FOLLOWER_CHECK, MESSAGE_LEADER_CHECK, MESSAGE_HAND_OVER};
     struct quorum_driver *d = calloc(1, sizeof(*d));
     *out = NULL;
     if (d == NULL) {
@@ -472,9 +463,12 @@ enum err quorum_driver_new(struct quorum_driver **out, const struct quorum_drive
         quorum_driver_free(d);
         return e;
     }
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        d->o.transport->serve(d->o.transport->self, (uint16_t)kinds[i], d->o.loop, receive, d);
-    }
+    d->served = (struct remote_service){.transport = d->o.transport,
+                                        .self = d,
+                                        .rows = rows,
+                                        .n = ARRAY_LEN(rows),
+                                        .pools = {[MESSAGE_ON_LOOP] = d->o.loop}};
+    remote_serve(&d->served);
     d->o.transport->watch(d->o.transport->self, d->o.loop, peer_lost, d);
     *out = d;
     return ERR_OK;
@@ -487,10 +481,10 @@ void quorum_driver_start(struct quorum_driver *d, const struct str *seeds, uint3
 }
 
 /* What would have been an answer refuses; anything else is dropped. */
-static void turn_away(struct quorum_driver *d, struct quorum_effect *e, const struct errmsg *em)
+static void turn_away(struct quorum_effect *e, const struct errmsg *em)
 {
     if (e->kind == EFFECT_REPLY || e->kind == EFFECT_REFUSE) {
-        d->o.transport->refuse(d->o.transport->self, e->call, em);
+        remote_refuse(e->call, em);
     }
     quorum_effect_fini(e);
 }
@@ -512,13 +506,13 @@ void quorum_driver_stop(struct quorum_driver *d, void (*done)(void *arg), void *
     while (d->held != NULL) {
         struct held *h = d->held;
         d->held = h->next;
-        turn_away(d, &h->effect, &em);
+        turn_away(&h->effect, &em);
         free(h);
     }
     d->held_last = &d->held;
     quorum_refuse_waiting(d->q, &em);
     while (quorum_effect(d->q, &e)) {
-        turn_away(d, &e, &em);
+        turn_away(&e, &em);
     }
     d->stopped = done;
     d->stopped_arg = arg;

@@ -10,6 +10,17 @@
 #include "proto/transport.h"
 
 /* Name of the number, name of the row, number on the wire. Numbers do not change; 10, 97, 131 and 132 were others'. */
+#define QUORUM_MESSAGES(X)                                               \
+    X(HANDSHAKE, handshake, 1) /* master/: coordination; who are you? */ \
+    X(PEERS, peers, 2)                                                   \
+    X(PRE_VOTE, pre_vote, 3)                                             \
+    X(START_JOIN, start_join, 4)                                         \
+    X(JOIN, join, 5)                                                     \
+    X(PUBLISH, publish, 6)                                               \
+    X(COMMIT, commit, 7)                                                 \
+    X(FOLLOWER_CHECK, follower_check, 8)                                 \
+    X(LEADER_CHECK, leader_check, 9)                                     \
+    X(HAND_OVER, hand_over, 11) /* of a leader whose vote does not count any more: stand in its place */
 #define MASTER_MESSAGES(X)                                                                               \
     X(META, meta, 32) /* master/: a change of metadata; what nodes tell the master of their shards */    \
     X(SHARD_STARTED, shard_started, 33)                                                                  \
@@ -35,26 +46,18 @@
     X(NODE_STATS, node_stats, 129)                                           \
     X(TASKS, tasks, 130)
 
-/* Who sends what. */
-enum message_kind {
+#define MESSAGE_LIST(X)     \
+    QUORUM_MESSAGES(X)      \
+    MASTER_MESSAGES(X)      \
+    SHARD_MESSAGES(X)       \
+    REPLICATION_MESSAGES(X) \
+    RECOVERY_MESSAGES(X)    \
+    NODE_MESSAGES(X)
+
 #define MESSAGE_KIND(NAME, name, number) MESSAGE_##NAME = (number),
-    MASTER_MESSAGES(MESSAGE_KIND) SHARD_MESSAGES(MESSAGE_KIND) REPLICATION_MESSAGES(MESSAGE_KIND)
-        RECOVERY_MESSAGES(MESSAGE_KIND) NODE_MESSAGES(MESSAGE_KIND)
-#undef MESSAGE_KIND
-            MESSAGE_HANDSHAKE =
-                1, /* who are you? -> node_meta, cluster name and uuid, version of the protocol */
-    /* master/: coordination */
-    MESSAGE_PEERS,
-    MESSAGE_PRE_VOTE,
-    MESSAGE_START_JOIN,
-    MESSAGE_JOIN,
-    MESSAGE_PUBLISH,
-    MESSAGE_COMMIT,
-    MESSAGE_FOLLOWER_CHECK,
-    MESSAGE_LEADER_CHECK,
-    MESSAGE_STATE_CHUNK,
-    MESSAGE_HAND_OVER, /* a leader whose vote does not count any more -> who is to stand in its place */
-    /* data/: shards */
+enum message_kind {
+    MESSAGE_LIST(MESSAGE_KIND)
+    /* operations on a shard, which have a list of their own (shard_ops.h) */
     MESSAGE_SHARD_WRITE = 64,
     MESSAGE_SHARD_GET,
     MESSAGE_SHARD_QUERY,
@@ -64,8 +67,9 @@ enum message_kind {
     MESSAGE_FREE_CONTEXTS,
     MESSAGE_SHARD_CAN_MATCH = 75,
     MESSAGE_SHARD_DFS,
-    MESSAGE_SHARD_SCROLL,
+    MESSAGE_SHARD_SCROLL
 };
+#undef MESSAGE_KIND
 
 /* A struct as bytes. Decoders get it zeroed and trust nothing: they set in->bad on whatever does not read (also without
  * memory), and the struct is not to be used then. Strings are borrowed from the bytes, arrays are in the arena. What is left
@@ -101,11 +105,7 @@ struct message {
 #define MESSAGE_ONE(NAME, name, number) +1
 
 #define MESSAGE_ROW(NAME, name, number) extern const struct message message_##name;
-MASTER_MESSAGES(MESSAGE_ROW)
-SHARD_MESSAGES(MESSAGE_ROW)
-REPLICATION_MESSAGES(MESSAGE_ROW)
-RECOVERY_MESSAGES(MESSAGE_ROW)
-NODE_MESSAGES(MESSAGE_ROW)
+MESSAGE_LIST(MESSAGE_ROW)
 #undef MESSAGE_ROW
 
 #endif

@@ -5,7 +5,6 @@
 #include "data/replication/op_bytes.h"
 #include "data/shard/copy_data.h"
 #include "engine/search/search.h"
-#include "master/quorum.h"
 #include "master/state_pack.h"
 #include "proto/err_bytes.h"
 #include "proto/frame.h"
@@ -97,16 +96,6 @@ static void operation(struct str in)
     }
 }
 
-static void quorum(struct str in)
-{
-    struct arena a;
-    struct quorum_message m;
-    struct errmsg em;
-    fuzz_arena(&a);
-    fuzz_error(quorum_message_decode(&m, in, &a, &em), &em);
-    arena_fini(&a);
-}
-
 static void packed_state(struct str in)
 {
     struct arena a;
@@ -157,11 +146,7 @@ static void read_as(const struct codec *c, struct str in)
     {                                               \
         read_as(message_##name.answer, in);         \
     }
-MASTER_MESSAGES(MESSAGE_READ)
-SHARD_MESSAGES(MESSAGE_READ)
-REPLICATION_MESSAGES(MESSAGE_READ)
-RECOVERY_MESSAGES(MESSAGE_READ)
-NODE_MESSAGES(MESSAGE_READ)
+MESSAGE_LIST(MESSAGE_READ)
 
 static void copy_data(struct str in)
 {
@@ -203,15 +188,8 @@ static void one_message(struct str in)
 {
 #define BOTH(name, type)          shard_##name, shard_##name##_answer,
 #define READS(NAME, name, number) read_##name, read_##name##_answer,
-    static void (*const kinds[])(struct str) = {SHARD_OPS(BOTH) MASTER_MESSAGES(READS) SHARD_MESSAGES(READS)
-                                                    NODE_MESSAGES(READS) REPLICATION_MESSAGES(READS)
-                                                        RECOVERY_MESSAGES(READS) operation,
-                                                quorum,
-                                                packed_state,
-                                                copy_data,
-                                                error,
-                                                json_value,
-                                                result};
+    static void (*const kinds[])(struct str) = {
+        SHARD_OPS(BOTH) MESSAGE_LIST(READS) operation, packed_state, copy_data, error, json_value, result};
     if (in.n > 0) {
         struct str rest = fuzz_copy(str_mk(in.p + 1, in.n - 1));
         kinds[(uint8_t)in.p[0] % ARRAY_LEN(kinds)](rest);

@@ -127,7 +127,6 @@ static void sent(void *self, unsigned from, uint16_t kind, bool is_answer, struc
     struct run *run = self;
     struct quorum_message m;
     struct arena scratch;
-    struct errmsg em;
     bool yes = is_answer && kind == MESSAGE_PUBLISH,
          vote = is_answer ? kind == MESSAGE_START_JOIN : kind == MESSAGE_JOIN;
     if (!yes && !vote) {
@@ -135,7 +134,7 @@ static void sent(void *self, unsigned from, uint16_t kind, bool is_answer, struc
     }
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     struct disk *d = disk_of(run->w.nodes[from].id);
-    if (d != NULL && quorum_message_decode(&m, payload, &scratch, &em) == ERR_OK) {
+    if (d != NULL && codec_read(message_join.request, &m, payload, &scratch)) {
         if (m.has_vote && d->term < m.term) {
             violated(run, "%.6s votes in term %llu, and has term %llu on its disk", d->id,
                      (unsigned long long)m.term, (unsigned long long)d->term);

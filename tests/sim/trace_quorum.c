@@ -69,7 +69,7 @@ static void put_message(struct buf *b, const struct quorum_message *m)
     struct buf bytes;
     buf_init(&bytes, NULL, BUF_UNLIMITED);
     if (m != NULL) {
-        quorum_message_encode(m, &bytes);
+        message_join.request->encode(m, &bytes);
     }
     put_str(b, buf_view(&bytes));
     buf_fini(&bytes);
@@ -236,7 +236,7 @@ static const struct quorum_message *get_message(struct played *p, struct bytes_i
     if (bytes.n == 0) {
         return NULL;
     }
-    in->bad |= quorum_message_decode(m, bytes, &p->arena, NULL) != ERR_OK;
+    in->bad |= !codec_read(message_join.request, m, bytes, &p->arena);
     return m;
 }
 

@@ -146,7 +146,7 @@ static void answer(struct quorum_node *n, void *call, const struct quorum_effect
         world_event_new(refused ? EV_FAILED : EV_ANSWER, me, rq->from, world_latency());
     a->id = rq->id;
     if (!refused) {
-        quorum_message_encode(&e->message, &a->bytes);
+        message_join.request->encode(&e->message, &a->bytes);
     }
     world_push(a);
     event_free(rq);
@@ -194,10 +194,10 @@ static void send_request(struct quorum_node *n, struct quorum_effect *e)
             cluster_state_encode(e->state, &b);
         }
         e->message.state = buf_view(&b);
-        quorum_message_encode(&e->message, &rq->bytes);
+        message_join.request->encode(&e->message, &rq->bytes);
         buf_fini(&b);
     } else {
-        quorum_message_encode(&e->message, &rq->bytes);
+        message_join.request->encode(&e->message, &rq->bytes);
     }
     world_push(rq);
 }
@@ -416,12 +416,12 @@ static void happen(struct quorum_world_event *e)
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     switch (e->kind) {
     case EV_REQUEST:
-        ck_assert_int_eq(quorum_message_decode(&m, buf_view(&e->bytes), &scratch, &em), ERR_OK);
+        ck_assert(codec_read(message_join.request, &m, buf_view(&e->bytes), &scratch));
         keep = true;
         step(n, &(struct quorum_event){.kind = EVENT_REQUEST, .message = &m, .call = e});
         break;
     case EV_ANSWER:
-        ck_assert_int_eq(quorum_message_decode(&m, buf_view(&e->bytes), &scratch, &em), ERR_OK);
+        ck_assert(codec_read(message_join.request, &m, buf_view(&e->bytes), &scratch));
         step(n, &(struct quorum_event){.kind = EVENT_ANSWER, .id = e->id, .message = &m});
         break;
     case EV_FAILED:

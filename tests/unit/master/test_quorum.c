@@ -119,7 +119,7 @@ START_TEST(forged_terms)
                                            .accepted_term = terms[t],
                                            .version = UINT64_MAX};
                 struct quorum_world_event *e = world_event_new(EV_REQUEST, from, to, world_latency());
-                quorum_message_encode(&m, &e->bytes);
+                message_join.request->encode(&m, &e->bytes);
                 world_push(e);
             }
         }

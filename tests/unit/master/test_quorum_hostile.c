@@ -141,11 +141,11 @@ static bool make(struct quorum_message *m, struct arena *a)
         said.state = buf_view(&state);
         cluster_state_unref(s);
     }
-    quorum_message_encode(&said, &bytes);
+    message_join.request->encode(&said, &bytes);
     struct str copy = arena_str(a, buf_view(&bytes));
     buf_fini(&bytes);
     buf_fini(&state);
-    return quorum_message_decode(m, copy, a, NULL) == ERR_OK;
+    return codec_read(message_join.request, m, copy, a);
 }
 
 /* ---- the driver ---------------------------------------------------------------------------------------------- */

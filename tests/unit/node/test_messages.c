@@ -4,6 +4,7 @@
 #include "data/replication/replication_bytes.h"
 #include "master/master_messages.h"
 #include "master/pending.h"
+#include "master/quorum.h"
 #include "proto/node_messages.h"
 #include "proto/recovery_bytes.h"
 
@@ -64,6 +65,72 @@ static void make_error(struct errmsg *em)
         err_about_shard(em, (int)below(4));
     }
 }
+
+/* ---- coordination -------------------------------------------------------------------------------------- */
+
+static struct node_meta some_node(void)
+{
+    struct node_meta n = {.id = STR("id"),
+                          .name = text(),
+                          .ephemeral_id = STR("process"),
+                          .host = text(),
+                          .transport_address = text(),
+                          .http_address = opt_text(),
+                          .roles = (uint32_t)below(99),
+                          .n_attrs = (uint32_t)below(3)};
+    n.attrs = ARENA_ARRAY(&arena, struct node_attr, n.n_attrs);
+    for (uint32_t i = 0; i < n.n_attrs; i++) {
+        n.attrs[i].name = text();
+        n.attrs[i].value = text();
+    }
+    return n;
+}
+
+static void make_quorum(void *of)
+{
+    struct quorum_message *m = of;
+    struct node_meta *nodes = ARENA_ARRAY(&arena, struct node_meta, 3);
+    m->kind = (enum message_kind)below(12);
+    m->answer = flip();
+    m->ok = flip();
+    m->has_vote = flip();
+    m->from = some_node();
+    m->cluster_name = text();
+    m->cluster_uuid = text();
+    m->term = rng_u64(&rng);
+    m->accepted_term = below(99);
+    m->version = rng_u64(&rng);
+    if (flip()) {
+        m->master = some_node();
+    }
+    m->n_nodes = (uint32_t)below(3);
+    for (uint32_t i = 0; i < m->n_nodes; i++) {
+        nodes[i] = some_node();
+    }
+    m->nodes = nodes;
+    m->base_uuid = text();
+    m->state = text();
+}
+#define make_handshake             make_quorum
+#define make_handshake_answer      make_quorum
+#define make_peers                 make_quorum
+#define make_peers_answer          make_quorum
+#define make_pre_vote              make_quorum
+#define make_pre_vote_answer       make_quorum
+#define make_start_join            make_quorum
+#define make_start_join_answer     make_quorum
+#define make_join                  make_quorum
+#define make_join_answer           make_quorum
+#define make_publish               make_quorum
+#define make_publish_answer        make_quorum
+#define make_commit                make_quorum
+#define make_commit_answer         make_quorum
+#define make_follower_check        make_quorum
+#define make_follower_check_answer make_quorum
+#define make_leader_check          make_quorum
+#define make_leader_check_answer   make_quorum
+#define make_hand_over             make_quorum
+#define make_hand_over_answer      make_quorum
 
 /* ---- the master ---------------------------------------------------------------------------------------- */
 
@@ -341,8 +408,7 @@ static const struct {
     void (*make)(void *of), (*make_answer)(void *of);
 } cases[] = {
 #define CASE(NAME, name, number) {&message_##name, make_##name, make_##name##_answer},
-    MASTER_MESSAGES(CASE) SHARD_MESSAGES(CASE) REPLICATION_MESSAGES(CASE) RECOVERY_MESSAGES(CASE)
-        NODE_MESSAGES(CASE)};
+    MESSAGE_LIST(CASE)};
 
 /* What reads can be written. The bytes end where their memory does, for what watches. */
 static void read_damaged(const struct codec *c, const char *p, size_t n)
