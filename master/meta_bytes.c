@@ -14,19 +14,6 @@ enum {
     FLAG_CHANGED = 32
 };
 
-static void put_opt(struct buf *b, struct str s)
-{
-    put_bool(b, s.p != NULL);
-    put_str(b, s);
-}
-
-static struct str get_opt(struct bytes_in *in)
-{
-    bool there = get_bool(in);
-    struct str s = get_str(in);
-    return there ? s : STR_NULL;
-}
-
 static void put_alias(struct buf *b, const struct alias_meta *a)
 {
     put_opt(b, a->name);

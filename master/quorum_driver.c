@@ -172,7 +172,7 @@ static void answer(struct quorum_effect *e)
 static void receive(void *self, struct remote_rq *rq)
 {
     struct quorum_driver *d = self;
-    struct quorum_message *m = (struct quorum_message *)(void *)rq->body;
+    struct quorum_message *m = remote_body(rq);
     struct errmsg em;
     enum err e = d->stopping ? err_set(&em, ERR_NODE_CLOSED, "this node is stopping") : ERR_OK;
     if (e == ERR_OK && m->kind != (enum message_kind)rq->message->kind) {

@@ -74,7 +74,7 @@ static void receive(void *self, struct remote_rq *rq)
     t->done = task_done;
     t->user = r;
     if (meta) {
-        r->rq = t->rq = (struct meta_request *)(void *)rq->body;
+        r->rq = t->rq = remote_body(rq);
         r->rq->done = unused_done;
         arena_init(&r->rq->arena, NULL, ARENA_UNLIMITED);
         if (!arena_defer(&rq->arena, release, r->rq)) {

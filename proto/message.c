@@ -42,6 +42,19 @@ static void bytes_decode(void *of, struct bytes_in *in, struct arena *arena)
 
 const struct codec codec_bytes = {sizeof(struct str), bytes_encode, bytes_decode};
 
+void put_opt(struct buf *b, struct str s)
+{
+    put_bool(b, s.p != NULL);
+    put_str(b, s);
+}
+
+struct str get_opt(struct bytes_in *in)
+{
+    bool there = get_bool(in);
+    struct str s = get_str(in);
+    return there ? s : STR_NULL;
+}
+
 bool codec_read(const struct codec *c, void *of, struct str bytes, struct arena *arena)
 {
     struct bytes_in in = bytes_in(bytes);

@@ -82,6 +82,9 @@ struct codec {
 extern const struct codec codec_nothing;
 extern const struct codec codec_number; /* uint64_t */
 extern const struct codec codec_bytes;  /* struct str: whatever the bytes are */
+/* For codecs: a flag, and a text in any case; p == NULL is none. */
+void put_opt(struct buf *b, struct str s);
+struct str get_opt(struct bytes_in *in);
 /* *of is zeroed, and read from all of the bytes. false: they do not read. */
 bool codec_read(const struct codec *c, void *of, struct str bytes, struct arena *arena) NODISCARD;
 

@@ -103,19 +103,6 @@ static void tasks_decode(void *of, struct bytes_in *in, struct arena *a)
     q->asking = get_varint(in);
 }
 
-static void put_opt(struct buf *b, struct str s)
-{
-    put_bool(b, s.p != NULL);
-    put_str(b, s);
-}
-
-static struct str get_opt(struct bytes_in *in)
-{
-    bool there = get_bool(in);
-    struct str s = get_str(in);
-    return there ? s : STR_NULL;
-}
-
 static void found_encode(const void *of, struct buf *out)
 {
     const struct tasks_found *f = of;

@@ -41,7 +41,7 @@ struct remote_rq {
     const struct transport *transport;
     _Alignas(max_align_t) char body[]; /* the message's struct */
 };
-static inline const void *remote_body(const struct remote_rq *rq)
+static inline void *remote_body(struct remote_rq *rq)
 {
     return rq->body;
 }

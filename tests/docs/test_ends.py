@@ -14,7 +14,7 @@ KNOWN = {
     "proto/shard_api.c": {"answered"}, "coordinator/core/broadcast.c": {"finish"}, "coordinator/core/freeing.c": {"finish"},
     "coordinator/core/node_calls.c": {"all_answered"}, "coordinator/ops/lookups.c": {"all_read"}, "coordinator/ops/search.c": {"ended"},
     "coordinator/ops/writes_send.c": {"ended"}, "coordinator/ops/task_results.c": {"ended"}, "coordinator/ops/by_query_end.c": {"answer"},
-    "coordinator/core/active.c": {"is_met", "look"}, "coordinator/rest/master_view.c": {"nobody_asked", "go_on"},
+    "coordinator/core/active.c": {"active_reached", "active_look"}, "coordinator/rest/master_view.c": {"master_view_local", "master_view_continue"},
     "master/quorum_driver.c": {"ended"},
     # go on from an end that was told to them
     "coordinator/core/ask.c": {"copy_answered"}, "coordinator/core/shard_tasks.c": {"served"}, "coordinator/core/meta.c": {"done"},
