@@ -147,13 +147,13 @@ $(1): $(call objects,$(patsubst $(BUILD)/%,%.c,$(1))) $(TEST_LIB) $(foreach l,$(
 endef
 $(foreach t,$(TEST_BIN) $(TOOL_BIN) $(BENCH_BIN),$(eval $(call test_program,$(t))))
 
-# The doors of the cores, for who keeps what comes in by them (tests/sim/core_trace.h).
-CORE_DOORS := quorum_new quorum_free quorum_step quorum_refuse_waiting quorum_effect target_init target_step target_effect \
+# The functions of the cores, which tests/sim/core_trace.h records.
+CORE_CALLS := quorum_new quorum_free quorum_step quorum_refuse_waiting quorum_effect target_init target_step target_effect \
               source_ask_ops source_ask_finalize source_ask_handoff source_begun source_read source_drained source_look \
               follower_step follower_effect $(addprefix group_,begin serve stop forget_gone end_lease report_lost check_active \
               checkpoint_moved leave drain undrain still_quiet expire tick enter add place report missed reported send sent spoil wait \
               drop failed answered effect)
-TRACE_WRAP := $(addprefix -Wl$(COMMA)--wrap=,$(CORE_DOORS))
+TRACE_WRAP := $(addprefix -Wl$(COMMA)--wrap=,$(CORE_CALLS))
 $(BUILD)/tests/unit/sim/test_core_trace $(BUILD)/tests/unit/sim/test_core_trace_quorum: TEST_WRAP := $(TRACE_WRAP)
 
 # The simulator: whole clusters of what ships, in one process.

@@ -108,13 +108,13 @@ static struct core_trace *trace_new(enum core core, const void *at)
     return c;
 }
 
-struct core_trace *trace_begin(enum core core, const void *at, unsigned door, bool fresh)
+struct core_trace *trace_begin(enum core core, const void *at, unsigned call, bool fresh)
 {
     if (!all.on) {
         return NULL;
     }
-    if (door < DOOR_EFFECT) {
-        note(core, players[core]->doors[door], false);
+    if (call < CALL_EFFECT) {
+        note(core, players[core]->calls[call], false);
     }
     struct core_trace *c = all.o.whole ? find(core, at) : NULL;
     if (all.o.whole && fresh && (c == NULL || !c->idle)) {
@@ -124,7 +124,7 @@ struct core_trace *trace_begin(enum core core, const void *at, unsigned door, bo
         c = trace_new(core, at);
     }
     if (c != NULL) {
-        c->door = door;
+        c->call = call;
     }
     return c;
 }
@@ -134,7 +134,7 @@ void trace_end(struct core_trace *c, bool idle)
     if (c == NULL) {
         return;
     }
-    put_u8(&c->tape, (uint8_t)c->door);
+    put_u8(&c->tape, (uint8_t)c->call);
     put_str(&c->tape, buf_view(&c->in));
     put_str(&c->tape, buf_view(&c->out));
     buf_reset(&c->in);
@@ -234,18 +234,18 @@ static bool replay(const struct core_trace *c, uint64_t *steps, char *what, size
     bool same = true;
     buf_init(&out, NULL, BUF_UNLIMITED);
     for (uint64_t i = 0; i < c->n && same; i++, ++*steps) {
-        unsigned door = get_u8(&tape);
+        unsigned call = get_u8(&tape);
         struct bytes_in in = bytes_in(get_str(&tape));
         struct str came = get_str(&tape);
         buf_reset(&out);
-        p->play(core, door, &in, &out);
+        p->play(core, call, &in, &out);
         same = !tape.bad && !in.bad && str_eq(buf_view(&out), came);
         if (!same) {
             snprintf(what, size, "a %s of n%u, record %llu, %s: something else follows", p->name, c->node,
                      (unsigned long long)i,
-                     door == DOOR_EFFECT ? "an effect"
-                     : door == DOOR_NEW  ? "its beginning"
-                                         : p->doors[door]);
+                     call == CALL_EFFECT ? "an effect"
+                     : call == CALL_NEW  ? "its beginning"
+                                         : p->calls[call]);
         }
     }
     p->end(core);

@@ -8,10 +8,10 @@
 
 enum core { CORE_QUORUM, CORE_GROUP, CORE_FOLLOWER, CORE_TARGET, CORE_SOURCE, CORES };
 
-#define DOOR_EFFECT 100 /* others are the kinds of events, or functions */
-#define DOOR_NEW    101
+#define CALL_EFFECT 100 /* others are the kinds of events, or functions */
+#define CALL_NEW    101
 
-/* The course of one core: records of a door, what came in, what came out. */
+/* The course of one core: records of a call, its input, its output. */
 struct core_trace {
     struct core_trace *next;
     enum core core;
@@ -20,7 +20,7 @@ struct core_trace {
     bool idle; /* it is as a fresh one still */
     uint64_t n;
     struct buf tape;
-    unsigned door; /* of the record that is being made */
+    unsigned call; /* of the record that is being made */
     struct buf in, out;
     const void **objects; /* of the driver, by number; NULL: free */
     size_t n_objects;
@@ -32,16 +32,16 @@ struct core_trace {
 /* A kind of core. `fresh` is what play() gets; strings are borrowed from the tape. */
 struct core_player {
     const char *name;
-    const char *const *doors, *const *effects;
+    const char *const *calls, *const *effects;
     void *(*fresh)(const struct core_trace *c);
-    void (*play)(void *core, unsigned door, struct bytes_in *in, struct buf *out);
+    void (*play)(void *core, unsigned call, struct bytes_in *in, struct buf *out);
     void (*end)(void *core);
 };
 extern const struct core_player quorum_player, group_player, follower_player, target_player, source_player;
 
 /* Notes it; then in->in and out->out are filled, and trace_end() keeps them. NULL: only the last in words are kept, or nothing. fresh:
  * the core is as a new one. */
-struct core_trace *trace_begin(enum core core, const void *at, unsigned door, bool fresh);
+struct core_trace *trace_begin(enum core core, const void *at, unsigned call, bool fresh);
 void trace_end(struct core_trace *c, bool idle); /* NULL ok */
 /* An effect: notes what it is. */
 void trace_effect(enum core core, unsigned kind);

@@ -75,7 +75,7 @@ static void keep_courses(struct run *run)
         &(struct core_traces_opts){.self = &run->w, .node = here, .now_ms = now_ms, .whole = run->o.replay});
 }
 
-/* All cores are deterministic: what came in by their doors, and nothing else, decided what they did. */
+/* All cores are deterministic: their input alone decides what they do. */
 static void play_again(struct run *run)
 {
     struct core_traces_sum sum;

@@ -122,7 +122,7 @@ void __wrap_follower_step(struct follower *f, const struct follower_event *e, co
 
 bool __wrap_follower_effect(struct follower *f, struct follower_effect *out)
 {
-    struct core_trace *c = trace_begin(CORE_FOLLOWER, f, DOOR_EFFECT, false);
+    struct core_trace *c = trace_begin(CORE_FOLLOWER, f, CALL_EFFECT, false);
     bool any = __real_follower_effect(f, out), known = true;
     if (any) {
         trace_effect(CORE_FOLLOWER, out->kind);
@@ -197,11 +197,11 @@ static void get_step(struct played *p, struct follower_event *e, struct follower
     v->global_checkpoint = get_zigzag(in);
 }
 
-static void play(void *core, unsigned door, struct bytes_in *in, struct buf *out)
+static void play(void *core, unsigned call, struct bytes_in *in, struct buf *out)
 {
     struct played *p = core;
-    if (door != DOOR_EFFECT) {
-        struct follower_event e = {.kind = (enum follower_event_kind)door};
+    if (call != CALL_EFFECT) {
+        struct follower_event e = {.kind = (enum follower_event_kind)call};
         struct follower_view v = {0};
         get_step(p, &e, &v, in);
         follower_step(&p->f, &e, &v);
@@ -231,7 +231,7 @@ static void end(void *core)
     free(p);
 }
 
-static const char *const doors[] = {[FOLLOWER_COPY] = "another copy",   [FOLLOWER_HISTORY] = "has a history",
+static const char *const calls[] = {[FOLLOWER_COPY] = "another copy",   [FOLLOWER_HISTORY] = "has a history",
                                     [FOLLOWER_UNPARSED] = "not parsed", [FOLLOWER_PARSED] = "parsed",
                                     [FOLLOWER_OWN] = "own operations",  [FOLLOWER_APPLIED] = "applied",
                                     [FOLLOWER_KEPT] = "kept",           [FOLLOWER_SHOWN] = "shown",
@@ -244,4 +244,4 @@ static const char *const effects[] = {
     [FOLLOWER_SHOW] = "show",         [FOLLOWER_REPLY] = "reply", [FOLLOWER_REFUSE] = "refuse",
     [FOLLOWER_SYNC] = "sync"};
 
-const struct core_player follower_player = {"copy", doors, effects, fresh, play, end};
+const struct core_player follower_player = {"copy", calls, effects, fresh, play, end};

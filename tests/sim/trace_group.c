@@ -30,9 +30,9 @@ static void put_tracker(struct buf *b, const struct tracker *t)
     }
 }
 
-struct core_trace *trace_group_begin(const struct group *g, unsigned door)
+struct core_trace *trace_group_begin(const struct group *g, unsigned call)
 {
-    struct core_trace *c = g != NULL ? trace_begin(CORE_GROUP, g, door, is_idle(g)) : NULL;
+    struct core_trace *c = g != NULL ? trace_begin(CORE_GROUP, g, call, is_idle(g)) : NULL;
     if (c != NULL) {
         struct buf now;
         buf_init(&now, NULL, BUF_UNLIMITED);
@@ -252,10 +252,10 @@ static void play_effect(struct played *p, struct buf *out)
     }
 }
 
-/* Doors whose first argument is a message. */
-static void play_message(struct group *g, unsigned door, struct group_message *m, struct bytes_in *in)
+/* Calls whose first argument is a message. */
+static void play_message(struct group *g, unsigned call, struct group_message *m, struct bytes_in *in)
 {
-    if (door == DOOR_FAILED) {
+    if (call == CALL_FAILED) {
         const char *why = get_str(in).p; /* with its end */
         bool absent = get_bool(in);
         group_failed(g, m, why, absent, get_zigzag(in));
@@ -265,32 +265,32 @@ static void play_message(struct group *g, unsigned door, struct group_message *m
     }
 }
 
-/* Doors whose first argument is a copy. */
-static void play_copy(struct played *p, unsigned door, struct bytes_in *in, struct buf *out)
+/* Calls whose first argument is a copy. */
+static void play_copy(struct played *p, unsigned call, struct bytes_in *in, struct buf *out)
 {
     struct group *g = &p->g;
     struct group_copy *c = get_copy(p, in);
     bool yes;
-    switch (door) {
-    case DOOR_ADD:
+    switch (call) {
+    case CALL_ADD:
         group_add(g, c);
         break;
-    case DOOR_PLACE:
+    case CALL_PLACE:
         group_place(c, get_bool(in));
         break;
-    case DOOR_REPORT:
+    case CALL_REPORT:
         group_report(c, get_str(in).p);
         break;
-    case DOOR_MISSED: {
+    case CALL_MISSED: {
         struct group_request *r = get_request(p, in);
         group_missed(c, r, get_str(in).p);
         break;
     }
-    case DOOR_REPORTED:
+    case CALL_REPORTED:
         yes = get_bool(in);
         group_reported(g, c, yes, get_bool(in));
         break;
-    default: { /* DOOR_SEND */
+    default: { /* CALL_SEND */
         struct group_message *m = get_message(p, in);
         m->request = get_request(p, in);
         put_bool(out, group_send(g, c, m));
@@ -298,18 +298,18 @@ static void play_copy(struct played *p, unsigned door, struct bytes_in *in, stru
     }
 }
 
-/* Doors whose first argument is a request. */
-static void play_request(struct played *p, unsigned door, struct bytes_in *in)
+/* Calls whose first argument is a request. */
+static void play_request(struct played *p, unsigned call, struct bytes_in *in)
 {
     struct group_request *r = get_request(p, in);
-    switch (door) {
-    case DOOR_SENT:
+    switch (call) {
+    case CALL_SENT:
         group_sent(r);
         break;
-    case DOOR_SPOIL:
+    case CALL_SPOIL:
         group_spoil(r, (enum group_outcome)get_u8(in));
         break;
-    case DOOR_WAIT:
+    case CALL_WAIT:
         group_wait(&p->g, r, get_zigzag(in));
         break;
     default:
@@ -317,79 +317,79 @@ static void play_request(struct played *p, unsigned door, struct bytes_in *in)
     }
 }
 
-/* Doors of the whole. */
-static void play_group(struct played *p, unsigned door, struct bytes_in *in, struct buf *out)
+/* Calls of the whole. */
+static void play_group(struct played *p, unsigned call, struct bytes_in *in, struct buf *out)
 {
     struct group *g = &p->g;
     bool known;
     int64_t at = get_zigzag(in), more = get_zigzag(in);
-    switch (door) {
-    case DOOR_BEGIN:
+    switch (call) {
+    case CALL_BEGIN:
         group_begin(g);
         break;
-    case DOOR_SERVE:
+    case CALL_SERVE:
         group_serve(g, at != 0);
         break;
-    case DOOR_STOP:
+    case CALL_STOP:
         group_stop(g);
         break;
-    case DOOR_FORGET_GONE:
+    case CALL_FORGET_GONE:
         group_forget_gone(g, at);
         break;
-    case DOOR_END_LEASE:
+    case CALL_END_LEASE:
         group_end_lease(g);
         break;
-    case DOOR_REPORT_LOST:
+    case CALL_REPORT_LOST:
         group_report_lost(g);
         break;
-    case DOOR_CHECK_ACTIVE:
+    case CALL_CHECK_ACTIVE:
         group_check_active(g);
         break;
-    case DOOR_MOVED:
+    case CALL_MOVED:
         group_checkpoint_moved(g);
         break;
-    case DOOR_LEAVE:
+    case CALL_LEAVE:
         group_leave(g);
         break;
-    case DOOR_DRAIN:
+    case CALL_DRAIN:
         group_drain(g);
         break;
-    case DOOR_UNDRAIN:
+    case CALL_UNDRAIN:
         group_undrain(g);
         break;
-    case DOOR_STILL_QUIET:
+    case CALL_STILL_QUIET:
         put_bool(out, group_still_quiet(g));
         break;
-    case DOOR_EXPIRE:
+    case CALL_EXPIRE:
         group_expire(g, at);
         break;
-    case DOOR_TICK:
+    case CALL_TICK:
         group_tick(g, at, more);
         break;
-    default: { /* DOOR_ENTER */
+    default: { /* CALL_ENTER */
         struct group_parked *parked = get_object(p, in, sizeof(*parked), &known);
         put_u8(out, (uint8_t)group_enter(g, parked, at));
     }
     }
 }
 
-static void play(void *core, unsigned door, struct bytes_in *in, struct buf *out)
+static void play(void *core, unsigned call, struct bytes_in *in, struct buf *out)
 {
     struct played *p = core;
     if (get_bool(in)) {
         struct bytes_in tracker = bytes_in(get_str(in));
         get_tracker(&p->g.tracker, &tracker);
     }
-    if (door == DOOR_EFFECT) {
+    if (call == CALL_EFFECT) {
         play_effect(p, out);
-    } else if (door >= DOOR_OF_COPY && door < DOOR_OF_REQUEST) {
-        play_copy(p, door, in, out);
-    } else if (door >= DOOR_OF_REQUEST && door < DOOR_OF_MESSAGE) {
-        play_request(p, door, in);
-    } else if (door >= DOOR_OF_MESSAGE) {
-        play_message(&p->g, door, get_message(p, in), in);
+    } else if (call >= CALL_OF_COPY && call < CALL_OF_REQUEST) {
+        play_copy(p, call, in, out);
+    } else if (call >= CALL_OF_REQUEST && call < CALL_OF_MESSAGE) {
+        play_request(p, call, in);
+    } else if (call >= CALL_OF_MESSAGE) {
+        play_message(&p->g, call, get_message(p, in), in);
     } else {
-        play_group(p, door, in, out);
+        play_group(p, call, in, out);
     }
     put_zigzag(out, p->g.tracker.global_checkpoint);
     put_u8(out, (uint8_t)(p->g.leads | p->g.active << 1 | p->g.deposed << 2 | p->g.handing_over << 3));
@@ -406,33 +406,33 @@ static void end(void *core)
     free(p);
 }
 
-static const char *const doors[] = {[DOOR_BEGIN] = "begins to lead",
-                                    [DOOR_SERVE] = "serves",
-                                    [DOOR_STOP] = "stops",
-                                    [DOOR_FORGET_GONE] = "copies may be gone",
-                                    [DOOR_END_LEASE] = "all copies are there",
-                                    [DOOR_REPORT_LOST] = "copies may be lost",
-                                    [DOOR_CHECK_ACTIVE] = "active?",
-                                    [DOOR_MOVED] = "the checkpoint moved",
-                                    [DOOR_LEAVE] = "a request ends",
-                                    [DOOR_DRAIN] = "drain",
-                                    [DOOR_UNDRAIN] = "undrain",
-                                    [DOOR_STILL_QUIET] = "still quiet?",
-                                    [DOOR_EXPIRE] = "time-outs",
-                                    [DOOR_TICK] = "tick",
-                                    [DOOR_ENTER] = "a request comes",
-                                    [DOOR_ADD] = "a copy comes",
-                                    [DOOR_PLACE] = "a copy has a place",
-                                    [DOOR_REPORT] = "a copy has failed",
-                                    [DOOR_MISSED] = "a copy misses a request",
-                                    [DOOR_REPORTED] = "the master has answered",
-                                    [DOOR_SEND] = "a message goes",
-                                    [DOOR_SENT] = "a request is sent",
-                                    [DOOR_SPOIL] = "a request cannot end well",
-                                    [DOOR_WAIT] = "a request waits",
-                                    [DOOR_DROP] = "a request is dropped",
-                                    [DOOR_FAILED] = "a message failed",
-                                    [DOOR_ANSWERED] = "a message is answered"};
+static const char *const calls[] = {[CALL_BEGIN] = "begins to lead",
+                                    [CALL_SERVE] = "serves",
+                                    [CALL_STOP] = "stops",
+                                    [CALL_FORGET_GONE] = "copies may be gone",
+                                    [CALL_END_LEASE] = "all copies are there",
+                                    [CALL_REPORT_LOST] = "copies may be lost",
+                                    [CALL_CHECK_ACTIVE] = "active?",
+                                    [CALL_MOVED] = "the checkpoint moved",
+                                    [CALL_LEAVE] = "a request ends",
+                                    [CALL_DRAIN] = "drain",
+                                    [CALL_UNDRAIN] = "undrain",
+                                    [CALL_STILL_QUIET] = "still quiet?",
+                                    [CALL_EXPIRE] = "time-outs",
+                                    [CALL_TICK] = "tick",
+                                    [CALL_ENTER] = "a request comes",
+                                    [CALL_ADD] = "a copy comes",
+                                    [CALL_PLACE] = "a copy has a place",
+                                    [CALL_REPORT] = "a copy has failed",
+                                    [CALL_MISSED] = "a copy misses a request",
+                                    [CALL_REPORTED] = "the master has answered",
+                                    [CALL_SEND] = "a message goes",
+                                    [CALL_SENT] = "a request is sent",
+                                    [CALL_SPOIL] = "a request cannot end well",
+                                    [CALL_WAIT] = "a request waits",
+                                    [CALL_DROP] = "a request is dropped",
+                                    [CALL_FAILED] = "a message failed",
+                                    [CALL_ANSWERED] = "a message is answered"};
 static const char *const effects[] = {[GROUP_MOVED] = "the checkpoint moved",
                                       [GROUP_MESSAGE_OVER] = "a message is over",
                                       [GROUP_WAKE] = "a request goes on",
@@ -445,4 +445,4 @@ static const char *const effects[] = {[GROUP_MOVED] = "the checkpoint moved",
                                       [GROUP_QUIET] = "quiet",
                                       [GROUP_COPY_OVER] = "a copy is over"};
 
-const struct core_player group_player = {"primary", doors, effects, fresh, play, end};
+const struct core_player group_player = {"primary", calls, effects, fresh, play, end};

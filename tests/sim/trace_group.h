@@ -1,4 +1,4 @@
-/* trace_group.h - the doors of a primary's core, as they are kept (trace_group.c) and where they are found (trace_group_doors.c). */
+/* trace_group.h - the calls of a primary's core: kept and played by trace_group.c, intercepted by trace_group_calls.c. */
 #ifndef SIM_TRACE_GROUP_H
 #define SIM_TRACE_GROUP_H
 
@@ -6,40 +6,40 @@
 
 struct core_trace;
 
-enum group_door {
-    DOOR_BEGIN,
-    DOOR_SERVE,
-    DOOR_STOP,
-    DOOR_FORGET_GONE,
-    DOOR_END_LEASE,
-    DOOR_REPORT_LOST,
-    DOOR_CHECK_ACTIVE,
-    DOOR_MOVED,
-    DOOR_LEAVE,
-    DOOR_DRAIN,
-    DOOR_UNDRAIN,
-    DOOR_STILL_QUIET,
-    DOOR_EXPIRE,
-    DOOR_TICK,
-    DOOR_ENTER,
-    DOOR_OF_COPY, /* from here on a copy comes first */
-    DOOR_ADD = DOOR_OF_COPY,
-    DOOR_PLACE,
-    DOOR_REPORT,
-    DOOR_MISSED,
-    DOOR_REPORTED,
-    DOOR_SEND,
-    DOOR_OF_REQUEST,
-    DOOR_SENT = DOOR_OF_REQUEST,
-    DOOR_SPOIL,
-    DOOR_WAIT,
-    DOOR_DROP,
-    DOOR_OF_MESSAGE,
-    DOOR_FAILED = DOOR_OF_MESSAGE,
-    DOOR_ANSWERED
+enum group_call {
+    CALL_BEGIN,
+    CALL_SERVE,
+    CALL_STOP,
+    CALL_FORGET_GONE,
+    CALL_END_LEASE,
+    CALL_REPORT_LOST,
+    CALL_CHECK_ACTIVE,
+    CALL_MOVED,
+    CALL_LEAVE,
+    CALL_DRAIN,
+    CALL_UNDRAIN,
+    CALL_STILL_QUIET,
+    CALL_EXPIRE,
+    CALL_TICK,
+    CALL_ENTER,
+    CALL_OF_COPY, /* from here on a copy comes first */
+    CALL_ADD = CALL_OF_COPY,
+    CALL_PLACE,
+    CALL_REPORT,
+    CALL_MISSED,
+    CALL_REPORTED,
+    CALL_SEND,
+    CALL_OF_REQUEST,
+    CALL_SENT = CALL_OF_REQUEST,
+    CALL_SPOIL,
+    CALL_WAIT,
+    CALL_DROP,
+    CALL_OF_MESSAGE,
+    CALL_FAILED = CALL_OF_MESSAGE,
+    CALL_ANSWERED
 };
 
-struct core_trace *trace_group_begin(const struct group *g, unsigned door); /* NULL ok */
+struct core_trace *trace_group_begin(const struct group *g, unsigned call); /* NULL ok */
 void trace_group_end(struct core_trace *c, const struct group *g);
 void trace_put_copy(struct core_trace *c, const struct group_copy *x);
 void trace_put_request(struct core_trace *c, const struct group_request *r);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOOR_REFUSE_WAITING (EVENT_HAND_OVER + 1)
+#define CALL_REFUSE_WAITING (EVENT_HAND_OVER + 1)
 
 enum err __real_quorum_new(struct quorum **out, const struct quorum_opts *o, struct errmsg *em);
 void __real_quorum_free(struct quorum *q);
@@ -148,7 +148,7 @@ static void put_effect(struct buf *b, bool any, const struct quorum_effect *e)
 enum err __wrap_quorum_new(struct quorum **out, const struct quorum_opts *o, struct errmsg *em)
 {
     enum err e = __real_quorum_new(out, o, em);
-    struct core_trace *c = e == ERR_OK ? trace_begin(CORE_QUORUM, *out, DOOR_NEW, true) : NULL;
+    struct core_trace *c = e == ERR_OK ? trace_begin(CORE_QUORUM, *out, CALL_NEW, true) : NULL;
     if (c != NULL) {
         numbers[n_numbers++ % ARRAY_LEN(numbers)] = (struct source_of_numbers){*out, o->rng};
         n_numbers = MIN_OF(n_numbers, ARRAY_LEN(numbers) - 1);
@@ -160,7 +160,7 @@ enum err __wrap_quorum_new(struct quorum **out, const struct quorum_opts *o, str
 
 void __wrap_quorum_free(struct quorum *q)
 {
-    struct core_trace *c = trace_begin(CORE_QUORUM, q, DOOR_EFFECT, false);
+    struct core_trace *c = trace_begin(CORE_QUORUM, q, CALL_EFFECT, false);
     if (c != NULL) {
         c->at = NULL;
     }
@@ -184,7 +184,7 @@ enum err __wrap_quorum_step(struct quorum *q, const struct quorum_event *e, stru
 
 void __wrap_quorum_refuse_waiting(struct quorum *q, const struct errmsg *em)
 {
-    struct core_trace *c = trace_begin(CORE_QUORUM, q, DOOR_REFUSE_WAITING, false);
+    struct core_trace *c = trace_begin(CORE_QUORUM, q, CALL_REFUSE_WAITING, false);
     if (c != NULL) {
         put_error(&c->in, em);
     }
@@ -194,7 +194,7 @@ void __wrap_quorum_refuse_waiting(struct quorum *q, const struct errmsg *em)
 
 bool __wrap_quorum_effect(struct quorum *q, struct quorum_effect *out)
 {
-    struct core_trace *c = trace_begin(CORE_QUORUM, q, DOOR_EFFECT, false);
+    struct core_trace *c = trace_begin(CORE_QUORUM, q, CALL_EFFECT, false);
     bool any = __real_quorum_effect(q, out);
     if (any) {
         trace_effect(CORE_QUORUM, out->kind);
@@ -280,24 +280,24 @@ static void play_step(struct played *p, unsigned kind, struct bytes_in *in, stru
     put_rng(out, &p->rng);
 }
 
-static void play(void *core, unsigned door, struct bytes_in *in, struct buf *out)
+static void play(void *core, unsigned call, struct bytes_in *in, struct buf *out)
 {
     struct played *p = core;
     arena_reset(&p->arena);
-    if (door == DOOR_NEW) {
+    if (call == CALL_NEW) {
         play_new(p, in);
-    } else if (door == DOOR_EFFECT) {
+    } else if (call == CALL_EFFECT) {
         struct quorum_effect e;
         bool any = quorum_effect(p->q, &e);
         put_effect(out, any, &e);
         if (any) {
             quorum_effect_fini(&e);
         }
-    } else if (door == DOOR_REFUSE_WAITING) {
+    } else if (call == CALL_REFUSE_WAITING) {
         struct errmsg em;
         quorum_refuse_waiting(p->q, get_error(in, &em));
     } else {
-        play_step(p, door, in, out);
+        play_step(p, call, in, out);
     }
 }
 
@@ -309,13 +309,13 @@ static void end(void *core)
     free(p);
 }
 
-static const char *const doors[] = {
+static const char *const calls[] = {
     [EVENT_START] = "start",         [EVENT_TICK] = "tick",
     [EVENT_REQUEST] = "a request",   [EVENT_ANSWER] = "an answer",
     [EVENT_FAILED] = "no answer",    [EVENT_LOST] = "a connection is lost",
     [EVENT_DURABLE] = "durable",     [EVENT_APPLIED] = "applied",
     [EVENT_PUBLISH] = "publish",     [EVENT_NOT_RECONFIGURED] = "not reconfigured",
-    [EVENT_HAND_OVER] = "hand over", [DOOR_REFUSE_WAITING] = "refuse who waits"};
+    [EVENT_HAND_OVER] = "hand over", [CALL_REFUSE_WAITING] = "refuse who waits"};
 static const char *const effects[] = {[EFFECT_PERSIST] = "persist",     [EFFECT_SEND] = "send",
                                       [EFFECT_PUBLISH] = "publish",     [EFFECT_REPLY] = "reply",
                                       [EFFECT_REFUSE] = "refuse",       [EFFECT_APPLY] = "apply",
@@ -324,4 +324,4 @@ static const char *const effects[] = {[EFFECT_PERSIST] = "persist",     [EFFECT_
                                       [EFFECT_PUBLISHED] = "published", [EFFECT_ACKED] = "acked",
                                       [EFFECT_CONNECT] = "connect",     [EFFECT_FORGET] = "forget"};
 
-const struct core_player quorum_player = {"coordination", doors, effects, fresh, play, end};
+const struct core_player quorum_player = {"coordination", calls, effects, fresh, play, end};

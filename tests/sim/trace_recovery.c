@@ -124,7 +124,7 @@ static void put_effect(struct buf *b, const struct target *t, bool any, const st
 void __wrap_target_init(struct target *t, uint32_t chunk_bytes)
 {
     __real_target_init(t, chunk_bytes);
-    struct core_trace *c = trace_begin(CORE_TARGET, t, DOOR_NEW, true);
+    struct core_trace *c = trace_begin(CORE_TARGET, t, CALL_NEW, true);
     if (c != NULL) {
         put_varint(&c->in, chunk_bytes);
     }
@@ -143,7 +143,7 @@ void __wrap_target_step(struct target *t, const struct target_event *e)
 
 bool __wrap_target_effect(struct target *t, const struct target_view *v, struct target_effect *out)
 {
-    struct core_trace *c = trace_begin(CORE_TARGET, t, DOOR_EFFECT, false);
+    struct core_trace *c = trace_begin(CORE_TARGET, t, CALL_EFFECT, false);
     bool any = __real_target_effect(t, v, out);
     if (any) {
         trace_effect(CORE_TARGET, out->kind);
@@ -165,19 +165,19 @@ static void *fresh_target(const struct core_trace *c)
     return p;
 }
 
-static void play_target(void *core, unsigned door, struct bytes_in *in, struct buf *out)
+static void play_target(void *core, unsigned call, struct bytes_in *in, struct buf *out)
 {
     struct played_target *p = core;
-    if (door == DOOR_NEW) {
+    if (call == CALL_NEW) {
         target_init(&p->t, (uint32_t)get_varint(in));
-    } else if (door == DOOR_EFFECT) {
+    } else if (call == CALL_EFFECT) {
         struct target_view v = {.wanted = get_bool(in), .term = 0};
         struct target_effect f;
         v.term = get_varint(in);
         bool any = target_effect(&p->t, &v, &f);
         put_effect(out, &p->t, any, &f);
     } else {
-        play_step(p, door, in);
+        play_step(p, call, in);
     }
     target_invariant(&p->t);
 }
@@ -189,7 +189,7 @@ static void end_target(void *core)
     free(p);
 }
 
-static const char *const target_doors[] = {[TARGET_CHANGED] = "something has changed",
+static const char *const target_calls[] = {[TARGET_CHANGED] = "something has changed",
                                            [TARGET_TICK] = "tick",
                                            [TARGET_SOURCE_GONE] = "the source is gone",
                                            [TARGET_LOST] = "no answer",
@@ -233,7 +233,7 @@ static const char *const target_effects[] = {[TARGET_DO_OPEN] = "open",
                                              [TARGET_DO_RESET] = "reset",
                                              [TARGET_DO_LEAVE] = "leave"};
 
-const struct core_player target_player = {"recovery's target", target_doors, target_effects,
+const struct core_player target_player = {"recovery's target", target_calls, target_effects,
                                           fresh_target,        play_target,  end_target};
 
 /* ---- the side that gives ------------------------------------------------------------------------------------- */
@@ -255,9 +255,9 @@ void __wrap_source_read(struct source *s, bool ok);
 bool __wrap_source_drained(struct source *s);
 enum source_look __wrap_source_look(struct source *s, const struct source_view *v, bool tick);
 
-static struct core_trace *begin_source(const struct source *s, unsigned door)
+static struct core_trace *begin_source(const struct source *s, unsigned call)
 {
-    return trace_begin(CORE_SOURCE, s, door, trace_is_zero(s, sizeof(*s)));
+    return trace_begin(CORE_SOURCE, s, call, trace_is_zero(s, sizeof(*s)));
 }
 
 /* What it answered, and what it is then. */
@@ -366,12 +366,12 @@ static unsigned play_look(struct source *s, struct bytes_in *in)
     return source_look(s, &v, get_bool(in));
 }
 
-static void play_source(void *core, unsigned door, struct bytes_in *in, struct buf *out)
+static void play_source(void *core, unsigned call, struct bytes_in *in, struct buf *out)
 {
     struct source *s = core;
     unsigned answer = 0;
     bool first;
-    switch (door) {
+    switch (call) {
     case ASK_OPS:
         answer = source_ask_ops(s, get_varint(in));
         break;
@@ -397,7 +397,7 @@ static void play_source(void *core, unsigned door, struct bytes_in *in, struct b
     put_source(out, s, answer);
 }
 
-static const char *const source_doors[] = {"asked for operations",
+static const char *const source_calls[] = {"asked for operations",
                                            "asked to finalize",
                                            "asked for the handoff",
                                            "operations begin",
@@ -405,5 +405,5 @@ static const char *const source_doors[] = {"asked for operations",
                                            "nothing is under way",
                                            "look"};
 
-const struct core_player source_player = {"recovery's source", source_doors, NULL,
+const struct core_player source_player = {"recovery's source", source_calls, NULL,
                                           fresh_source,        play_source,  free};

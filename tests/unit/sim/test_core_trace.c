@@ -1,4 +1,4 @@
-/* Cores are deterministic: what came in by their doors is played into fresh ones, and the same comes of it. Of
+/* Cores are deterministic: the calls that were made of them are made of fresh ones, and the same comes of it. Of
  * shards in a small cluster; and a core that was changed by the way is found out. */
 #include "tests/sim/core_trace.h"
 

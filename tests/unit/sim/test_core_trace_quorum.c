@@ -1,4 +1,4 @@
-/* The cores of coordination are deterministic: what came in by their doors is played into fresh ones, and the same comes of it. */
+/* The cores of coordination are deterministic: the calls that were made of them are made of fresh ones, and the same comes of it. */
 #include "tests/sim/core_trace.h"
 #include "tests/unit/master/quorum_world.h"
 

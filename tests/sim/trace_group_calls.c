@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* Doors that take at most two numbers. */
-#define DOOR(name, door, at, more, ...)                    \
+/* Calls that take at most two numbers. */
+#define CALL(name, call, at, more, ...)                    \
     {                                                      \
-        struct core_trace *c = trace_group_begin(g, door); \
+        struct core_trace *c = trace_group_begin(g, call); \
         put_numbers(c, at, more);                          \
         __real_##name(__VA_ARGS__);                        \
         trace_group_end(c, g);                             \
@@ -27,47 +27,47 @@ static void put_c_text(struct buf *b, const char *s)
     put_str(b, str_mk(s, strlen(s) + 1));
 }
 
-#define PLAIN_DOORS(X)                       \
-    X(group_begin, DOOR_BEGIN)               \
-    X(group_stop, DOOR_STOP)                 \
-    X(group_end_lease, DOOR_END_LEASE)       \
-    X(group_report_lost, DOOR_REPORT_LOST)   \
-    X(group_check_active, DOOR_CHECK_ACTIVE) \
-    X(group_checkpoint_moved, DOOR_MOVED)    \
-    X(group_leave, DOOR_LEAVE)               \
-    X(group_drain, DOOR_DRAIN)               \
-    X(group_undrain, DOOR_UNDRAIN)
-#define PLAIN_DOOR(name, door)           \
+#define PLAIN_CALLS(X)                       \
+    X(group_begin, CALL_BEGIN)               \
+    X(group_stop, CALL_STOP)                 \
+    X(group_end_lease, CALL_END_LEASE)       \
+    X(group_report_lost, CALL_REPORT_LOST)   \
+    X(group_check_active, CALL_CHECK_ACTIVE) \
+    X(group_checkpoint_moved, CALL_MOVED)    \
+    X(group_leave, CALL_LEAVE)               \
+    X(group_drain, CALL_DRAIN)               \
+    X(group_undrain, CALL_UNDRAIN)
+#define PLAIN_CALL(name, call)           \
     void __real_##name(struct group *g); \
     void __wrap_##name(struct group *g); \
-    void __wrap_##name(struct group *g) DOOR(name, door, 0, 0, g)
-PLAIN_DOORS(PLAIN_DOOR)
+    void __wrap_##name(struct group *g) CALL(name, call, 0, 0, g)
+PLAIN_CALLS(PLAIN_CALL)
 
 void __real_group_serve(struct group *g, bool promoted);
 void __wrap_group_serve(struct group *g, bool promoted);
 void __wrap_group_serve(struct group *g, bool promoted)
-    DOOR(group_serve, DOOR_SERVE, promoted, 0, g, promoted)
+    CALL(group_serve, CALL_SERVE, promoted, 0, g, promoted)
 
         void __real_group_forget_gone(struct group *g, int64_t now_ms);
 void __wrap_group_forget_gone(struct group *g, int64_t now_ms);
 void __wrap_group_forget_gone(struct group *g, int64_t now_ms)
-    DOOR(group_forget_gone, DOOR_FORGET_GONE, now_ms, 0, g, now_ms)
+    CALL(group_forget_gone, CALL_FORGET_GONE, now_ms, 0, g, now_ms)
 
         void __real_group_expire(struct group *g, int64_t now_ms);
 void __wrap_group_expire(struct group *g, int64_t now_ms);
 void __wrap_group_expire(struct group *g, int64_t now_ms)
-    DOOR(group_expire, DOOR_EXPIRE, now_ms, 0, g, now_ms)
+    CALL(group_expire, CALL_EXPIRE, now_ms, 0, g, now_ms)
 
         void __real_group_tick(struct group *g, int64_t now_ms, int64_t max_seq_no);
 void __wrap_group_tick(struct group *g, int64_t now_ms, int64_t max_seq_no);
 void __wrap_group_tick(struct group *g, int64_t now_ms, int64_t max_seq_no)
-    DOOR(group_tick, DOOR_TICK, now_ms, max_seq_no, g, now_ms, max_seq_no)
+    CALL(group_tick, CALL_TICK, now_ms, max_seq_no, g, now_ms, max_seq_no)
 
         bool __real_group_still_quiet(struct group *g);
 bool __wrap_group_still_quiet(struct group *g);
 bool __wrap_group_still_quiet(struct group *g)
 {
-    struct core_trace *c = trace_group_begin(g, DOOR_STILL_QUIET);
+    struct core_trace *c = trace_group_begin(g, CALL_STILL_QUIET);
     put_numbers(c, 0, 0);
     bool quiet = __real_group_still_quiet(g);
     if (c != NULL) {
@@ -81,7 +81,7 @@ enum group_admission __real_group_enter(struct group *g, struct group_parked *p,
 enum group_admission __wrap_group_enter(struct group *g, struct group_parked *p, int64_t deadline_ms);
 enum group_admission __wrap_group_enter(struct group *g, struct group_parked *p, int64_t deadline_ms)
 {
-    struct core_trace *c = trace_group_begin(g, DOOR_ENTER);
+    struct core_trace *c = trace_group_begin(g, CALL_ENTER);
     put_numbers(c, deadline_ms, 0);
     if (c != NULL) {
         trace_put_parked(c, p);
@@ -100,9 +100,9 @@ enum group_admission __wrap_group_enter(struct group *g, struct group_parked *p,
 /* ---- copies -------------------------------------------------------------------------------------------------- */
 
 static struct core_trace *begin_of_copy(const struct group *g, const struct group_copy *x,
-                                        enum group_door door)
+                                        enum group_call call)
 {
-    struct core_trace *c = trace_group_begin(g != NULL ? g : trace_core_with(CORE_GROUP, x), door);
+    struct core_trace *c = trace_group_begin(g != NULL ? g : trace_core_with(CORE_GROUP, x), call);
     if (c != NULL) {
         trace_put_copy(c, x);
     }
@@ -113,7 +113,7 @@ void __real_group_add(struct group *g, struct group_copy *x);
 void __wrap_group_add(struct group *g, struct group_copy *x);
 void __wrap_group_add(struct group *g, struct group_copy *x)
 {
-    struct core_trace *c = begin_of_copy(g, x, DOOR_ADD);
+    struct core_trace *c = begin_of_copy(g, x, CALL_ADD);
     __real_group_add(g, x);
     trace_group_end(c, g);
 }
@@ -122,7 +122,7 @@ void __real_group_place(struct group_copy *x, bool placed);
 void __wrap_group_place(struct group_copy *x, bool placed);
 void __wrap_group_place(struct group_copy *x, bool placed)
 {
-    struct core_trace *c = begin_of_copy(NULL, x, DOOR_PLACE);
+    struct core_trace *c = begin_of_copy(NULL, x, CALL_PLACE);
     if (c != NULL) {
         put_bool(&c->in, placed);
     }
@@ -134,7 +134,7 @@ void __real_group_report(struct group_copy *x, const char *why);
 void __wrap_group_report(struct group_copy *x, const char *why);
 void __wrap_group_report(struct group_copy *x, const char *why)
 {
-    struct core_trace *c = begin_of_copy(NULL, x, DOOR_REPORT);
+    struct core_trace *c = begin_of_copy(NULL, x, CALL_REPORT);
     if (c != NULL) {
         put_c_text(&c->in, why);
     }
@@ -146,7 +146,7 @@ void __real_group_missed(struct group_copy *x, struct group_request *r, const ch
 void __wrap_group_missed(struct group_copy *x, struct group_request *r, const char *why);
 void __wrap_group_missed(struct group_copy *x, struct group_request *r, const char *why)
 {
-    struct core_trace *c = begin_of_copy(NULL, x, DOOR_MISSED);
+    struct core_trace *c = begin_of_copy(NULL, x, CALL_MISSED);
     if (c != NULL) {
         trace_put_request(c, r);
         put_c_text(&c->in, why);
@@ -159,7 +159,7 @@ void __real_group_reported(struct group *g, struct group_copy *x, bool out, bool
 void __wrap_group_reported(struct group *g, struct group_copy *x, bool out, bool deposed);
 void __wrap_group_reported(struct group *g, struct group_copy *x, bool out, bool deposed)
 {
-    struct core_trace *c = begin_of_copy(g, x, DOOR_REPORTED);
+    struct core_trace *c = begin_of_copy(g, x, CALL_REPORTED);
     if (c != NULL) {
         put_bool(&c->in, out);
         put_bool(&c->in, deposed);
@@ -172,7 +172,7 @@ bool __real_group_send(struct group *g, struct group_copy *x, struct group_messa
 bool __wrap_group_send(struct group *g, struct group_copy *x, struct group_message *m);
 bool __wrap_group_send(struct group *g, struct group_copy *x, struct group_message *m)
 {
-    struct core_trace *c = begin_of_copy(g, x, DOOR_SEND);
+    struct core_trace *c = begin_of_copy(g, x, CALL_SEND);
     if (c != NULL) {
         trace_put_message(c, m);
         trace_put_request(c, m->request);
@@ -189,9 +189,9 @@ bool __wrap_group_send(struct group *g, struct group_copy *x, struct group_messa
 
 /* One of which no core has heard yet is told of by what it is when one does. */
 static struct core_trace *begin_of_request(const struct group *g, const struct group_request *r,
-                                           enum group_door door)
+                                           enum group_call call)
 {
-    struct core_trace *c = trace_group_begin(g != NULL ? g : trace_core_with(CORE_GROUP, r), door);
+    struct core_trace *c = trace_group_begin(g != NULL ? g : trace_core_with(CORE_GROUP, r), call);
     if (c != NULL) {
         trace_put_request(c, r);
     }
@@ -202,7 +202,7 @@ void __real_group_sent(struct group_request *r);
 void __wrap_group_sent(struct group_request *r);
 void __wrap_group_sent(struct group_request *r)
 {
-    struct core_trace *c = begin_of_request(NULL, r, DOOR_SENT);
+    struct core_trace *c = begin_of_request(NULL, r, CALL_SENT);
     __real_group_sent(r);
     trace_group_end(c, c != NULL ? c->at : NULL);
 }
@@ -211,7 +211,7 @@ void __real_group_spoil(struct group_request *r, enum group_outcome outcome);
 void __wrap_group_spoil(struct group_request *r, enum group_outcome outcome);
 void __wrap_group_spoil(struct group_request *r, enum group_outcome outcome)
 {
-    struct core_trace *c = begin_of_request(NULL, r, DOOR_SPOIL);
+    struct core_trace *c = begin_of_request(NULL, r, CALL_SPOIL);
     if (c != NULL) {
         put_u8(&c->in, (uint8_t)outcome);
     }
@@ -223,7 +223,7 @@ void __real_group_wait(struct group *g, struct group_request *r, int64_t deadlin
 void __wrap_group_wait(struct group *g, struct group_request *r, int64_t deadline_ms);
 void __wrap_group_wait(struct group *g, struct group_request *r, int64_t deadline_ms)
 {
-    struct core_trace *c = begin_of_request(g, r, DOOR_WAIT);
+    struct core_trace *c = begin_of_request(g, r, CALL_WAIT);
     if (c != NULL) {
         put_zigzag(&c->in, deadline_ms);
     }
@@ -235,7 +235,7 @@ void __real_group_drop(struct group *g, struct group_request *r);
 void __wrap_group_drop(struct group *g, struct group_request *r);
 void __wrap_group_drop(struct group *g, struct group_request *r)
 {
-    struct core_trace *c = begin_of_request(g, r, DOOR_DROP);
+    struct core_trace *c = begin_of_request(g, r, CALL_DROP);
     __real_group_drop(g, r);
     trace_group_end(c, g);
 }
@@ -243,9 +243,9 @@ void __wrap_group_drop(struct group *g, struct group_request *r)
 /* ---- messages ------------------------------------------------------------------------------------------------ */
 
 static struct core_trace *begin_of_message(const struct group *g, const struct group_message *m,
-                                           enum group_door door)
+                                           enum group_call call)
 {
-    struct core_trace *c = trace_group_begin(g, door);
+    struct core_trace *c = trace_group_begin(g, call);
     if (c != NULL) {
         trace_put_message(c, m);
     }
@@ -259,7 +259,7 @@ void __wrap_group_failed(struct group *g, struct group_message *m, const char *w
 void __wrap_group_failed(struct group *g, struct group_message *m, const char *why, bool absent,
                          int64_t now_ms)
 {
-    struct core_trace *c = begin_of_message(g, m, DOOR_FAILED);
+    struct core_trace *c = begin_of_message(g, m, CALL_FAILED);
     if (c != NULL) {
         put_c_text(&c->in, why);
         put_bool(&c->in, absent);
@@ -276,7 +276,7 @@ void __wrap_group_answered(struct group *g, struct group_message *m, int64_t loc
 void __wrap_group_answered(struct group *g, struct group_message *m, int64_t local_checkpoint,
                            int64_t global_checkpoint, int64_t max_seq_no)
 {
-    struct core_trace *c = begin_of_message(g, m, DOOR_ANSWERED);
+    struct core_trace *c = begin_of_message(g, m, CALL_ANSWERED);
     if (c != NULL) {
         put_zigzag(&c->in, local_checkpoint);
         put_zigzag(&c->in, global_checkpoint);
@@ -290,7 +290,7 @@ bool __real_group_effect(struct group *g, struct group_effect *out);
 bool __wrap_group_effect(struct group *g, struct group_effect *out);
 bool __wrap_group_effect(struct group *g, struct group_effect *out)
 {
-    struct core_trace *c = trace_group_begin(g, DOOR_EFFECT);
+    struct core_trace *c = trace_group_begin(g, CALL_EFFECT);
     bool any = __real_group_effect(g, out);
     if (any) {
         trace_effect(CORE_GROUP, out->kind);
