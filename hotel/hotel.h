@@ -46,7 +46,7 @@ bool hotel_column_required(enum hotel_column c);
 /* Sets one column from text; empty text is null for columns that may be null, and an error for others.
  * ERR_ILLEGAL_ARGUMENT "price: [cheap] is not a whole number". */
 enum err hotel_set(struct hotel *h, enum hotel_column c, struct str text, struct errmsg *em);
-/* What hotel_set() cannot see column by column: that latitude and longitude are a place. */
+/* The check that hotel_set() cannot make column by column: latitude and longitude are a valid place. */
 enum err hotel_check(const struct hotel *h, struct errmsg *em);
 
 /* Appends the document in JSON: every field of the record under its document's name (nulls as null),

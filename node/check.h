@@ -3,7 +3,7 @@
 #define NODE_CHECK_H
 
 /* The exit status: 0 nothing is damaged, 1 something is, 2 it could not be read (no data folder, in use, wrong
- * arguments). What is found goes to standard output, why it cannot to standard error. */
+ * arguments). Findings go to standard output, errors to standard error. */
 int check_main(int argc, char **argv);
 
 #endif

@@ -205,8 +205,7 @@ static bool report_to_master(void *self, const struct shard_event *event,
     return cluster_shard_event(m->cluster, event, done, arg);
 }
 
-/* What a master wants to know before it puts a primary where its data is. */
-/* What cannot be read is a copy that does not say which it is: the other shards' copies are told all the same. */
+/* The copies of this node, for a master that places a primary. An unreadable copy is listed without its identity. */
 static enum err list_copies(void *self, const struct shard_id *shards, uint32_t n_shards, struct arena *arena,
                             struct found_copy **out, uint32_t *n_out, struct errmsg *em)
 {

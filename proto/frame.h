@@ -18,7 +18,7 @@ enum { FRAME_ANSWER = 1, FRAME_REFUSAL = 2 /* an answer whose payload is an erro
 struct frame {
     uint8_t flags, cls;
     uint16_t kind;
-    struct str from, target; /* ephemeral ids; target.n == 0: whoever gets it */
+    struct str from, target; /* ephemeral ids; target.n == 0: any receiver */
     struct str payload;
 };
 

@@ -43,8 +43,8 @@ struct tasks_question {
     int64_t timeout_ms;
 };
 
-struct listed {                   /* a task as it was when it was looked at */
-    const struct node_meta *node; /* of the one who asks */
+struct listed {                   /* a snapshot of a task */
+    const struct node_meta *node; /* of the asking node */
     uint64_t id, parent;          /* parent 0: none */
     struct str parent_node;
     int64_t start_ms, running_ns;

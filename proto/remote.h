@@ -7,9 +7,9 @@
 
 #include "proto/message.h"
 
-/* A question to another node, in the memory of whoever asks until done(). */
+/* A question to another node, in the caller's memory until done(). */
 struct remote_call {
-    /* Of the one who asks. */
+    /* Set by the caller. */
     const struct executor *on; /* where done() runs; it is never refused there */
     void (*done)(struct remote_call *c);
     int64_t timeout_ms; /* 0: the message's; below: none */

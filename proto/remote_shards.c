@@ -18,7 +18,7 @@ struct outgoing {
     struct shard_rq *rq;
     struct transport_peer to;
     uint64_t id;
-    bool cancel_sent, lost;      /* of whoever looks at it */
+    bool cancel_sent, lost;      /* of the thread that checks it */
     bool looked_at, ended;       /* under the lock: its end waits for the look; and has come */
     struct outgoing *next, **at; /* under the lock */
 };

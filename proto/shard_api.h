@@ -1,13 +1,13 @@
 /* shard_api.h - requests from a coordinating node to one shard copy, and their answers.
  *
  * A request is a struct that its caller owns, with an arena of its own. Its operation (shard_ops.h) says which struct
- * that is. Whoever serves it puts the answer into the same struct, allocates in its arena, and answers exactly once, on any
+ * that is. The server puts the answer into the same struct, allocates in its arena, and answers exactly once, on any
  * thread. On the data node data/ serves it; for a shard elsewhere the transport does, which carries the same structs
  * as bytes. A failed request has `error.n > 0`.
  *
  * done() is called once for each answer, on any thread, and never inside the call that asked nor inside the server: an answer
  * waits until the task that gave it has returned (common/base/later.h). On another thread it may come before the call has
- * returned: who asks does not touch a request that it has handed over. */
+ * returned: the caller does not touch a request that it has handed over. */
 #ifndef PROTO_SHARD_API_H
 #define PROTO_SHARD_API_H
 

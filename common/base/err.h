@@ -150,7 +150,7 @@ struct err_refused {
     bool lasting; /* what is in the way is kept for later requests, and does not go with those that run */
 };
 
-/* What an error is about; shown beside the frames that name it. */
+/* The subject of an error; shown beside the frames that name it. */
 struct err_about {
     char index[ERR_NAME_BYTES];
     char index_uuid[24];

@@ -73,7 +73,7 @@ static uint64_t counted(void)
     return (uint64_t)sum;
 }
 
-/* Measures. What was taken meanwhile may not be touched yet: half of it counts on until the next time. */
+/* Measures. Memory taken meanwhile may not be touched yet: half of it stays counted until the next time. */
 static void measure(bool refusing)
 {
     uint64_t (*resident)(bool) = LOAD(all.measure);
@@ -230,7 +230,7 @@ static void *counted_resize(void *self, void *p, size_t n)
     return resize(part_of(self), p, n, memory_take);
 }
 
-/* Bodies have their limit also where what is asked has none: who takes a limit back needs a small one. */
+/* Bodies have a limit even for requests that have none: a request that lifts a limit needs a small body. */
 static void *exempt_resize(void *self, void *p, size_t n)
 {
     enum memory_part part = part_of(self);

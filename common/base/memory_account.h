@@ -40,7 +40,7 @@ struct memory_limits {
 };
 
 void memory_limits_set(const struct memory_limits *l);
-/* What a share ("60%") of one request's memory is taken of: 1 GiB, or less where the process may have less. */
+/* The base of a request's share of memory ("60%"): 1 GiB, or less where the process may have less. */
 uint64_t memory_heap_bytes(void);
 
 /* Counts n bytes more. false: over a limit, nothing was counted, and the thread's refusal says so. Of requests' memory small blocks
@@ -82,7 +82,7 @@ void memory_write_refusal(struct jsonw *w, const struct err_refused *r);
  * pass for done because its error found no room. */
 struct errmsg;
 struct errmsg *memory_error(void);
-/* A copy of em in the arena, for whoever asks later whether something failed; memory_error() where there is no room. Never NULL. */
+/* A copy of em in the arena, for callers that check later whether something failed; memory_error() where there is no room. Never NULL. */
 struct errmsg *memory_keep_error(struct arena *a, const struct errmsg *em);
 /* An arena or a buffer came to a ceiling of its own: the thread's refusal, if it counts for requests. */
 void memory_ceiling(const struct allocator *alloc, uint64_t wanted, uint64_t limit);

@@ -95,7 +95,7 @@ struct str str_cut(struct str s, char sep, struct str *rest)
     return str_mk(s.p, at);
 }
 
-/* What stands between two stars is taken where it is found first: further on it would leave less for the rest. */
+/* The text between two stars is matched at its first place: a later place would leave less text for the rest. */
 bool str_glob(struct str pattern, struct str s)
 {
     size_t star = str_find(pattern, '*', 0);

@@ -54,7 +54,7 @@ static struct block no_master(const struct cluster_state *s)
         .description = "no master", .kind = "SERVICE_UNAVAILABLE", .id = 2, .levels = levels};
 }
 
-/* What stands in the way, as it is found. */
+/* The blocks that are found. */
 struct obstacles {
     struct buf why;
     bool first;     /* of its index */

@@ -79,7 +79,7 @@ enum copy_reason {
 };
 enum recovery_source { RECOVER_EMPTY_STORE, RECOVER_EXISTING_STORE, RECOVER_PEER };
 
-/* What the last attempt to place a primary came to; of replicas nothing is noted. */
+/* The result of the last attempt to place a primary; not kept for replicas. */
 enum copy_attempt {
     ATTEMPT_NONE,
     ATTEMPT_DECIDERS_NO,

@@ -8,7 +8,7 @@
 #define SETTING_JOIN_(a, b) a##b
 #define SETTING_JOIN(a, b)  SETTING_JOIN_(a, b)
 
-/* In the order of setting_rows[]. What nobody reads by an id has a place without a name. */
+/* In the order of setting_rows[]. A setting that no code reads by an id has a place without a name. */
 enum setting_id {
 #define ROW(id, ...) SET_##id,
 #define IDLE(...)    SETTING_JOIN(SETTING_CLUSTER_, __LINE__),

@@ -57,7 +57,7 @@ struct request {
     atomic_bool gone;
     /* the answer */
     struct loop_task task;
-    bool held; /* the handler goes on off the loop: who is second of it and the answer gives r back */
+    bool held;             /* the handler goes on off the loop: the later of handler and answer frees r */
     atomic_bool half_done; /* one of the two is through */
     bool answered;
     bool close;    /* after it */
@@ -144,7 +144,7 @@ void conn_answered(struct loop_task *t); /* what http_respond() posts */
 void conn_drop(struct http_conn *c);
 
 /* http_worker.c */
-void worker_sweep_on(struct http_worker *w); /* deadlines are looked at while there are connections */
+void worker_sweep_on(struct http_worker *w); /* deadlines are checked while there are connections */
 void worker_check_done(struct http_worker *w);
 void worker_stop(struct loop_task *t);
 void format_address(const struct sockaddr *a, char *out, size_t n); /* "127.0.0.1:80", "[::1]:80" */

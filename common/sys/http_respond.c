@@ -9,7 +9,7 @@
 
 #define PACKED_HERE_MAX (64 * KIB) /* a body that a loop packs: a millisecond or two */
 
-/* What would end a header's line is a blank instead: values may come from clients. */
+/* Characters that would end a header's line become blanks: values may come from clients. */
 static void add_header_text(struct buf *b, struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {

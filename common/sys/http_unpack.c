@@ -1,5 +1,5 @@
 /* http_unpack.c - bodies that came packed: small ones where they are, others on the server's pool, so that no loop unpacks a
- * megabyte. What is unpacked counts as in flight as it grows. */
+ * megabyte. The unpacked bytes count as in flight as they grow. */
 #include "common/base/memory_account.h"
 #include "common/sys/http_conn.h"
 

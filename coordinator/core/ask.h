@@ -36,7 +36,7 @@ void ask_forget(struct coordinator *co, struct str node, uint64_t context);
 /* Frees contexts on rq->rq.node. */
 void ask_free(struct coordinator *co, struct shard_free *rq);
 
-/* What is cancelled here is cancelled where it runs, sooner than it would be. Any thread; takes no lock of the tasks'. */
+/* Cancels calls of cancelled tasks on the other nodes soon, before the next regular check. Any thread; takes no lock of the tasks'. */
 void ask_check_soon(struct coordinator *co);
 
 /* Is there any copy to ask? ERR_ILLEGAL_ARGUMENT: the preference leaves none. */

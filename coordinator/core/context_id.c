@@ -84,7 +84,7 @@ static void read_ref(struct bytes_in *in, struct arena *arena, struct context_re
     r->n_filters = (uint32_t)n;
 }
 
-/* What an id says, in the arena; bad when it is none, or without memory. */
+/* The decoded id, in the arena; `bad` for an invalid id, or without memory. */
 static struct bytes_in id_bytes(struct str id, struct arena *arena)
 {
     struct buf b;

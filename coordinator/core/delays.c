@@ -44,7 +44,7 @@ static void run_here(struct later *l)
 
 static void delay_start(struct delays *d, struct delay *x)
 {
-    /* What was asked for has been admitted: a full queue is no reason to drop it. */
+    /* A delay has been admitted: a full queue is no reason to drop it. */
     if (!executor_submit_force(d->o.workers, x->run, x->arg)) {
         later(&x->end, run_here); /* the executor has shut down; the caller's thread is all there is */
     }

@@ -138,7 +138,7 @@ static int64_t since_begun(const struct step *s, struct str copy)
     return -1;
 }
 
-/* ---- who leads, who is there --------------------------------------------------------------------------- */
+/* ---- the master and the nodes --------------------------------------------------------------------------- */
 
 static struct str master_of(const struct cluster_state *s)
 {

@@ -1,7 +1,7 @@
 /* events.h - events of the cluster, as this node sees them: derived from the differences between one applied state and the next,
  * and kept for the console, the newest EVENTS_KEPT of them.
  *
- * It knows states and times, and asks nobody: what a node does not see in a state, its events do not tell. Events are
+ * It knows states and times, and sends no requests: changes that a node does not see in a state make no events. Events are
  * numbered from 1. One thread adds, any reads. */
 #ifndef COORDINATOR_CORE_EVENTS_H
 #define COORDINATOR_CORE_EVENTS_H
@@ -24,7 +24,7 @@ struct event_moment {
 /* NULL: no memory. */
 struct event_log *event_log_new(void);
 void event_log_free(struct event_log *l); /* NULL ok */
-/* `from`: NULL for the first state, of which nothing but its master and nodes is told. What finds no memory is lost. */
+/* `from`: NULL for the first state, of which only the master and the nodes are events. An event without memory is lost. */
 void event_log_add(struct event_log *l, const struct cluster_state *from, const struct cluster_state *to,
                    const struct event_moment *at);
 /* The newest event's number; 0: there is none. */

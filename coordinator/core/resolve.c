@@ -126,7 +126,7 @@ static bool is_hidden(const struct index_meta *m)
     return setting_bool(&m->settings, SET_INDEX_HIDDEN);
 }
 
-/* Adds an index: by itself (alias == NULL) or through an alias. What a wildcard finds has no routing. */
+/* Adds an index: by itself (alias == NULL) or through an alias. An index found by a wildcard has no routing. */
 static enum err resolve_add(struct resolve *x, uint32_t at, const struct alias_meta *alias, bool found)
 {
     struct index_target *t = &x->v[at];

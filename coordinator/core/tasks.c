@@ -39,7 +39,7 @@ void tasks_free(struct tasks *ts)
 
 static struct task *task_find(struct tasks *ts, uint64_t id)
 {
-    struct task *t = ts->last; /* who asks mostly means a new one */
+    struct task *t = ts->last; /* most questions are about a new task */
     while (t != NULL && t->id > id) {
         t = t->prev;
     }

@@ -498,7 +498,7 @@ static const char *action_of(enum by_query_kind kind)
     return names[kind];
 }
 
-/* The script. What is wrong with it is said with the first document that it should run over. */
+/* The script. Its errors are reported with the first document that it should run over. */
 static enum err compile(struct by_query *op, struct errmsg *em)
 {
     struct errmsg why;

@@ -6,7 +6,7 @@
 #include "coordinator/ops/by_query.h"
 #include "engine/script/script.h"
 
-/* What a worker has done so far; others read it while it runs. */
+/* The work of a worker so far; other threads read it while it runs. */
 struct by_query_counts {
     _Atomic int64_t total, updated, created, deleted, batches, conflicts, noops, bulk_retries, search_retries;
     _Atomic int64_t throttled_ns;

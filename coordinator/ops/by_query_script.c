@@ -107,7 +107,7 @@ static enum err changed_version(const struct json *v, struct write_item *it, str
     return ERR_OK;
 }
 
-/* What only reindexing may change: where the document goes. */
+/* The members that only reindexing may change: the document's destination. */
 static enum err take_target(const struct json *ctx, const struct by_query_doc *d, struct write_entry *e,
                             struct arena *a, struct errmsg *em)
 {

@@ -55,7 +55,7 @@ void scroll_forget(struct op_env *r, struct str id)
     }
 }
 
-/* The node to ask for a context. What a node had is gone with it: then this one says that there is no such context. */
+/* The node to ask for a context. The contexts of a node are gone with it: then this node says that there is no such context. */
 static struct str holder(const struct search_call *c, struct str node)
 {
     return cluster_node(c->r->state, node) != NULL ? node : c->r->co->o.node_id;

@@ -74,7 +74,7 @@ static void describe(const struct task *t, struct buf *out)
     buf_char(out, ']');
 }
 
-/* Shards here ask for themselves; those elsewhere are told. */
+/* The shards of this node notice it themselves; other nodes get a message. */
 static void cancel(struct task *t)
 {
     struct search_call *c = (struct search_call *)(void *)((char *)t - offsetof(struct search_call, task));
@@ -163,7 +163,7 @@ enum err search_total_as_int(struct search_source *s, struct errmsg *em)
     return ERR_OK;
 }
 
-/* What the request's parts forbid each other, before any shard is asked. */
+/* The checks across the parts of the request, before any shard is asked. */
 static enum err check_request(struct search_call *c)
 {
     const struct search_source *s = &c->source;

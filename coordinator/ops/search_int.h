@@ -17,7 +17,7 @@ bool search_cancelled(void *call);
 void search_stop_begin(struct search_call *c, struct stop *st);
 /* e, or ERR_CANCELLED, which the call's error then says. */
 enum err search_stop_end(struct search_call *c, struct stop *st, enum err e);
-/* The request is the search's: it is given up with it, and a task below its own. */
+/* The request belongs to the search: it is cancelled with it, and its task is a child of the search's task. */
 void search_part(struct search_call *c, struct shard_rq *rq);
 /* The search is over: done() is called later (common/base/later.h). */
 void search_done(struct search_call *c);
@@ -29,7 +29,7 @@ enum err search_check_boosts(struct search_call *c);
 enum err search_choose_shards(struct search_call *c);
 /* Refuses what the preference makes impossible, and a search that has to be whole and cannot be. */
 enum err search_check_copies(struct search_call *c);
-/* What the first phase of the search is called. */
+/* The name of the search's first phase. */
 const char *search_first_phase(const struct search_call *c);
 /* One of the shards that are asked, of an index. */
 void search_ask(struct search_call *c, struct shard_query *q, const struct index_meta *m, uint32_t shard);
@@ -65,7 +65,7 @@ void search_expansion_free(struct expansion *x); /* NULL ok */
 void search_write_hits(struct search_call *c, struct jsonw *w); /* the member "hits" */
 
 /* ---- pit.c ---- */
-/* What a request with a point in time may not have beside it. */
+/* The checks of a request with a point in time. */
 enum err pit_check(struct search_call *c);
 /* Its contexts are looked up, and its sort gets the tiebreaker of points in time: the body is another then. */
 enum err pit_prepare(struct search_call *c);

@@ -240,7 +240,7 @@ static bool create_for(struct write_set *w, struct write_entry *e, struct errmsg
     return true;
 }
 
-/* What is left once all indices are there that could be made. */
+/* Resolves the other entries, after the creation of missing indices. */
 static void resolve_others(struct write_set *w)
 {
     for (uint32_t i = 0; i < w->n; i++) {
@@ -316,7 +316,7 @@ static void next_missing(struct write_set *w)
     writes_send(w);
 }
 
-/* ---- without a master, nothing is written: its successor may know better who is the primary ---- */
+/* ---- without a master, nothing is written: its successor may name another primary ---- */
 
 #define MASTER_AGAIN_MS 1000 /* when no state comes */
 

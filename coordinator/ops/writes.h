@@ -10,7 +10,7 @@
 #include "coordinator/core/op_env.h"
 #include "coordinator/core/tasks.h"
 
-/* What an update's body has. */
+/* The members of an update's body. */
 struct update_parts {
     bool doc, script, upsert;
 };

@@ -191,7 +191,7 @@ static enum err read_action(struct rest *r, const struct json *v, struct given_a
     return ERR_OK;
 }
 
-/* What is noticed once all actions are read. */
+/* The checks after all actions are read. */
 static enum err check_actions(const struct action_list *l)
 {
     for (uint32_t i = 0; i < l->n_given; i++) {

@@ -4,7 +4,7 @@
 
 #include "coordinator/rest/meta.h"
 
-/* What one action says before its indices are resolved. */
+/* One action, before its indices are resolved. */
 struct given_action {
     enum alias_kind kind;
     const struct str *indices, *aliases;
@@ -13,7 +13,7 @@ struct given_action {
     bool must_exist, empty;
 };
 
-/* What was asked, and the same for each index that it stands for. */
+/* The requested action, and the same for each index that it names. */
 struct action_list {
     struct rest *r;
     const struct given_action *given;

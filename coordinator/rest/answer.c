@@ -34,7 +34,7 @@ static enum err read_body(struct rest *r, bool whole, const struct json **out)
     e = (whole ? json_parse : json_parse_first)(&r->tree, r->body, r->arena, &json_limits_default, &r->em);
     if (e == ERR_OK) {
         *out = &r->tree;
-        r->body.n = whole ? r->body.n : r->tree.end; /* nobody reads more, whoever gets the text */
+        r->body.n = whole ? r->body.n : r->tree.end; /* no reader gets more of the text */
     }
     return e;
 }

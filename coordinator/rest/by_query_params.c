@@ -220,7 +220,7 @@ enum err by_query_reparse(struct by_query_rq *q, const struct json *tree)
 
 /* ---- going --------------------------------------------------------------------------------------------- */
 
-/* What parameters gave is the HTTP request's memory; the operation may outlive it. */
+/* The parameters are in the HTTP request's memory; the operation may outlive it. */
 static bool by_query_keep(struct arena *a, struct str *s)
 {
     if (s->p != NULL) {
@@ -281,7 +281,7 @@ void by_query_go(struct by_query_rq *q, enum err e)
     q->s->answer = by_query_answer;
     q->s->arg = r;
     uint64_t task;
-    bool wait = q->wait; /* who waits may be answered meanwhile */
+    bool wait = q->wait; /* a waiting client may be answered meanwhile */
     if (by_query_run(q->op, wait ? NULL : &task, &r->em) != ERR_OK) {
         rest_fail(r, NULL);
     } else if (!wait) {

@@ -192,7 +192,7 @@ static void shard_row(struct table *t, const struct shard_ref *ref, const struct
     }
 }
 
-/* What this copy answered; NULL: it was not asked, or did not answer. `at`: acts come in the order of the copies. */
+/* The answer of this copy; NULL: it was not asked, or did not answer. `at`: acts come in the order of the copies. */
 static const struct shard_stats *stats_of(const struct broadcast *bc, const struct shard_ref *ref,
                                           const struct shard_copy *c, uint32_t *at)
 {

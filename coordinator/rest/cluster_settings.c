@@ -11,7 +11,7 @@ static const struct settings *settings_in(const struct settings_part *p)
 
 /* ---- GET, PUT /_cluster/settings --------------------------------------------------------------------- */
 
-/* What the node was started with is a default here. */
+/* The settings of the node's start are defaults here. */
 static bool put_own(const struct settings *own, const struct settings *persistent,
                     const struct settings *transient, struct settings *d)
 {

@@ -120,7 +120,7 @@ static void no_handler(struct rest *r, unsigned allowed)
     }
 }
 
-/* What an exempt request needs beside its arena is not refused either. */
+/* Memory of an exempt request beside its arena is not refused either. */
 static void run(struct rest *r, rest_handler handler)
 {
     if (r->http->exempt) {
@@ -132,7 +132,7 @@ static void run(struct rest *r, rest_handler handler)
     }
 }
 
-/* A request that is read away from its loop. It is held: its handler may look at it after it has answered, as it may on
+/* A request that is parsed off its loop. It is held: its handler may read it after it has answered, as it may on
  * the loop. */
 struct deferred_request {
     struct rest *r;

@@ -1,5 +1,5 @@
 /* Requests that no memory limit refuses, as in Elasticsearch: those that report the state of the cluster, and those that
- * lift what makes it refuse. */
+ * lift a limit. */
 #include "coordinator/rest/service.h"
 
 /* What follows the name, without the slash between; p == NULL: it is another one. */

@@ -145,7 +145,7 @@ static void explain(struct rest *r)
     c->rq.want_source = filter != NULL
                             ? c->place.filter.enabled
                             : get_names_source(c->place.rq.stored_fields, c->place.rq.n_stored_fields);
-    c->place.rq.want_source = c->rq.want_source; /* what is read with it is told, too */
+    c->place.rq.want_source = c->rq.want_source; /* values that are read with it are explained, too */
     c->rq.now_ms = clock_wall_ms(r->co->o.clock);
     struct ask_where where = ask_anywhere(r->co, r->state, preference);
     ask_explain(r->co, &where, &c->rq);
@@ -256,7 +256,7 @@ static void write_detailed(struct jsonw *w, const char *key, const struct errmsg
     buf_fini(&b);
 }
 
-/* What the shard says of the query; anything else is the shard's own failure. */
+/* The shard's verdict on the query; any other error is the shard's own failure. */
 static bool refused(const struct shard_explain *s)
 {
     return s->rq.error.n > 0

@@ -325,7 +325,7 @@ static enum err types_missing(struct rest *r, const struct asked_types *types)
     return e;
 }
 
-/* What was asked for by name and is not there, beside what is. false: all is. */
+/* Prints the names of requested types that do not exist. false: all exist. */
 static bool write_missing_types(struct rest *r, struct jsonw *w, const struct asked_types *types)
 {
     struct buf b;

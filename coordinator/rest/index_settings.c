@@ -252,7 +252,7 @@ static void block_answer(struct rest *r, struct meta_request *rq)
     rest_send(r, 200, &b);
 }
 
-/* What has the block already is neither asked nor told of. false: no memory. */
+/* Indices that have the block already are skipped. false: no memory. */
 static bool leave_blocked(struct rest *r, struct meta_request *rq, struct str key)
 {
     struct str *left = ARENA_ARRAY(&rq->arena, struct str, rq->n_names);

@@ -119,7 +119,7 @@ static uint32_t write_index_stats(const struct stats_out *o, const struct broadc
     return end;
 }
 
-/* Only who writes the answer looks at the level: an index that is not there is told before. */
+/* Only the printing of the answer reads the level: a missing index is reported first. */
 static enum err check_level(struct rest *r, struct str level)
 {
     if (str_is(level, "cluster") || str_is(level, "indices") || str_is(level, "shards")) {

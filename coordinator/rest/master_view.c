@@ -44,7 +44,7 @@ static void master_view_continue(void *arg)
     a->view.then(&a->view);
 }
 
-/* What follows may take long, and the loop that answers has heartbeats to send. */
+/* The continuation may take long, and the loop that answers has heartbeats to send. */
 static void answered(struct pending_rq *rq)
 {
     struct master_question *a = rq->user;

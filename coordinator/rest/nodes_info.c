@@ -102,7 +102,7 @@ static void write_addresses(struct jsonw *w, struct str address)
     jw_kstr(w, "publish_address", address);
 }
 
-/* What kinds of values each aggregation takes; those that take none are of another kind. */
+/* The kinds of values that each aggregation takes; an aggregation that takes none has a kind of its own. */
 static const struct {
     const char *name, *types;
 } aggregations[] = {{"adjacency_matrix", "other"},

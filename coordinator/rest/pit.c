@@ -44,7 +44,7 @@ static enum err open_options(struct rest *r, struct search_opts *o)
     return json_parse(tree, o->body, r->arena, &json_limits_default, &r->em);
 }
 
-/* What the request lacks, once everything that it has is known. */
+/* The check of missing parameters, after all parameters are read. */
 static enum err validate(struct rest *r, const struct search_opts *o)
 {
     bool lacks_index = o->index.n == 0, lacks_time = rest_param(r, "keep_alive").n == 0;

@@ -234,7 +234,7 @@ static enum err rated_read(struct jr_reader *rd, void *to, const char *field, co
     return search_source_parse(&probe, v, rd->text, rd->arena, rd->em);
 }
 
-/* What a rated request may not have; NULL: it has none of it. */
+/* A part that a rated request may not have; NULL: it has none. */
 static const char *not_evaluated(const struct json *source)
 {
     static const char *const wrong[][2] = {

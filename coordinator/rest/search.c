@@ -24,7 +24,7 @@ static enum err more_behind(struct rest *r)
                    open_text ? "VALUE_STRING" : json_token_name(&second));
 }
 
-/* Bodies are read as they come: a mistake of meaning before the place where the text breaks off is told first. */
+/* Bodies are parsed as a stream: a semantic error before the place where the text breaks off is reported first. */
 static enum err earlier_mistake(struct rest *r, enum err broken)
 {
     struct errmsg why = r->em, em = {0};
@@ -50,7 +50,7 @@ static enum err earlier_mistake(struct rest *r, enum err broken)
     return e != ERR_OK ? e : broken;
 }
 
-/* A mistake in the body is told first, at its place in the request's own text: behind it comes what the URL adds. */
+/* An error in the body is reported first, at its place in the original text; the URL's parameters are added after that. */
 static enum err check_own_body(struct rest *r, const struct json *body, enum err so_far)
 {
     struct search_source s;

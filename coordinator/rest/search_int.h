@@ -4,7 +4,7 @@
 
 #include "coordinator/rest/search.h"
 
-/* What a URL says beside the body goes into the body, so that shards get one text. */
+/* The URL's parameters go into the body, so that shards get one text. */
 struct url_overrides {
     struct rest *r;
     struct json *body; /* an object of the request's arena */

@@ -53,7 +53,7 @@ struct agg_type {
     struct agg_key (*next_key)(const struct agg *a,
                                struct agg_key k); /* of such: where the next bucket begins */
     bool key_no_number;                           /* dates and cells */
-    /* What an order by this metric may name (NULL: nothing), and whether that is a number. */
+    /* The name that an order by this metric may use (NULL: none), and whether that value is a number. */
     bool (*has_value)(const struct agg *a, struct str key);
     bool named_by_number;
 

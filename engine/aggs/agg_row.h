@@ -7,7 +7,7 @@
 /* ---- printing (print.c) ---- */
 bool result_ends(const struct jsonw *w, size_t before);
 bool result_shaped(const struct value_shape *s);
-/* What is no finite number is written as text, and null where there is none. */
+/* A number that is not finite is written as text; null if there is no value. */
 void print_number(struct jsonw *w, const char *key, double v, bool there);
 /* "<name>_as_string" */
 void print_as_string(struct jsonw *w, const struct value_shape *s, const char *name, double v);

@@ -159,7 +159,7 @@ enum err collector_leaf(struct collector *c, struct errmsg *em)
     return e == ERR_OK && c->ops->leaf != NULL ? c->ops->leaf(c, em) : e;
 }
 
-/* What is under way goes down before those below end their segment. */
+/* Pending batches go down before the collectors below end their segment. */
 void collector_leaf_end(struct collector *c)
 {
     collector_flush(c);

@@ -403,7 +403,7 @@ static enum err check_place(const struct agg *a, struct errmsg *em)
     return ERR_OK;
 }
 
-/* What `size` combinations need; the size is known to be reasonable. */
+/* The memory for `size` combinations; the size is known to be reasonable. */
 static enum err make_slots(struct composite *m, struct arena *arena, struct errmsg *em)
 {
     m->size = (uint32_t)composite_params(m->c.agg)->size;

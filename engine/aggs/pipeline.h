@@ -29,7 +29,7 @@ enum err pipe_set_gap(struct agg_parse *p, struct agg *a, const struct json *v);
 enum err pipe_set_format(struct agg_parse *p, struct agg *a, const struct json *v);
 /* ERR_ARRAY_BOUNDS where the list of paths is empty: that is looked at late in Elasticsearch. */
 enum err pipe_need_path(struct agg_parse *p, const struct agg *a);
-/* What a declared parser must have been given: names, NULL for those that were. */
+/* The required parameters of a declared parser: names, NULL for those that were given. */
 enum err pipe_need(struct agg_parse *p, const char *const *missing, size_t n);
 
 /* A definition that is read token by token. */
@@ -80,7 +80,7 @@ enum err pipe_key_number(struct reduce *r, const struct agg_result *of, uint32_t
 
 /* ---- checks (validate.c) ---- */
 
-/* What is wrong with the pipelines is listed, and said when the whole body has been read. */
+/* Errors of pipelines are listed, and reported when the whole body has been read. */
 enum err pipe_failed(struct agg_parse *p, struct str why);
 enum err check_sibling(struct agg_parse *p, const struct agg *level, const struct agg *a);
 enum err check_sequential(struct agg_parse *p, const struct agg *level, const struct agg *a);

@@ -23,7 +23,7 @@ bool result_shaped(const struct value_shape *s)
     return s != NULL && s->kind != FORMAT_RAW;
 }
 
-/* What is no finite number is written as text, and null where there is none. */
+/* A number that is not finite is written as text; null if there is no value. */
 void print_number(struct jsonw *w, const char *key, double v, bool there)
 {
     jw_k(w, key);

@@ -64,7 +64,7 @@ struct agg_result *results_new(struct arena *arena, const struct agg *level)
 
 /* ---- single numbers ------------------------------------------------------------------------------------ */
 
-/* What the names of a form are: the first where a row has but one. */
+/* The names of a form: the first if a row has only one. */
 static const char *name_by_form(const char *const names[4], enum result_form form)
 {
     size_t at = form == RESULT_STR ? 0 : form == RESULT_I64 ? 1 : form == RESULT_F64 ? 2 : 3;

@@ -283,7 +283,7 @@ static const struct agg_param sig_table[] = {{"size", TK_INT, terms_size},
                                              {"background_filter", TK_OBJECT, sig_background},
                                              {NULL, 0, NULL}};
 
-/* What is not a parameter is taken for the name of a heuristic. */
+/* A key that is no parameter is taken for the name of a heuristic. */
 static enum err sig_unknown(struct agg_parse *p, const struct json_member *m)
 {
     jr_fail_xc(p->text, m->value.off, p->em, "unknown field [%.*s]", STR_ARG(m->key));

@@ -57,7 +57,7 @@ enum err analyzer_run(const struct analyzer *an, struct str text, struct token_l
 enum err analyzer_normalize(const struct analyzer *an, struct str text, struct arena *arena, struct str *out,
                             struct errmsg *em);
 
-/* What a field's analysis is for _analyze. */
+/* The analysis of a field, for _analyze. */
 enum field_analysis {
     FIELD_NO_TEXT,
     FIELD_UNMAPPED,

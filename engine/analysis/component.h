@@ -44,7 +44,7 @@ struct tokenizer {
 
 struct part_chain;
 
-/* What stands for a filter when the rules of a synonym filter behind it are parsed. */
+/* The substitute of a filter while the rules of a synonym filter behind it are parsed. */
 enum synonym_use { SYNONYM_USE_SELF, SYNONYM_USE_NOTHING, SYNONYM_USE_REFUSED, SYNONYM_USE_OTHER };
 
 struct token_filter {
@@ -87,7 +87,7 @@ struct part_cleanup {
     struct part_cleanup *next;
 };
 
-/* What parts may depend on besides their settings. */
+/* The dependencies of parts besides their settings. */
 struct ik_dictionary;
 struct pinyin_dictionary;
 struct analysis_env {

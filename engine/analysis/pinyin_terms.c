@@ -7,7 +7,7 @@
 
 #define FIRST_SLOTS 64
 
-/* What grows while the source is walked. */
+/* The state of one pass over the source. */
 struct pinyin_state {
     struct pinyin_work *w;
     char *first_letters, *joined, *pending; /* room for all there can be */

@@ -42,7 +42,7 @@ struct token_list {
                           * (pinyin_filter.c) */
 };
 
-/* What a token was cut from, as far as the list knows it: else its own text. */
+/* The text that a token was cut from, if the list knows it; else its own text. */
 struct str token_source(const struct token_list *l, const struct token *t);
 /* Prepares an empty list. */
 void token_list_init(struct token_list *l, struct arena *arena);

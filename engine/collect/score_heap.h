@@ -55,7 +55,7 @@ static inline void score_heap_add(struct score_heap *h, float score, uint32_t do
     }
 }
 
-/* What a later document must beat to come in; -INFINITY while there is room. */
+/* The score that a later document must exceed; -INFINITY while there is room. */
 static inline float score_heap_min(const struct score_heap *h)
 {
     return h->n < h->k ? -INFINITY : score_key_score(h->v[0]);

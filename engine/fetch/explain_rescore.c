@@ -75,7 +75,7 @@ static void product(struct jsonw *w, const struct explained *of, float weight, c
     explanation_end(w);
 }
 
-/* What one rescoring makes of `first`, which becomes it. */
+/* Replaces `first` by the explanation of one rescoring of it. */
 static enum err one(struct fetch *f, const struct fetch_hit *h, uint32_t i, struct explained *first)
 {
     static const char *const modes[] = {"sum of:", "product of:", "avg of:", "max of:", "min of:"};

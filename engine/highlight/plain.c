@@ -81,7 +81,7 @@ static void weigh(struct plain_run *w, struct str text, float weight)
     }
 }
 
-/* What a pattern's match counts: a fuzzy one the less, the more edits it took. */
+/* The weight of a pattern's match: the more edits a fuzzy match took, the lower. */
 static float multi_weight(const struct hl_multi *m, struct str token)
 {
     if (m->matcher.kind != MATCH_TERMS_FUZZY) {

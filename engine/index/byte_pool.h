@@ -22,7 +22,7 @@ struct byte_pool {
 
 void byte_pool_init(struct byte_pool *p, const struct allocator *alloc);
 void byte_pool_fini(struct byte_pool *p);
-/* What is in use: chunks are big, and a machine gives memory as it is touched. */
+/* The bytes in use: chunks are big, and the system provides memory only as it is touched. */
 size_t byte_pool_bytes(const struct byte_pool *p);
 /* n contiguous bytes (at most POOL_CHUNK); 0: no memory, or 4 GiB are full. */
 uint32_t byte_pool_take(struct byte_pool *p, uint32_t n);

@@ -56,7 +56,7 @@ static bool is_there(const struct run *r, const char *name)
     return false;
 }
 
-/* What the bytes say, though they are the ones that were written. */
+/* The checks of contents, for bytes whose checksums are right. */
 static void check_content(struct run *r, const char *name, const struct manifest_segment *m, struct str live)
 {
     struct errmsg em = {0};

@@ -271,7 +271,7 @@ static enum err carry_input(struct engine *e, const struct engine_merge *m, size
     return ERR_OK;
 }
 
-/* What is dead in the sources by now is dead in the outcome. */
+/* Documents deleted in the sources meanwhile are deleted in the result. */
 static enum err carry_deaths(struct engine *e, const struct engine_merge *m, struct slot *to,
                              struct errmsg *em)
 {

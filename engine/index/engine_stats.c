@@ -145,7 +145,7 @@ static void check_commits(const struct engine *e)
     assert(newest != NULL);
 }
 
-/* What waits to be written, or is being written, is not on disk. */
+/* Records that wait to be written, or are being written, are not on disk. */
 static void check_waiting(const struct engine *e, const struct tlog_chunk *c)
 {
     for (; c != NULL; c = c->next) {

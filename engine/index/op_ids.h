@@ -53,7 +53,7 @@ void op_ids_add(struct op_ids *o, const struct op_seen *seen);
 void op_ids_pop(struct op_ids *o);
 /* Forgets results of operations above seq_no: they were rolled back. */
 void op_ids_rollback(struct op_ids *o, int64_t seq_no);
-/* What is not answered yet, and what is known of sessions, for a commit. */
+/* The unanswered operations and the known sessions, for a commit. */
 void op_ids_encode(const struct op_ids *o, struct buf *out);
 /* Remembers what a commit has, as of `now_ms`. ERR_CORRUPT. */
 enum err op_ids_decode(struct op_ids *o, struct str bytes, int64_t now_ms, struct errmsg *em);

@@ -36,7 +36,7 @@ enum err segment_verify(const struct segment *s, struct errmsg *em);
 enum err segment_damage(const struct segment *s, struct errmsg *em);
 /* The file is not there any more, or not as long as it was: it counts as damaged from now on. */
 void segment_look(const struct segment *s);
-/* What was found right may not be any more, once its pages came from the disk again: each block is checked anew when it is read next.
+/* Verified blocks may be damaged by now, if their pages came from the disk again: each block is verified again with its next read.
  * Any thread. */
 void segment_doubt(const struct segment *s);
 uint32_t segment_doc_count(const struct segment *s); /* all, deleted and nested ones too */

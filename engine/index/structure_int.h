@@ -10,7 +10,7 @@
 struct structure {
     const struct segment *s;
     struct str field;    /* that is looked at; n == 0: none */
-    uint64_t *docs;      /* a bit a document, for whoever needs one; zeroed by structure_clear() */
+    uint64_t *docs;      /* scratch, a bit for each document; zeroed by structure_clear() */
     uint32_t *term_docs; /* of the field: documents of each term; NULL: no ordinals */
     enum err err;
     struct errmsg *em;

@@ -55,7 +55,7 @@
     X(meta_nested_path)  \
     X(meta_doc_count)
 
-/* What values are to aggregations, sorting, scripts and answers. */
+/* The kind of values for aggregations, sorting, scripts and answers. */
 enum value_kind {
     VALUE_NONE, /* they cannot be read by document */
     VALUE_NUMBER,
@@ -67,7 +67,7 @@ enum value_kind {
     VALUE_RANGE
 };
 
-/* What a number is in its column, which holds sortable int64. */
+/* The form of a number in its column, which holds sortable int64. */
 enum num_form {
     FORM_WHOLE, /* itself; dates and booleans too */
     FORM_DOUBLE,
@@ -88,7 +88,7 @@ enum field_queries {
     FIELD_QUERIES_COUNT
 };
 
-/* What queries make of a text that is searched for (match, query_string, multi_match). */
+/* The use of a searched text in queries (match, query_string, multi_match). */
 enum field_text {
     FIELD_TEXT_EXACT,   /* a value as any other */
     FIELD_TEXT_FULL,    /* it is analysed, phrases too */

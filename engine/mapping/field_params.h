@@ -71,7 +71,7 @@ enum err parse_node_double(struct builder *b, const struct json *v, double *out)
 
 /* The text that was given for a parameter that the type has; p == NULL: none. */
 struct str param_given(const struct node *n, const char *name);
-/* What was given is the default, and does not print. */
+/* The given value is the default, and is not printed. */
 void param_forget(struct node *n, const char *name);
 bool param_is_set(const struct node *n, const char *name);
 /* ERR_MAPPER: an analyzer that only searches can use. */

@@ -38,7 +38,7 @@ struct query *qnode_new(struct builder *b, const struct query_ops *ops);
 /* MatchNoDocsQuery with its reason; *out NULL only with ERR_NO_MEMORY. */
 enum err qnode_none(struct builder *b, struct query **out, struct errmsg *em, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-/* What a lenient query is where it failed: em says why. */
+/* The node of a lenient query that failed: em has the reason. */
 enum err qnode_failed(struct builder *b, struct str field, struct query **out, struct errmsg *em);
 enum err qnode_all(struct builder *b, struct query **out, struct errmsg *em);
 enum err qnode_term(struct builder *b, const struct field *f, struct str term, struct query **out,

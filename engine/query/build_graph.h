@@ -35,7 +35,7 @@ struct text_run {
 enum err text_run_on(struct text_run *r, struct str text, struct query **out);
 /* What a text without terms becomes. */
 enum err text_zero_terms(struct text_run *r, struct query **out);
-/* What cuts a text for a field; NULL: the text as it is. */
+/* The analyzer of a field's text; NULL: the text stays as it is. */
 const struct analyzer *text_search_analyzer(const struct text_run *r, const struct field *f);
 /* The query of a token list; *out NULL when it is empty. */
 enum err text_query(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and,

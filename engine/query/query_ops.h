@@ -8,7 +8,7 @@
 #include "engine/query/nested_docs.h"
 #include "engine/query/weight.h"
 
-/* What a child is to the query that it is part of. */
+/* The role of a child in its parent query. */
 enum child_role {
     CHILD_SCORES,   /* it selects, and its score counts */
     CHILD_FILTERS,  /* it selects, without a score */
@@ -19,7 +19,7 @@ enum child_role {
 /* Anything but ERR_OK ends the visit. */
 typedef enum err (*child_fn)(void *arg, const struct query *child, enum child_role role);
 
-/* What a highlighter looks for, given to it. */
+/* The receiver of a query's terms, for a highlighter. */
 struct word_sink {
     void *self;
     enum err (*term)(void *self, struct str field, struct str term, float boost, struct errmsg *em);
@@ -66,7 +66,7 @@ struct query_ops {
     /* How many documents it looks at, about, or QUERY_COST_UNKNOWN. NULL: it is unknown. */
     uint64_t (*cost)(const struct view *v, const struct query *q);
 
-    /* What it is before it runs (rewrite.h); *out is the query itself on entry. NULL: it stays as it is. */
+    /* Rewrites it before it runs (rewrite.h); *out is the query itself on entry. NULL: it stays as it is. */
     enum err (*rewrite)(struct weight_shared *sh, const struct query *q, const struct query **out,
                         struct errmsg *em);
     /* A boost of 0 is its score: nothing is put around it for that. */

@@ -5,7 +5,7 @@
 #include "engine/query/query_lexer.h"
 #include "engine/query/query_string.h"
 
-/* What may come next: told where something else does. */
+/* The tokens that may come next, for the error about any other token. */
 enum expected {
     EXPECT_START,  /* a clause, before any other */
     EXPECT_CLAUSE, /* a clause behind a conjunction */

@@ -83,7 +83,7 @@ struct weight_context {
 
 struct weight;
 
-/* What a query becomes before it runs (Lucene's rewrite), in cx->arena. */
+/* The rewritten query (Lucene's rewrite), in cx->arena. */
 enum err query_simplify(const struct query **out, const struct weight_context *cx, const struct query *q,
                         struct errmsg *em);
 /* Prepares a query. The weight lives in cx->arena and may be used by several threads, each with its own

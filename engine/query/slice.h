@@ -13,7 +13,7 @@ struct slice {
 };
 
 enum slice_scope { SLICE_ALL, SLICE_NOTHING, SLICE_SOME };
-/* What a slice takes of the `shard`-th of `shards`: with SLICE_SOME, *within is the slice inside that
+/* The part of a slice in the `shard`-th of `shards`: with SLICE_SOME, *within is the slice inside that
  * shard. */
 enum slice_scope slice_of_shard(struct slice s, uint32_t shard, uint32_t shards, struct slice *within);
 

@@ -11,7 +11,7 @@
 #include "common/base/bits.h"
 #include "engine/query/scorer.h"
 
-/* Who asks for a scorer. */
+/* The caller of a scorer. */
 struct scorer_request {
     const struct leaf *leaf;
     struct arena *arena;

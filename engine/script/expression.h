@@ -8,7 +8,7 @@
  * N_AND, N_OR and N_TERNARY. ERR_QUERY_SYNTAX with Lucene's words, and the place in em->about. */
 enum err expression_parse(struct node **out, struct str source, struct arena *a, struct errmsg *em) NODISCARD;
 
-/* What a variable is made of: `doc['f'].date.year` has four pieces. */
+/* The pieces of a variable: `doc['f'].date.year` has four pieces. */
 enum piece_kind { PIECE_NAME, PIECE_METHOD, PIECE_TEXT_INDEX, PIECE_INT_INDEX };
 struct piece {
     enum piece_kind kind;

@@ -55,7 +55,7 @@ static enum err index_of(struct gen *g, struct node *n)
                                : e;
 }
 
-/* Where what is read from or written to a member or element is told. */
+/* The error position of reads and writes of a member or element. */
 static uint32_t target_off(struct gen *g, struct node *to)
 {
     return to->kind == N_INDEX && gen_static_type(g, to->kids[0]) == TYPE_MAP ? to->kids[1]->off : to->off;

@@ -45,7 +45,7 @@ static enum err check_field(struct gen *g, const struct node *n, struct type t, 
     return list && !length && !empty ? no_list_index(g, n->name) : ERR_OK;
 }
 
-/* What a value of a known class does not have. */
+/* Refuses a member that a value of a known class lacks. */
 enum err gen_check_member(struct gen *g, struct node *n, bool call, bool written)
 {
     struct node *of = n->kids[0];

@@ -6,7 +6,7 @@
 static enum err ternary(struct gen *g, struct node *n, const struct type *to, unsigned how);
 static enum err elvis(struct gen *g, struct node *n, const struct type *to, unsigned how);
 
-/* A cast that is written down is told where what it casts is. */
+/* An error of an explicit cast is reported at the position of its operand. */
 static uint32_t error_offset(const struct node *n)
 {
     while (n->kind == N_CAST) {

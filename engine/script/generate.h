@@ -28,7 +28,7 @@ struct gen {
     const struct program *program;
     struct errmsg *em;
     struct scope *scope;
-    uint32_t line; /* what instructions that come now are told at */
+    uint32_t line; /* the source position of the instructions that follow */
     bool placed;   /* the error has its place */
 };
 
@@ -46,7 +46,7 @@ extern const size_t variables_n;
 
 enum err gen_illegal(struct gen *g, const char *what, struct str name);
 struct code *gen_code_of(struct gen *g);
-/* Instructions that follow are told at this byte of the source. As in painless, they keep it until another part of the
+/* Errors of the following instructions are reported at this byte of the source. As in painless, they keep it until another part of the
  * script says where it is. */
 void gen_at(struct gen *g, uint32_t off);
 /* A statement begins at this byte. */
@@ -87,7 +87,7 @@ enum err gen_check_cast(struct gen *g, struct node *n, struct type to, unsigned 
 bool gen_is_ref(struct type t);
 /* The function of the script that a call names; NULL: there is none. */
 const struct function *gen_function(const struct gen *g, const struct node *n);
-/* What a call calls, where its class is known. */
+/* The method of a call, if its class is known. */
 bool gen_called(struct gen *g, const struct node *n, struct allowed *out);
 /* Whether what has this type has such a field, or a method that stands for it; and its type. */
 bool gen_field(struct type of, struct str name, bool written, struct type *out);

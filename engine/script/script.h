@@ -13,7 +13,7 @@
 #include "common/base/geo.h"
 #include "common/base/json.h"
 
-/* What the script is for: which names it sees and what it must return. */
+/* The purpose of the script: the names that it sees and the type that it returns. */
 enum script_context {
     SCRIPT_SCORE,           /* number; doc, _score, score functions */
     SCRIPT_FIELD,           /* anything; doc, params._source */

@@ -187,7 +187,7 @@ static inline double sv_num(struct sv v)
 /* Java's class name, for errors: "java.lang.Integer". */
 const char *sv_class(struct sv v);
 /* Java's equals and hashCode, as far as maps and lists need them (1 equals 1, not 1L). */
-/* What it took is added to *steps. A million values are compared at most: what holds more is not equal. */
+/* Its cost is added to *steps. At most a million values are compared; larger containers are not equal. */
 bool sv_equals(struct sv a, struct sv b, uint64_t *steps);
 uint32_t sv_hash(struct sv v);
 /* Java's compareTo; false: they do not compare. */
@@ -204,7 +204,7 @@ struct sv_list *sv_list_new(struct arena *a, enum list_form form);
 bool sv_list_push(struct arena *a, struct sv_list *l, struct sv v) NODISCARD;
 bool sv_list_insert(struct arena *a, struct sv_list *l, uint32_t at, struct sv v) NODISCARD;
 void sv_list_remove(struct sv_list *l, uint32_t at);
-/* Index of an equal element, or UINT32_MAX. What it took is added to *steps. */
+/* Index of an equal element, or UINT32_MAX. Its cost is added to *steps. */
 uint32_t sv_list_find(const struct sv_list *l, struct sv v, uint64_t *steps);
 
 struct sv_map *sv_map_new(struct arena *a);

@@ -51,7 +51,7 @@ struct completion_matcher {
     bool accepts_all; /* the empty beginning already */
     /* The state behind `byte`, which follows the state at `depth`. */
     enum match_step (*step)(void *self, uint32_t depth, uint8_t byte);
-    /* What the weights below an accepted beginning are multiplied with. */
+    /* The factor of the weights below an accepted prefix. */
     float (*boost)(void *self, struct str accepted);
     bool past_end; /* runs on over what Lucene writes behind a path: two bytes of zero */
     bool failed;   /* no memory */

@@ -9,7 +9,7 @@
 
 enum suggest_kind { SUGGEST_COMPLETION, SUGGEST_TERM, SUGGEST_PHRASE };
 
-/* What all suggesters have; the structs below begin with it. */
+/* The common members of all suggesters; the structs below begin with it. */
 struct suggestion {
     struct str name;
     enum suggest_kind kind;

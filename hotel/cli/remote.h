@@ -29,7 +29,7 @@ enum err remote_call(const struct remote *r, const char *method, struct str path
 /* The same to <search.url>/<index><action>. */
 enum err remote_index_call(const struct remote *r, const char *method, const char *action, struct str body,
                            struct arena *arena, struct remote_answer *out, struct errmsg *em);
-/* What the answer says is wrong, as an error: "the search service answered 400: mapper_parsing_exception:
+/* The error of an answer, as text: "the search service answered 400: mapper_parsing_exception:
  * ...". */
 enum err remote_refused(const struct remote_answer *a, const char *doing, struct errmsg *em);
 /* Waits before try number `n` (from 1). */

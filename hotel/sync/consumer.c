@@ -164,7 +164,7 @@ static int compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Each id once. What means nothing is put aside here. */
+/* Each id once. Meaningless messages are put aside here. */
 static enum err ids_of(struct consumer *c, struct portion *out, struct errmsg *em)
 {
     size_t n = 0;

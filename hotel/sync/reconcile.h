@@ -1,6 +1,6 @@
 /* reconcile.h - makes documents of the index agree with rows of the database.
  *
- * What the database says decides: a row that is there is indexed, one that is gone is deleted from the index.
+ * The database decides: an existing row is indexed, a missing row is deleted from the index.
  * Fields that only the index has (isAD) are kept (docs/decisions/hotel-promotion.md). Every write carries the
  * sequence number of the document that was read, and after it row and document are read again, until they
  * agree: so of two that do this at once neither leaves an older row behind, and repeating it, in any order,

@@ -10,7 +10,7 @@
 
 struct source {
     const char *path; /* in the arena */
-    uint16_t list;    /* what its lines are, to whoever asked for it */
+    uint16_t list;    /* the kind of its lines */
 };
 
 struct sources {
