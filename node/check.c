@@ -30,7 +30,7 @@ struct check {
     struct str index;      /* its name; empty: not in the state */
 };
 
-static void say(struct check *c, const char *file, const char *what)
+static void check_report(struct check *c, const char *file, const char *what)
 {
     c->damaged++;
     printf("damaged: %s: %s\n", file, what);
@@ -47,20 +47,20 @@ static void check_state(struct check *c)
     const char *state_dir = arena_printf(&c->arena, "%s/_state", c->dir).p;
     struct fs_names names = {0};
     if (state_dir == NULL || c->fs->list(c->fs->self, state_dir, &c->arena, &names, &em) != ERR_OK) {
-        say(c, "_state", "it cannot be read");
+        check_report(c, "_state", "it cannot be read");
         return;
     }
     c->files += names.n;
     if (node_id_read(&id, &found, &older, c->fs, c->dir, &c->arena, &em) != ERR_OK) {
-        say(c, "_state/node", em.frame[0].reason);
+        check_report(c, "_state/node", em.frame[0].reason);
     } else if (!found) {
-        say(c, "_state/node", "it is missing: it says who this node is");
+        check_report(c, "_state/node", "it is missing: it says who this node is");
     } else {
         c->node_id = id;
     }
     if (data_folder_check(c->fs, c->dir, &c->arena, &em) != ERR_OK
         || state_log_read(c->fs, state_dir, &term, &c->state, &em) != ERR_OK) {
-        say(c, "_state", em.frame[0].reason);
+        check_report(c, "_state", em.frame[0].reason);
         return;
     }
     c->state_read = true;
@@ -68,7 +68,8 @@ static void check_state(struct check *c)
     enum seal_found sealed;
     unsigned next;
     if (state_seal_read(c->fs, state_dir, &seal, &sealed, &next, &em) != ERR_OK || sealed == SEAL_DAMAGED) {
-        say(c, "_state/seal",
+        check_report(
+            c, "_state/seal",
             "it does not say any more how far the log of cluster states reaches; a start makes it again");
     }
 }

@@ -9,7 +9,7 @@ struct cluster_conf {
     struct str cluster_name;
     struct str bind_host; /* of the transport */
     unsigned port_first, port_last;
-    struct str *seeds; /* addresses to look at: "host:port" */
+    struct str *seeds; /* addresses of other nodes: "host:port" */
     uint32_t n_seeds;
     struct str
         *initial_masters; /* names or addresses; a node that knows of nobody begins a cluster of its own */

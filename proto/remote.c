@@ -79,7 +79,7 @@ void remote_tell(const struct transport *tr, const struct transport_peer *to, co
 
 /* ---- service ------------------------------------------------------------------------------------------- */
 
-static void end(struct remote_rq *rq)
+static void remote_end(struct remote_rq *rq)
 {
     arena_fini(&rq->arena);
     free(rq);
@@ -95,7 +95,7 @@ void remote_reply_bytes(struct remote_rq *rq, struct buf *answer)
         return;
     }
     rq->transport->reply(rq->transport->self, rq->call, answer);
-    end(rq);
+    remote_end(rq);
 }
 
 void remote_reply(struct remote_rq *rq, const void *answer)
@@ -109,7 +109,7 @@ void remote_reply(struct remote_rq *rq, const void *answer)
 void remote_refuse(struct remote_rq *rq, const struct errmsg *error)
 {
     rq->transport->refuse(rq->transport->self, rq->call, error);
-    end(rq);
+    remote_end(rq);
 }
 
 static const struct remote_row *row_of(const struct remote_service *s, uint16_t kind)

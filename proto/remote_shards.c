@@ -64,7 +64,7 @@ static void unlink_out(struct remote_shards *r, struct outgoing *c)
     r->n_out--;
 }
 
-static void finish(struct outgoing *c)
+static void remote_shards_finish(struct outgoing *c)
 {
     struct transport_rq *t = &c->t;
     struct shard_rq *rq = c->rq;
@@ -99,7 +99,7 @@ static void answered(struct transport_rq *t)
     }
     pthread_mutex_unlock(&r->lock);
     if (!waits) {
-        finish(c);
+        remote_shards_finish(c);
     }
 }
 
@@ -211,7 +211,7 @@ size_t remote_shards_look(struct remote_shards *r, bool (*gone)(void *self, stru
     while (ended != NULL) {
         struct outgoing *c = ended;
         ended = c->next;
-        finish(c);
+        remote_shards_finish(c);
     }
     return n;
 }

@@ -303,8 +303,9 @@ int64_t tnng_slots_expire(struct transport_nng *t, int64_t now, struct slot **en
 /* ---- beginning and cancelling ---- */
 
 /* The lock is held. ERR_OK: out is taken, and *flush is to be flushed, and given back, unless it is NULL. */
-static enum err begin(struct transport_nng *t, const struct transport_peer *to, struct transport_rq *rq,
-                      struct tnng_out *out, struct tnng_conn **flush, struct errmsg *em)
+static enum err request_begin(struct transport_nng *t, const struct transport_peer *to,
+                              struct transport_rq *rq, struct tnng_out *out, struct tnng_conn **flush,
+                              struct errmsg *em)
 {
     struct link *l = tnng_link_get(t, to, rq->cls, em);
     if (l == NULL) {
@@ -358,7 +359,7 @@ void transport_nng_send(void *self, const struct transport_peer *to, struct tran
     bool begun = false;
     if (out != NULL) {
         pthread_mutex_lock(&t->lock);
-        begun = begin(t, to, rq, out, &flush, &em) == ERR_OK;
+        begun = request_begin(t, to, rq, out, &flush, &em) == ERR_OK;
         pthread_mutex_unlock(&t->lock);
     }
     if (!begun) {

@@ -102,7 +102,7 @@ static enum err add_seconds(struct zoned *t, int64_t seconds, struct errmsg *em)
 }
 
 /* unit: one of "yMwdhHms"; n: of 32 bits. ERR_DATE_TIME past the years that java.time knows. */
-static enum err add(struct zoned *t, char unit, int64_t n, struct errmsg *em)
+static enum err date_math_add(struct zoned *t, char unit, int64_t n, struct errmsg *em)
 {
     switch (unit) {
     case 'y':
@@ -161,7 +161,8 @@ static void round_down(struct zoned *t, char unit)
 }
 
 /* One "/d" or "+12h" at *at. */
-static enum err step(struct zoned *t, struct str math, size_t *at, enum date_fill fill, struct errmsg *em)
+static enum err date_math_step(struct zoned *t, struct str math, size_t *at, enum date_fill fill,
+                               struct errmsg *em)
 {
     char op = math.p[(*at)++];
     if (op != '/' && op != '+' && op != '-') {
@@ -188,11 +189,11 @@ static enum err step(struct zoned *t, struct str math, size_t *at, enum date_fil
         return err_set(em, ERR_PARSE, "unit [%c] not supported for date math [%.*s]", unit, STR_ARG(math));
     }
     if (op != '/') {
-        return add(t, unit, op == '-' ? -(int64_t)n : n, em);
+        return date_math_add(t, unit, op == '-' ? -(int64_t)n : n, em);
     }
     round_down(t, unit);
     enum err e = ERR_OK;
-    if (fill == DATE_FILL_MAX && (e = add(t, unit, 1, em)) == ERR_OK) {
+    if (fill == DATE_FILL_MAX && (e = date_math_add(t, unit, 1, em)) == ERR_OK) {
         on_time_line(t, t->local - t->offset - 1);
         t->nanos = 999000000;
     }
@@ -240,7 +241,7 @@ enum err date_math(const struct date_format *f, struct str text, int64_t now_ms,
     struct zoned t = {.zone = zone != NULL ? zone : &zone_utc, .nanos = start.nanos};
     on_time_line(&t, start.seconds);
     for (size_t at = 0; at < math.n;) {
-        enum err e = step(&t, math, &at, fill, em);
+        enum err e = date_math_step(&t, math, &at, fill, em);
         if (e != ERR_OK) {
             return e;
         }

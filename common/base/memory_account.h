@@ -34,7 +34,7 @@ struct memory_limits {
     uint64_t limit[MEMORY_PARTS]; /* bytes; 0: nothing is taken at all */
     double overhead[MEMORY_PARTS];
     uint64_t request_bytes; /* the ceiling of one request's arena */
-    bool real;              /* the parent looks at what the process holds, not only at what is counted */
+    bool real;              /* the parent uses the memory of the process, not only the counted part */
     uint64_t (*resident)(
         bool refusing); /* what it holds; `refusing`: free pages go back to the system first. NULL: unknown */
 };

@@ -63,7 +63,7 @@ struct obstacles {
     bool deleting;
 };
 
-static void add(struct obstacles *o, const struct block *b, const struct index_meta *m)
+static void blocks_add(struct obstacles *o, const struct block *b, const struct index_meta *m)
 {
     if (o->first && m != NULL) {
         buf_printf(&o->why, "index [%.*s] ", STR_ARG(m->name));
@@ -89,23 +89,23 @@ static void look(struct obstacles *o, const struct cluster_state *s, const struc
     struct block none = no_master(s);
     o->first = true;
     if (reads && leaderless(s) && (none.levels & 1U << level) != 0) {
-        add(o, &none, m);
+        blocks_add(o, &none, m);
         o->leaderless = true;
     }
     for (size_t i = 0; i < ARRAY_LEN(cluster_blocks); i++) {
         const struct block *b = &cluster_blocks[i];
         if ((b->levels & 1U << level) != 0 && !(o->deleting && b->lets_delete) && cluster_has_block(s, b)) {
-            add(o, b, m);
+            blocks_add(o, b, m);
         }
     }
     if (m != NULL && m->closed && level == BLOCK_READ) { /* writes are refused as such to a closed index */
-        add(o, &closed, m);
+        blocks_add(o, &closed, m);
     }
     for (size_t i = 0; m != NULL && i < ARRAY_LEN(index_blocks); i++) {
         const struct block *b = &index_blocks[i];
         if ((b->levels & 1U << level) != 0 && !(o->deleting && b->lets_delete)
             && setting_bool(&m->settings, b->setting)) {
-            add(o, b, m);
+            blocks_add(o, b, m);
         }
     }
     if (!o->first) {
@@ -113,7 +113,7 @@ static void look(struct obstacles *o, const struct cluster_state *s, const struc
     }
 }
 
-static void begin(struct obstacles *o)
+static void blocks_begin(struct obstacles *o)
 {
     *o = (struct obstacles){.disk_only = true};
     buf_init(&o->why, NULL, BUF_UNLIMITED);
@@ -139,7 +139,7 @@ enum err indices_block_check(const struct cluster_state *s, const struct index_m
                              enum block_level level, struct errmsg *em)
 {
     struct obstacles o;
-    begin(&o);
+    blocks_begin(&o);
     for (uint32_t i = 0; i < n; i++) {
         look(&o, s, v[i], level);
     }
@@ -155,7 +155,7 @@ enum err index_block_check(const struct cluster_state *s, const struct index_met
 enum err cluster_block_check(const struct cluster_state *s, enum block_level level, struct errmsg *em)
 {
     struct obstacles o;
-    begin(&o);
+    blocks_begin(&o);
     look(&o, s, NULL, level);
     return verdict(&o, em);
 }
@@ -163,7 +163,7 @@ enum err cluster_block_check(const struct cluster_state *s, enum block_level lev
 enum err index_delete_check(const struct cluster_state *s, const struct index_meta *m, struct errmsg *em)
 {
     struct obstacles o;
-    begin(&o);
+    blocks_begin(&o);
     o.deleting = true;
     look(&o, s, m, BLOCK_METADATA_WRITE);
     return verdict(&o, em);

@@ -89,7 +89,7 @@ enum copy_attempt {
     ATTEMPT_N
 };
 
-struct copy_trouble { /* kept until the copy has started; reason tells whether the rest says anything */
+struct copy_trouble { /* kept until the copy has started; `reason` says whether the rest is valid */
     enum copy_reason reason;
     int64_t at_ms;   /* wall clock: since when it has no node */
     uint32_t failed; /* attempts to allocate it in a row */

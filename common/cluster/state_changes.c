@@ -163,7 +163,7 @@ enum part_change state_index_changes(const struct index_meta *from, const struct
     put_head(to, out);
     put_head(from, &was);
     bool any = keep_new(out, start, &was);
-    if (!any) { /* told all the same */
+    if (!any) { /* reported all the same */
         put_head(to, out);
     }
     size_t flags = out->n;

@@ -18,14 +18,14 @@ struct http_site {
     const struct str
         *origins; /* "https://shop.example:8443" of pages elsewhere whose requests are taken; "*": all */
     size_t origins_n;
-    struct str methods, headers, max_age; /* what a preflight from there is told */
+    struct str methods, headers, max_age; /* the answer to a preflight from there */
     bool credentials;
     const char *pages; /* paths that begin so are pages; NULL: all are */
 };
 
 enum http_site_says {
     SITE_OWN,     /* no browser's, or a page's of this server */
-    SITE_SHARED,  /* of a page in `origins`: the answer tells the browser so */
+    SITE_SHARED,  /* of a page in `origins`: the answer has the header for it */
     SITE_FOREIGN, /* to be refused */
 };
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A line that cannot be written is lost: there is nobody to tell. */
+/* A line that cannot be written is lost: there is nowhere to report it. */
 static void write_line(void *self, struct str line)
 {
     const struct log_fd *f = self;

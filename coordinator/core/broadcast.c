@@ -12,7 +12,7 @@ static bool is_absent(const struct errmsg *em)
            || err_code(em) == ERR_NODE_DISCONNECTED;
 }
 
-static void finish(struct broadcast *bc)
+static void broadcast_finish(struct broadcast *bc)
 {
     for (uint32_t i = 0; i < bc->n; i++) {
         bool absent = is_absent(&bc->acts[i].rq.error);
@@ -26,13 +26,13 @@ static void acted(struct shard_rq *rq)
 {
     struct broadcast *bc = rq->user;
     if (--bc->pending == 0) {
-        finish(bc);
+        broadcast_finish(bc);
     }
 }
 
 static void broadcast_empty(struct later *l)
 {
-    finish(CONTAINER_OF(l, struct broadcast, end));
+    broadcast_finish(CONTAINER_OF(l, struct broadcast, end));
 }
 
 void broadcast_release(struct broadcast *bc)
@@ -123,7 +123,8 @@ static void count(struct broadcast *bc, const struct index_meta *m, uint32_t sha
     bc->n++;
 }
 
-static void add(struct broadcast *bc, const struct index_meta *m, uint32_t shard, const struct shard_copy *c)
+static void broadcast_add_copy(struct broadcast *bc, const struct index_meta *m, uint32_t shard,
+                               const struct shard_copy *c)
 {
     struct shard_act *a = &bc->acts[bc->n];
     bc->asked[bc->n++] = *c;
@@ -144,7 +145,7 @@ static bool start(struct broadcast *bc)
         return false;
     }
     bc->n = 0;
-    walk(bc, add);
+    walk(bc, broadcast_add_copy);
     bc->pending = n;
     if (n == 0) {
         later(&bc->end, broadcast_empty);

@@ -52,7 +52,7 @@ void freeing_add_scrolls(struct freeing *f)
     }
 }
 
-static void finish(struct freeing *f)
+static void freeing_finish(struct freeing *f)
 {
     for (size_t i = 0; i < f->n; i++) {
         f->freed += f->v[i].rq.rq.error.n == 0 ? f->v[i].rq.freed : 0;
@@ -63,14 +63,14 @@ static void finish(struct freeing *f)
 
 static void freeing_empty(struct later *l)
 {
-    finish(CONTAINER_OF(l, struct freeing, end));
+    freeing_finish(CONTAINER_OF(l, struct freeing, end));
 }
 
 static void freed(struct shard_rq *rq)
 {
     struct freeing *f = rq->user;
     if (atomic_fetch_sub(&f->pending, 1) == 1) {
-        finish(f);
+        freeing_finish(f);
     }
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static void done(struct meta_request *rq)
+static void meta_done(struct meta_request *rq)
 {
     struct meta_call *c = CONTAINER_OF(rq, struct meta_call, rq);
     op_env_renew(c->env);
@@ -13,7 +13,7 @@ static void done(struct meta_request *rq)
 enum err meta_call_init(struct meta_call *c, struct op_env *env, enum meta_action action,
                         const struct str *names, uint32_t n)
 {
-    meta_request_init(&c->rq, action, done, NULL);
+    meta_request_init(&c->rq, action, meta_done, NULL);
     c->env = env;
     struct str *copy = ARENA_ARRAY(&c->rq.arena, struct str, n);
     for (uint32_t i = 0; copy != NULL && i < n; i++) {

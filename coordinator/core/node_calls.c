@@ -174,7 +174,7 @@ void node_calls_write_head(const struct node_calls *c, struct jsonw *w)
 
 /* ---- answering ----------------------------------------------------------------------------------------- */
 
-static void end(struct node_question *q)
+static void node_call_end(struct node_question *q)
 {
     struct node_answer *local = q->local;
     tasks_end(q->co->tasks, &q->task);
@@ -206,7 +206,7 @@ void node_reply_bytes(struct node_question *q, struct buf *answer)
     } else {
         remote_reply_bytes(q->rq, answer);
     }
-    end(q);
+    node_call_end(q);
 }
 
 void node_reply(struct node_question *q, const void *answer)
@@ -224,7 +224,7 @@ void node_refuse(struct node_question *q, const struct errmsg *error)
     } else {
         remote_refuse(q->rq, error);
     }
-    end(q);
+    node_call_end(q);
 }
 
 static void receive(void *self, struct remote_rq *rq)

@@ -238,7 +238,7 @@ static enum err exact(struct resolve *x, struct str name, bool *found)
             if (x->o->ignore_unavailable) {
                 continue;
             }
-            x->closed = x->closed != NULL ? x->closed : m; /* what is missing is told first */
+            x->closed = x->closed != NULL ? x->closed : m; /* missing indices are reported first */
         }
         enum err e = resolve_add(x, i, alias, false);
         if (e != ERR_OK) {

@@ -19,7 +19,7 @@
 static void prepare(void *arg);
 static void next_page(struct by_query_worker *w, uint32_t written);
 static void refresh_and_end(struct by_query_worker *w);
-static void end(struct by_query_worker *w);
+static void worker_end(struct by_query_worker *w);
 
 static uint64_t task_of(const struct by_query_worker *w)
 {
@@ -49,7 +49,7 @@ static void fail(struct by_query_worker *w, const struct errmsg *em)
     jw_obj_end(&j);
     jw_ki64(&j, "status", w->error_status);
     jw_obj_end(&j);
-    end(w);
+    worker_end(w);
 }
 
 /* The search failed as a whole: its answer is the operation's. */
@@ -72,7 +72,7 @@ static void fail_search(struct by_query_worker *w)
         }
     }
     jw_obj_end(&j);
-    end(w);
+    worker_end(w);
 }
 
 /* ---- pages --------------------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static void page_done(struct search_call *c)
         buf_str(&w->scroll, c->scroll_id);
     }
     if (by_query_cancelled(w)) {
-        end(w);
+        worker_end(w);
         return;
     }
     if (c->error.n > 0 || search_all_failed(c)) {
@@ -165,7 +165,7 @@ static void next_page(struct by_query_worker *w, uint32_t written)
     }
 }
 
-static bool add(struct json *o, struct arena *a, const char *key, struct json v)
+static bool json_member_add(struct json *o, struct arena *a, const char *key, struct json v)
 {
     return json_get(o, key) != NULL || json_put(o, a, str_of(key), v);
 }
@@ -181,8 +181,8 @@ static enum err make_body(struct by_query_worker *w, struct search_opts *o, stru
         return err_no_memory(em);
     }
     struct json size = {.type = JSON_NUMBER, .s = arena_printf(a, "%d", BY_QUERY_PAGE_DEFAULT)};
-    bool ok = size.s.p != NULL && add(&body, a, "size", size)
-              && add(&body, a, "sort", json_mk_str(STR("_doc")))
+    bool ok = size.s.p != NULL && json_member_add(&body, a, "size", size)
+              && json_member_add(&body, a, "sort", json_mk_str(STR("_doc")))
               && json_put(&body, a, STR("version"), json_mk_bool(true))
               && json_put(&body, a, STR("seq_no_primary_term"), json_mk_bool(true))
               && json_put(&body, a, STR("track_total_hits"), json_mk_bool(true));
@@ -256,7 +256,7 @@ static void try_again(void *arg)
 {
     struct by_query_worker *w = arg;
     if (by_query_cancelled(w)) {
-        end(w);
+        worker_end(w);
         return;
     }
     writes_run(&w->set);
@@ -308,7 +308,7 @@ static void written(struct write_set *set)
         batch_count(w);
     }
     if (by_query_cancelled(w)) {
-        end(w);
+        worker_end(w);
     } else if (w->failures.n > 0 || (w->max_docs != MAX_DOCS_ALL && processed(w) >= w->max_docs)) {
         refresh_and_end(w);
     } else {
@@ -322,7 +322,7 @@ static void prepare(void *arg)
     struct by_query_worker *w = arg;
     struct errmsg em;
     if (by_query_cancelled(w)) {
-        end(w);
+        worker_end(w);
         return;
     }
     w->n.throttled_ns += w->delay_ns;
@@ -343,7 +343,7 @@ static void prepare(void *arg)
     enum err e = batch_build(w, most, &em);
     stop_leave(&st);
     if (by_query_cancelled(w)) {
-        end(w);
+        worker_end(w);
         return;
     }
     if (e != ERR_OK) {
@@ -367,14 +367,14 @@ static void refreshed(struct broadcast *bc)
 {
     struct by_query_worker *w = bc->user;
     broadcast_release(bc);
-    end(w);
+    worker_end(w);
 }
 
 static void refresh_and_end(struct by_query_worker *w)
 {
     struct shard_act model = {.action = SHARD_REFRESH};
     if (!w->op->spec.refresh || w->n_touched == 0) {
-        end(w);
+        worker_end(w);
         return;
     }
     free_page(w);
@@ -385,11 +385,11 @@ static void refresh_and_end(struct by_query_worker *w)
         n += t[n].meta != NULL;
     }
     if (t == NULL || !broadcast_start(&w->env, t, n, &model, refreshed, w)) {
-        end(w); /* what was written shows when its own refresh comes */
+        worker_end(w); /* what was written shows when its own refresh comes */
     }
 }
 
-static void end(struct by_query_worker *w)
+static void worker_end(struct by_query_worker *w)
 {
     struct by_query *op = w->op;
     if (w->search != NULL) {

@@ -47,7 +47,7 @@ struct values {
     bool failed;
 };
 
-static void add(struct values *out, const struct json *v)
+static void lookups_add(struct values *out, const struct json *v)
 {
     struct json *grown = arena_grow(out->arena, out->v, out->n, &out->cap, sizeof(*grown));
     out->failed |= grown == NULL || !json_copy(&grown[out->n], v, out->arena);
@@ -70,7 +70,7 @@ static void extract(struct values *out, const struct json *v, struct str path)
     }
     if (v->type != JSON_OBJECT) {
         if (v->type != JSON_NULL) {
-            add(out, v);
+            lookups_add(out, v);
         }
         return;
     }

@@ -139,7 +139,7 @@ static void choose_shard(struct search_call *c, const struct index_target *t, ui
     q->scope.n_alias_filters = t->n_filters;
 }
 
-/* All shards 0 by the names of their indices, then all shards 1 ...: what is equal otherwise is told in this order. */
+/* All shards 0 by the names of their indices, then all shards 1 ...: equal results are reported in this order. */
 enum err search_choose_shards(struct search_call *c)
 {
     uint32_t all = 0, most = 0;

@@ -25,7 +25,7 @@ static void ended(struct later *l)
     t->done(t);
 }
 
-static void finish(struct task_result *t, const struct errmsg *error)
+static void task_result_finish(struct task_result *t, const struct errmsg *error)
 {
     t->error = error;
     cluster_state_unref(t->env.state);
@@ -43,7 +43,7 @@ static void written(struct write_set *set)
         em = &t->em;
     }
     writes_fini(set);
-    finish(t, em);
+    task_result_finish(t, em);
 }
 
 static void write_it(struct task_result *t)
@@ -72,7 +72,7 @@ static void created(struct meta_call *call)
     t->em = call->rq.error;
     meta_call_free(call);
     if (e != ERR_OK && e != ERR_INDEX_EXISTS) { /* another may have been quicker */
-        finish(t, &t->em);
+        task_result_finish(t, &t->em);
         return;
     }
     write_it(t);
@@ -95,7 +95,7 @@ void task_result_store(struct task_result *t)
             meta_call_free(call);
         }
         err_no_memory(&t->em);
-        finish(t, &t->em);
+        task_result_finish(t, &t->em);
         return;
     }
     call->rq.text = STR(index_body);

@@ -10,7 +10,7 @@ static void complain(struct write_complaints *c, const char *what)
     buf_printf(&c->text, "%u: %s;", ++c->n, what);
 }
 
-/* A creation that is anything else is told that alone. */
+/* For any other creation only this error is reported. */
 static bool check_creation(struct write_complaints *c, const struct write_item *it)
 {
     bool cas = it->if_seq_no != SEQ_UNASSIGNED || it->if_primary_term != 0;

@@ -77,7 +77,7 @@ static const char *const behind_index[] = {"_async_search",
 static const char *const behind_type[] = {"_msearch/template", "_mtermvectors", "_search/template",
                                           "_termvector", "_termvectors"};
 
-static bool is(const char *entry, const struct str *parts, unsigned n)
+static bool entry_matches(const char *entry, const struct str *parts, unsigned n)
 {
     struct str name = parts[0];
     size_t i = 0;
@@ -87,7 +87,7 @@ static bool is(const char *entry, const struct str *parts, unsigned n)
     return i == name.n && (entry[i] == '\0' || (entry[i] == '/' && n > 1 && str_is(parts[1], entry + i + 1)));
 }
 
-static struct str in(const char *const *list, size_t n_list, const struct str *parts, unsigned n)
+static struct str find_entry(const char *const *list, size_t n_list, const struct str *parts, unsigned n)
 {
     if (!str_starts(parts[0], STR("_"))) { /* as names of indices do not */
         return STR_NULL;
@@ -95,7 +95,7 @@ static struct str in(const char *const *list, size_t n_list, const struct str *p
     /* every request comes through here: most entries differ in their second letter */
     char second = parts[0].n > 1 ? parts[0].p[1] : '\0';
     for (size_t i = 0; i < n_list; i++) {
-        if (list[i][1] == second && is(list[i], parts, n)) {
+        if (list[i][1] == second && entry_matches(list[i], parts, n)) {
             return str_of(list[i]);
         }
     }
@@ -104,7 +104,7 @@ static struct str in(const char *const *list, size_t n_list, const struct str *p
 
 static struct str in_all(const char *const *list, size_t n_list, const struct str *parts, unsigned n)
 {
-    return n > 0 ? in(list, n_list, parts, n) : STR_NULL;
+    return n > 0 ? find_entry(list, n_list, parts, n) : STR_NULL;
 }
 
 struct str absent_part(const struct str *parts, unsigned n, bool reads)

@@ -270,7 +270,7 @@ enum err alias_actions_read(struct rest *r, const struct json *body, struct acti
             return found;
         }
         if (read_action(r, &v->items[i], &given[n++])
-            != ERR_OK) { /* noticed behind the action, unless a place is told */
+            != ERR_OK) { /* reported at the end of the action, unless a place is given */
             size_t end = v->items[i].end - (v->items[i].n > 1); /* of several, the last brace tells */
             return jr_wrap_field(r->body, end, "aliases", STR("actions"), &r->em);
         }

@@ -90,7 +90,7 @@ static void warn_idle(struct rest *r)
     buf_fini(&names);
 }
 
-static void end(struct rest *r, int status, const char *content_type, struct buf *b)
+static void answer_end(struct rest *r, int status, const char *content_type, struct buf *b)
 {
     struct http_request *http = r->http;
     const struct str *opaque = http_header_find(http->headers, http->headers_n, "x-opaque-id");
@@ -107,7 +107,7 @@ static void end(struct rest *r, int status, const char *content_type, struct buf
 
 void rest_send_text(struct rest *r, int status, const char *content_type, struct buf *b)
 {
-    end(r, status, content_type, b);
+    answer_end(r, status, content_type, b);
 }
 
 /* In the place of an answer that found no room. */
@@ -137,7 +137,7 @@ static void send_now(struct rest *r, int status, struct buf *b)
         status = 429;
         type = "application/json; charset=UTF-8";
     }
-    end(r, status, type, b);
+    answer_end(r, status, type, b);
 }
 
 /* An answer that takes long to be filtered or indented, which its loop has no time for. */

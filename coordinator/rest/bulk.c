@@ -67,7 +67,7 @@ static enum err read_number(struct bulk *b, const struct json_member *m, struct 
     return jr_long(&m->value, str_is(m->key, "if_seq_no") ? &it->if_seq_no : &it->if_primary_term, em);
 }
 
-/* Numbers of conditions are looked at once the whole action was read. */
+/* Numbers of conditions are checked when the whole action has been read. */
 static enum err check_condition(struct bulk *b, const struct write_item *it)
 {
     if (it->if_seq_no < 0 && it->if_seq_no != SEQ_UNASSIGNED) {

@@ -8,7 +8,7 @@
 extern const struct web_files console_files; /* coordinator/rest/console */
 
 #define WAIT_MS_MAX   10000
-#define LOOK_AGAIN_MS 1000 /* clients that have gone, nodes that stop: what no state tells */
+#define LOOK_AGAIN_MS 1000 /* disconnected clients and stopping nodes, which no state shows */
 
 /* ---- the page ------------------------------------------------------------------------------------------ */
 

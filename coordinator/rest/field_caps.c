@@ -55,7 +55,7 @@ static bool field_requested(const struct caps *c, struct str path)
     return false;
 }
 
-static void add(struct caps *c, struct cap one)
+static void caps_add(struct caps *c, struct cap one)
 {
     if (c->n == c->cap) {
         size_t more = c->cap == 0 ? 64 : c->cap * 2;
@@ -101,13 +101,13 @@ static void add_field(struct caps *c, struct str path, const struct json *field)
     struct str type = json_text(json_get(field, "type"));
     bool is_text = str_is(type, "text"), counts = str_is(type, "token_count");
     bool plain = !is_text && !str_is(type, "binary") && !str_is(type, "completion");
-    add(c, (struct cap){.path = path,
-                        .type = counts ? STR("integer") : type,
-                        .searchable = !str_is(type, "binary") && flag(field, "index", true),
-                        .aggregatable = is_text
-                                            ? flag(field, "fielddata", false)
-                                            : flag(field, "doc_values", plain) && !str_is(type, "completion"),
-                        .meta = json_get(field, "meta")});
+    caps_add(c, (struct cap){.path = path,
+                             .type = counts ? STR("integer") : type,
+                             .searchable = !str_is(type, "binary") && flag(field, "index", true),
+                             .aggregatable =
+                                 is_text ? flag(field, "fielddata", false)
+                                         : flag(field, "doc_values", plain) && !str_is(type, "completion"),
+                             .meta = json_get(field, "meta")});
 }
 
 /* Keys of a flattened field are fields where they are asked for by name. */
@@ -158,7 +158,7 @@ static bool walk(struct caps *c, struct str prefix, const struct json *fields)
         any = (!object && walk_leaf(c, path, &m->value)) || any;
         bool inside = walk(c, path, inner_fields(&m->value));
         if (object && inside) {
-            add(c, (struct cap){.path = path, .type = nested ? STR("nested") : STR("object")});
+            caps_add(c, (struct cap){.path = path, .type = nested ? STR("nested") : STR("object")});
         }
         any |= inside;
     }
@@ -176,10 +176,10 @@ static void collect(struct caps *c)
              c->e == ERR_OK && c->targets[c->index].meta->mapping.n > 0 && i < ARRAY_LEN(root_fields); i++) {
             struct str path = str_of(root_fields[i].path);
             if (field_requested(c, path)) {
-                add(c, (struct cap){.path = path,
-                                    .type = str_of(root_fields[i].type),
-                                    .searchable = root_fields[i].searchable,
-                                    .aggregatable = root_fields[i].aggregatable});
+                caps_add(c, (struct cap){.path = path,
+                                         .type = str_of(root_fields[i].type),
+                                         .searchable = root_fields[i].searchable,
+                                         .aggregatable = root_fields[i].aggregatable});
             }
         }
         if (c->e == ERR_OK) {

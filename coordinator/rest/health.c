@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#define LOOK_AGAIN_MS 1000 /* clients that have gone, tasks that have ended: what no state tells */
+#define LOOK_AGAIN_MS 1000 /* disconnected clients and ended tasks, which no state shows */
 
 /* ---- what is waited for -------------------------------------------------------------------------------- */
 

@@ -106,7 +106,7 @@ void hot_threads_serve(struct node_question *q)
 
 /* ---- the request --------------------------------------------------------------------------------------- */
 
-static void done(struct node_calls *c)
+static void hot_threads_done(struct node_calls *c)
 {
     struct rest *r = rest_of(c->r);
     struct buf b;
@@ -147,7 +147,7 @@ static void hot_threads(struct rest *r)
         return;
     }
     timeout_ms = (timeout_ms > 0 ? timeout_ms : NODE_QUESTION_MS) + what.interval_ms;
-    nodes_ask(r, &message_node_stats, node, &what, timeout_ms, done, NULL);
+    nodes_ask(r, &message_node_stats, node, &what, timeout_ms, hot_threads_done, NULL);
 }
 
 const struct route routes_hot_threads[] = {

@@ -20,7 +20,7 @@ static struct rest_meta *rest_meta_of(struct meta_request *rq)
     return CONTAINER_OF(rq, struct rest_meta, call.rq);
 }
 
-static void done(struct meta_call *call)
+static void rest_meta_done(struct meta_call *call)
 {
     struct rest_meta *c = rest_meta_of(&call->rq);
     if (call->rq.error.n == 0) {
@@ -55,7 +55,7 @@ void rest_meta_then(struct rest *r, struct meta_request *rq,
     struct rest_meta *c = rest_meta_of(rq);
     (void)r;
     c->then = then;
-    meta_call_send(&c->call, done, NULL);
+    meta_call_send(&c->call, rest_meta_done, NULL);
 }
 
 static void acknowledge(struct rest *r, struct meta_request *rq)

@@ -237,7 +237,7 @@ static enum err member(struct by_query_rq *q, const struct json_member *m, struc
     if (object && m->value.type != JSON_OBJECT) {
         return wrong_token(q, "reindex", m);
     }
-    if (str_is(m->key, "source")) { /* it is read as a whole: what is wrong with it is told behind it */
+    if (str_is(m->key, "source")) { /* it is read as a whole: its errors are reported behind it */
         uint32_t line, col;
         json_place(q->r->body, m->value.end - 1, &line, &col);
         return read_source(q, &m->value) == ERR_OK

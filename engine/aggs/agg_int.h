@@ -101,7 +101,7 @@ extern const struct agg_type agg_type_root;
 extern const struct agg_type *const agg_types[]; /* NULL-terminated */
 
 const struct agg_type *agg_type_find(struct str name);
-/* Elasticsearch has it; whether we do, agg_type_find() tells. */
+/* Elasticsearch has it; agg_type_find() says whether Serai does. */
 bool agg_type_known(struct str name);
 /* Names of all types, NULL-terminated, for suggestions. */
 extern const char *const agg_type_names[];

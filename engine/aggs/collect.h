@@ -5,7 +5,7 @@
  * per collector, so that a collector's state is arrays by bucket; one with buckets of its own sends new batches, with its own
  * numbers, to the collectors below it. Nothing is allocated per document. Memory is the request's arena; one thread.
  *
- * Failures while collecting stick in the run (collect functions return nothing) and are looked at between batches. */
+ * Failures while collecting stick in the run (collect functions return nothing) and are checked between batches. */
 #ifndef ENGINE_AGGS_COLLECT_H
 #define ENGINE_AGGS_COLLECT_H
 

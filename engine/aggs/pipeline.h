@@ -27,7 +27,7 @@ enum err pipe_set_paths(struct agg_parse *p, struct agg *a, const struct json *v
 enum err pipe_set_any_paths(struct agg_parse *p, struct agg *a, const struct json *v);
 enum err pipe_set_gap(struct agg_parse *p, struct agg *a, const struct json *v);
 enum err pipe_set_format(struct agg_parse *p, struct agg *a, const struct json *v);
-/* ERR_ARRAY_BOUNDS where the list of paths is empty: that is looked at late in Elasticsearch. */
+/* ERR_ARRAY_BOUNDS where the list of paths is empty: Elasticsearch checks this late. */
 enum err pipe_need_path(struct agg_parse *p, const struct agg *a);
 /* The required parameters of a declared parser: names, NULL for those that were given. */
 enum err pipe_need(struct agg_parse *p, const char *const *missing, size_t n);

@@ -18,7 +18,7 @@ struct queue {
     uint32_t n;
 };
 
-static bool less(const void *cx, const void *x, const void *y)
+static bool merge_less(const void *cx, const void *x, const void *y)
 {
     const struct queue *q = cx;
     const struct head *a = x, *b = y;
@@ -28,7 +28,7 @@ static bool less(const void *cx, const void *x, const void *y)
 static void merge_add(struct queue *q, struct head x)
 {
     q->h[q->n] = x;
-    heap_up(q->h, q->n++, sizeof(x), less, q);
+    heap_up(q->h, q->n++, sizeof(x), merge_less, q);
 }
 
 /* qsort has no argument for the aggregation, and lists from outside may be in any order: an insertion into
@@ -57,7 +57,7 @@ static struct agg_bucket *merge_take(struct queue *q)
     bool back = q->a->type->java_queue && x.v < x.end;
     q->h[0] = back || x.v == x.end ? q->h[--q->n] : x;
     if (q->n > 0) {
-        heap_down(q->h, q->n, 0, sizeof(x), less, q);
+        heap_down(q->h, q->n, 0, sizeof(x), merge_less, q);
     }
     if (back) {
         merge_add(q, x);

@@ -50,7 +50,7 @@ int agg_key_cmp(const struct agg_key *a, const struct agg_key *b);
 struct agg_bucket {
     struct agg_key key;
     int64_t doc_count;
-    int64_t error;                  /* terms: how many documents of this term shards may not have told */
+    int64_t error;                  /* terms: how many documents of this term shards may not have reported */
     double from, to;                /* of what has ends; infinite: open */
     struct str from_s, to_s;        /* ip ranges; p == NULL: open */
     const struct agg_key *keys;     /* composite: one a source */

@@ -125,7 +125,7 @@ static void visit(struct ordering *o, uint32_t i)
     o->out[o->n++] = a;
 }
 
-/* `*ordered` tells whether there is an order in which each pipeline has what it reads. */
+/* *ordered: there is an order in which each pipeline's input is ready. */
 static enum err order_pipes(struct agg_parse *p, struct agg *level, bool *ordered)
 {
     struct ordering o = {.p = p, .level = level};

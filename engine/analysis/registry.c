@@ -164,7 +164,7 @@ struct found {
     size_t at;
 };
 
-static bool find(enum part_kind kind, struct str name, struct found *f)
+static bool registry_find(enum part_kind kind, struct str name, struct found *f)
 {
     size_t n = kind == PART_TOKENIZER      ? ARRAY_LEN(tokenizers)
                : kind == PART_TOKEN_FILTER ? ARRAY_LEN(token_filters)
@@ -321,7 +321,7 @@ enum err part_new(const void **out, enum part_kind kind, struct str type, struct
     struct found f;
     *out = NULL;
     enum err e = removed_part(kind, type, em);
-    *known = e != ERR_OK || (find(kind, type, &f) && (f.flags & AS_TYPE) != 0);
+    *known = e != ERR_OK || (registry_find(kind, type, &f) && (f.flags & AS_TYPE) != 0);
     if (e != ERR_OK || !*known) {
         return e;
     }
@@ -358,7 +358,7 @@ enum err part_by_name(const void **out, enum part_kind kind, struct str name, co
     }
     enum err e = removed_part(kind, name, em);
     struct found f;
-    if (e != ERR_OK || !find(kind, name, &f)) {
+    if (e != ERR_OK || !registry_find(kind, name, &f)) {
         return e;
     }
     if ((f.flags & BY_NAME) == 0 && (f.flags & BARE_REFUSED) != 0 && b->bare == BARE_IN_SETTINGS) {

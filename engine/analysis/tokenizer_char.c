@@ -17,7 +17,7 @@ struct char_tokenizer {
     uint32_t kinds;
 };
 
-static bool add(struct token_list *out, struct str text, size_t from, size_t to)
+static bool char_token_add(struct token_list *out, struct str text, size_t from, size_t to)
 {
     return token_add(out, (struct token){.text = str_slice(text, from, to),
                                          .start = (uint32_t)from,
@@ -34,7 +34,7 @@ static enum err run_keyword(const struct tokenizer *self, struct str text, struc
     if (text.n == 0) { /* Lucene emits an empty token for an empty text */
         text = STR("");
     }
-    return add(out, text, 0, text.n) ? ERR_OK : err_no_memory(em);
+    return char_token_add(out, text, 0, text.n) ? ERR_OK : err_no_memory(em);
 }
 
 /* Cuts a token as Lucene's CharTokenizer: it ends as soon as it holds units_max units or more. */
@@ -57,12 +57,12 @@ static enum err run_chars(const struct tokenizer *self, struct str text, struct 
             }
             from = at;
         }
-        if (units > 0 && !add(out, text, start, from)) {
+        if (units > 0 && !char_token_add(out, text, start, from)) {
             return err_no_memory(em);
         }
         units = 0;
     }
-    return units == 0 || add(out, text, start, text.n) ? ERR_OK : err_no_memory(em);
+    return units == 0 || char_token_add(out, text, start, text.n) ? ERR_OK : err_no_memory(em);
 }
 
 static enum err run_lower(const struct tokenizer *self, struct str text, struct token_list *out,

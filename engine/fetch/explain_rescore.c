@@ -76,7 +76,8 @@ static void product(struct jsonw *w, const struct explained *of, float weight, c
 }
 
 /* Replaces `first` by the explanation of one rescoring of it. */
-static enum err one(struct fetch *f, const struct fetch_hit *h, uint32_t i, struct explained *first)
+static enum err explain_one_rescore(struct fetch *f, const struct fetch_hit *h, uint32_t i,
+                                    struct explained *first)
 {
     static const char *const modes[] = {"sum of:", "product of:", "avg of:", "max of:", "min of:"};
     const struct rescore_spec *s = &f->source->rescore[i];
@@ -111,7 +112,7 @@ enum err explain_rescores(struct fetch *f, const struct fetch_hit *h, struct jso
     struct explained all;
     enum err e = explain(f, h, f->weight, &all);
     for (uint32_t i = 0; e == ERR_OK && i < f->source->n_rescore; i++) {
-        e = one(f, h, i, &all);
+        e = explain_one_rescore(f, h, i, &all);
     }
     if (e == ERR_OK) {
         jw_raw(w, all.text);

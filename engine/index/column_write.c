@@ -83,7 +83,7 @@ static void see_distinct(struct num_stats *s, int64_t v)
     s->last = (int32_t)lo;
 }
 
-static void see(struct num_stats *s, int64_t v)
+static void column_note_value(struct num_stats *s, int64_t v)
 {
     if (!s->any) {
         *s = (struct num_stats){.any = true, .min = v, .max = v, .first = v, .last = -1};
@@ -170,7 +170,7 @@ void num_column_write(struct seg_out *o, const struct num_source *src, enum sect
     while (src->next(src->self, &doc, &v, &n)) {
         index_gather_add(&g, doc, n);
         for (uint32_t i = 0; i < n; i++) {
-            see(s, v[i]);
+            column_note_value(s, v[i]);
         }
     }
     uint64_t gcd = MAX_OF(s->gcd, (uint64_t)1);

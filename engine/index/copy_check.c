@@ -20,7 +20,7 @@ struct run {
     const struct manifest *newest; /* that can be read */
 };
 
-static void say(const struct run *r, const char *file, const char *what)
+static void copy_check_report(const struct run *r, const char *file, const char *what)
 {
     r->c->damaged(r->c->self, file, what);
 }
@@ -36,7 +36,7 @@ static bool read_file(struct run *r, const char *name, struct fs_map *map)
     struct errmsg em;
     const char *path = path_of(r, name);
     if (path == NULL || r->c->fs->map(r->c->fs->self, path, map, &em) != ERR_OK) {
-        say(r, name, path != NULL ? em.frame[0].reason : "no memory");
+        copy_check_report(r, name, path != NULL ? em.frame[0].reason : "no memory");
         return false;
     }
     r->c->files++;
@@ -80,7 +80,7 @@ static void check_content(struct run *r, const char *name, const struct manifest
         }
     }
     if (e != ERR_OK) {
-        say(r, name, em.frame[0].reason);
+        copy_check_report(r, name, em.frame[0].reason);
     }
     live_unref(l);
     segment_unref(s);
@@ -94,7 +94,7 @@ static void check_named(struct run *r, const char *name, const struct manifest_s
     struct fs_map map;
     if (!is_there(r, name)) {
         snprintf(text, sizeof(text), "it is missing, and " MANIFEST_PREFIX "%" PRIu64 " names it", commit);
-        say(r, name, text);
+        copy_check_report(r, name, text);
         return;
     }
     if (!read_file(r, name, &map)) {
@@ -102,7 +102,7 @@ static void check_named(struct run *r, const char *name, const struct manifest_s
     }
     if (map.n != bytes) {
         snprintf(text, sizeof(text), "it has %zu bytes, and had %" PRIu64, map.n, bytes);
-        say(r, name, text);
+        copy_check_report(r, name, text);
     } else if (hash_bytes(map.p, map.n, 0) != checksum) {
         struct errmsg em = {0};
         struct segment *s = NULL;
@@ -111,7 +111,7 @@ static void check_named(struct run *r, const char *name, const struct manifest_s
                          : ERR_OK;
         e = s != NULL ? segment_verify(s, &em) : e;
         segment_unref(s);
-        say(r, name, e != ERR_OK ? em.frame[0].reason : "it does not match its checksum");
+        copy_check_report(r, name, e != ERR_OK ? em.frame[0].reason : "it does not match its checksum");
     } else {
         check_content(r, name, m, live ? str_mk(map.p, map.n) : STR_NULL);
     }
@@ -183,9 +183,9 @@ static enum err check_manifest(struct run *r, uint64_t number, struct errmsg *em
     enum err e = manifest_decode(m, str_mk(map.p, map.n), &r->arena, &why);
     r->c->fs->unmap(r->c->fs->self, &map);
     if (e != ERR_OK) {
-        say(r, name, why.frame[0].reason);
+        copy_check_report(r, name, why.frame[0].reason);
     } else if (m->generation != number || m->shard != r->shard || strcmp(m->uuid, r->uuid) != 0) {
-        say(r, name, "it is of another shard or place");
+        copy_check_report(r, name, "it is of another shard or place");
     } else {
         r->newest = r->newest == NULL ? m : r->newest;
         check_commit(r, m);
@@ -224,7 +224,7 @@ static void check_generation(struct run *r, uint64_t number, bool last)
         e = err_set(&em, ERR_CORRUPT, "the next generation is missing");
     }
     if (e != ERR_OK) {
-        say(r, name, em.frame[0].reason);
+        copy_check_report(r, name, em.frame[0].reason);
     }
     r->c->fs->unmap(r->c->fs->self, &map);
 }
@@ -244,13 +244,13 @@ static enum err check_log(struct run *r, struct errmsg *em)
         check_generation(r, v[i], i + 1 == n);
         if (i + 1 < n && v[i + 1] != v[i] + 1 && v[i] >= need) {
             snprintf(name, sizeof(name), TLOG_PREFIX "%" PRIu64, v[i] + 1);
-            say(r, name, "it is missing, and a later one is there");
+            copy_check_report(r, name, "it is missing, and a later one is there");
         }
     }
     if (!found) {
         char name[FILE_NAME_BYTES];
         snprintf(name, sizeof(name), TLOG_PREFIX "%" PRIu64, need);
-        say(r, name, "it is missing, and the newest commit needs it");
+        copy_check_report(r, name, "it is missing, and the newest commit needs it");
     }
     return ERR_OK;
 }
@@ -269,7 +269,7 @@ static enum err check_all(struct run *r, struct errmsg *em)
         e = check_manifest(r, v[i - 1], em);
     }
     if (n == 0) {
-        say(r, "", "there is no manifest, which says what the copy is made of");
+        copy_check_report(r, "", "there is no manifest, which says what the copy is made of");
     }
     return e == ERR_OK ? check_log(r, em) : e;
 }

@@ -278,8 +278,9 @@ static void undo(struct index_buffer *b)
     b->pool.at = b->pool_before;
 }
 
-static enum err add(struct index_buffer *b, const struct parsed_doc *doc, const struct doc_meta *meta,
-                    bool tombstone, doc_id *root, struct errmsg *em)
+static enum err buffer_add_document(struct index_buffer *b, const struct parsed_doc *doc,
+                                    const struct doc_meta *meta, bool tombstone, doc_id *root,
+                                    struct errmsg *em)
 {
     enum err e = ERR_OK;
     b->serial++;
@@ -320,14 +321,15 @@ static enum err add(struct index_buffer *b, const struct parsed_doc *doc, const 
 enum err index_buffer_add(struct index_buffer *b, const struct parsed_doc *doc, const struct doc_meta *meta,
                           doc_id *root, struct errmsg *em)
 {
-    return add(b, doc, meta, false, root, em);
+    return buffer_add_document(b, doc, meta, false, root, em);
 }
 
 enum err index_buffer_add_tombstone(struct index_buffer *b, struct str id, const struct doc_meta *meta,
                                     doc_id *root, struct errmsg *em)
 {
     struct doc_part part = {0};
-    return add(b, &(struct parsed_doc){.id = id, .parts = &part, .n_parts = 1}, meta, true, root, em);
+    return buffer_add_document(b, &(struct parsed_doc){.id = id, .parts = &part, .n_parts = 1}, meta, true,
+                               root, em);
 }
 
 uint32_t index_buffer_docs(const struct index_buffer *b)

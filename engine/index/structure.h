@@ -10,7 +10,7 @@
 
 #include "engine/index/segment.h"
 
-/* ERR_CORRUPT tells the field, and what of it is wrong; ERR_NODE_CLOSED: it was to end before. */
+/* ERR_CORRUPT names the field and the error; ERR_NODE_CLOSED: the check was stopped. */
 enum err segment_check_structure(const struct segment *s, struct errmsg *em);
 /* Asserts it of one that was just made, unless its bytes did not get where they belong. */
 void segment_invariant(const struct segment *s);

@@ -99,7 +99,7 @@ static enum err keep_source(struct doc_parser *p, struct parsed_doc *out, const 
     return out->source.p != NULL ? ERR_OK : err_no_memory(p->em);
 }
 
-static enum err finish(struct doc_parser *p, struct parsed_doc *out, const struct part_build *root)
+static enum err document_finish(struct doc_parser *p, struct parsed_doc *out, const struct part_build *root)
 {
     struct doc_part *parts = arena_grow(p->arena, p->parts, p->n_parts, &p->parts_cap, sizeof(*parts));
     if (parts == NULL) {
@@ -132,5 +132,5 @@ enum err document_parse(struct parsed_doc *out, const struct mapping *m, const s
         return as_is ? e : err_wrap(em, ERR_MAPPER_PARSING, "failed to parse");
     }
     e = keep_source(&p, out, &tree);
-    return e == ERR_OK ? finish(&p, out, &root) : e;
+    return e == ERR_OK ? document_finish(&p, out, &root) : e;
 }

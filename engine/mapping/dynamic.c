@@ -280,7 +280,7 @@ static enum err check_newer(struct doc_parser *p, const struct added_field *newe
     return check_same(p, newer->path, newer->def, older->def);
 }
 
-/* Which of several conflicts is told: the first by path, each definition held against the one before. Elasticsearch
+/* The conflict that is reported: the first by path, each definition held against the one before. Elasticsearch
  * does so the other way round for the very first. */
 static enum err check_sorted(struct doc_parser *p)
 {

@@ -257,7 +257,7 @@ static enum err set_date_formats(struct builder *b, struct mapping *m)
     return e;
 }
 
-static enum err finish(struct builder *b, struct mapping *m, const struct mapping *old)
+static enum err mapping_finish(struct builder *b, struct mapping *m, const struct mapping *old)
 {
     size_t cap = 0;
     enum err e = add_metadata(b, m, &cap);
@@ -286,7 +286,7 @@ static enum err make_first(struct mapping **out, struct mapping *m, const struct
         e = parse_tree(&b, body, &m->root, &m->def);
     }
     if (e == ERR_OK) {
-        e = finish(&b, m, NULL);
+        e = mapping_finish(&b, m, NULL);
     }
     if (e != ERR_OK) {
         mapping_free(m);
@@ -325,7 +325,7 @@ static enum err make_next(struct mapping **out, struct mapping *m, const struct 
     e = e != ERR_OK ? e : node_merge_object(&b, m->root, root);
     e = e != ERR_OK ? e : root_merge(&b, &m->def, &def, old->source.n == 0);
     e = e != ERR_OK ? e : node_link(&b, m->root, NULL);
-    e = e != ERR_OK ? e : finish(&b, m, old);
+    e = e != ERR_OK ? e : mapping_finish(&b, m, old);
     if (e != ERR_OK) {
         mapping_free(m);
         return e;

@@ -331,8 +331,8 @@ static bool fill_prefix(struct dfa *d, struct arena *arena)
     return d->prefix.p != NULL;
 }
 
-static enum err finish(struct nfa *a, struct fragment f, struct str pattern, const struct dfa **out,
-                       struct errmsg *em)
+static enum err automaton_finish(struct nfa *a, struct fragment f, struct str pattern, const struct dfa **out,
+                                 struct errmsg *em)
 {
     struct dfa *d = ARENA_NEW(a->arena, struct dfa);
     if (d != NULL && !a->failed && !a->too_complex) {
@@ -361,7 +361,7 @@ enum err dfa_regexp(const struct dfa **out, struct str pattern, uint32_t flags, 
     struct nfa a = {.arena = arena, .states_max = max_states > 0 ? max_states : AUTOMATON_STATES_MAX};
     a.parts_max = MIN_OF(MAX_OF((size_t)a.states_max * 8, (size_t)PARTS_MIN), (size_t)PARTS_MAX);
     struct fragment f = compile(&a, r);
-    return finish(&a, f, pattern, out, em);
+    return automaton_finish(&a, f, pattern, out, em);
 }
 
 enum err regexp_check(struct str pattern, uint32_t flags, uint32_t max_states, struct arena *arena,
@@ -369,7 +369,7 @@ enum err regexp_check(struct str pattern, uint32_t flags, uint32_t max_states, s
 {
     const struct dfa *d;
     enum err e = dfa_regexp(&d, pattern, flags, false, max_states, arena, em);
-    if (e == ERR_TOO_COMPLEX && em != NULL) { /* told by the automaton, and again by the expression */
+    if (e == ERR_TOO_COMPLEX && em != NULL) { /* reported by the automaton, and again by the expression */
         char reason[ERR_REASON_BYTES];
         memcpy(reason, em->frame[0].reason, sizeof(reason));
         err_wrap(em, e, "%s", reason);
@@ -388,7 +388,7 @@ enum err dfa_wildcard(const struct dfa **out, struct str pattern, bool case_inse
     a.star = star;
     if (pattern.n
         == 0) { /* of no parts Lucene makes an automaton that takes nothing, the empty text neither */
-        return finish(&a, f, pattern, out, em);
+        return automaton_finish(&a, f, pattern, out, em);
     }
     for (size_t i = 0; i < pattern.n && !a.failed;) {
         uint32_t c = utf8_next(pattern, &i), to;
@@ -409,7 +409,7 @@ enum err dfa_wildcard(const struct dfa **out, struct str pattern, bool case_inse
         at = to;
     }
     nfa_add_epsilon(&a, at, f.out);
-    return finish(&a, f, pattern, out, em);
+    return automaton_finish(&a, f, pattern, out, em);
 }
 
 enum err dfa_nocase(const struct dfa **out, struct str text, bool exact, struct arena *arena,
@@ -427,7 +427,7 @@ enum err dfa_nocase(const struct dfa **out, struct str text, bool exact, struct 
         nfa_add_edge(&a, at, at, 0, NFA_CODE_MAX);
     }
     nfa_add_epsilon(&a, at, f.out);
-    return finish(&a, f, text, out, em);
+    return automaton_finish(&a, f, text, out, em);
 }
 
 uint32_t dfa_step(const struct dfa *d, uint32_t state, uint32_t c)

@@ -27,7 +27,8 @@ struct plan {
     uint64_t cost; /* 0: nothing matches */
 };
 
-static bool add(const struct weight **list, uint32_t *n, const struct weight *w, const struct leaf *leaf)
+static bool bool_add_clause(const struct weight **list, uint32_t *n, const struct weight *w,
+                            const struct leaf *leaf)
 {
     if (weight_cost(w, leaf) == 0) {
         return false;
@@ -54,20 +55,20 @@ static enum err plan_make(struct plan *p, const struct weight *w, const struct l
         const struct weight *c = bool_self(w)->v[i];
         switch (q->boolean.v[i].occur) {
         case OCCUR_MUST:
-            if (!add(p->must, &p->n_must, c, leaf)) {
+            if (!bool_add_clause(p->must, &p->n_must, c, leaf)) {
                 return ERR_OK;
             }
             break;
         case OCCUR_FILTER:
-            if (!add(p->filter, &p->n_filter, c, leaf)) {
+            if (!bool_add_clause(p->filter, &p->n_filter, c, leaf)) {
                 return ERR_OK;
             }
             break;
         case OCCUR_SHOULD:
-            add(p->should, &p->n_should, c, leaf);
+            bool_add_clause(p->should, &p->n_should, c, leaf);
             break;
         case OCCUR_MUST_NOT:
-            add(p->must_not, &p->n_must_not, c, leaf);
+            bool_add_clause(p->must_not, &p->n_must_not, c, leaf);
             break;
         }
     }
@@ -231,8 +232,8 @@ static enum err without(const struct plan *p, const struct scorer_request *rq, s
 }
 
 /* Both are there: optional clauses add to the score, or enough of them are required too. */
-static enum err both(const struct weight *w, const struct plan *p, const struct scorer_request *rq,
-                     struct scorer *must, struct scorer *should, struct scorer **out)
+static enum err bool_both(const struct weight *w, const struct plan *p, const struct scorer_request *rq,
+                          struct scorer *must, struct scorer *should, struct scorer **out)
 {
     bool top = w->need == NEED_TOP_SCORES;
     if (p->min_should == 0) {
@@ -283,7 +284,7 @@ static enum err bool_scorer(const struct weight *w, const struct scorer_request 
         return e;
     }
     *out = must;
-    return should != NULL ? both(w, &p, rq, must, should, out) : ERR_OK;
+    return should != NULL ? bool_both(w, &p, rq, must, should, out) : ERR_OK;
 }
 
 static struct explanation *clause_note(struct arena *a, const struct bool_clause *c, const char *what,

@@ -20,7 +20,7 @@ static uint32_t clauses_count(const struct clauses *c, enum bool_occur occur)
     return n;
 }
 
-static bool has(const struct clauses *c, enum bool_occur occur, const struct query *q)
+static bool clauses_have(const struct clauses *c, enum bool_occur occur, const struct query *q)
 {
     for (uint32_t i = 0; i < c->n; i++) {
         if (c->v[i].occur == occur && query_equal(c->v[i].query, q)) {
@@ -49,7 +49,8 @@ static void drop_redundant(struct clauses *c)
         }
         if (occur == OCCUR_FILTER && !gone) {
             bool others = clauses_count(c, OCCUR_MUST) > 0 || clauses_count(c, OCCUR_FILTER) > 1;
-            gone = has(c, OCCUR_MUST, c->v[i].query) || (others && c->v[i].query->ops == &q_match_all);
+            gone =
+                clauses_have(c, OCCUR_MUST, c->v[i].query) || (others && c->v[i].query->ops == &q_match_all);
         }
         if (gone) {
             clauses_drop(c, i);
@@ -212,8 +213,8 @@ static bool contradiction(const struct clauses *c)
         if (c->v[i].occur != OCCUR_MUST_NOT) {
             continue;
         }
-        if (c->v[i].query->ops == &q_match_all || has(c, OCCUR_MUST, c->v[i].query)
-            || has(c, OCCUR_FILTER, c->v[i].query)) {
+        if (c->v[i].query->ops == &q_match_all || clauses_have(c, OCCUR_MUST, c->v[i].query)
+            || clauses_have(c, OCCUR_FILTER, c->v[i].query)) {
             return true;
         }
     }

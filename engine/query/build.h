@@ -118,7 +118,7 @@ enum err field_pattern(struct builder *b, const struct field *f, const struct qu
                        struct str value, const struct pattern_opts *o, struct query **out, struct errmsg *em);
 /* (build_hidden.c) Are words that begin so found by the beginnings that `index_prefixes` indexes? */
 bool hidden_prefix_takes(const struct field *f, struct str value);
-/* A prefix by them (o->flags and o->max_states are not looked at). */
+/* A prefix by them (o->flags and o->max_states are ignored). */
 enum err hidden_prefix(struct builder *b, const struct field *f, struct str value,
                        const struct pattern_opts *o, struct query **out, struct errmsg *em);
 struct fuzzy_opts {

@@ -48,8 +48,8 @@ static enum err parse_value(struct json_pull *p, struct string_query *q, struct 
     return e != ERR_OK || known ? e : dsl_unsupported(p, "query_string", name, em);
 }
 
-static enum err check(struct json_pull *p, const struct string_query *q, struct arena *arena,
-                      struct errmsg *em)
+static enum err query_string_check(struct json_pull *p, const struct string_query *q, struct arena *arena,
+                                   struct errmsg *em)
 {
     if (q->query.p == NULL) {
         return json_pull_err(p, em, ERR_PARSING, "[query_string] must be provided with a [query]");
@@ -106,7 +106,7 @@ static enum err parse_query_string(struct json_pull *p, struct arena *arena, str
             return e;
         }
     }
-    return check(p, q, arena, em);
+    return query_string_check(p, q, arena, em);
 }
 
 /* ---- clauses joined ---- */

@@ -81,7 +81,7 @@ static bool relation_of(struct str s, enum range_relation *out)
     return false;
 }
 
-static enum err check(const struct dsl_range_query *q, struct arena *arena, struct errmsg *em)
+static enum err range_check(const struct dsl_range_query *q, struct arena *arena, struct errmsg *em)
 {
     if (q->field.n == 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "field name is null or empty");
@@ -141,7 +141,7 @@ static enum err parse_range(struct json_pull *p, struct arena *arena, struct dsl
             return dsl_unsupported(p, "range", name, em);
         }
     }
-    return check(q, arena, em);
+    return range_check(q, arena, em);
 }
 
 static enum err range_of(struct builder *b, const struct dsl_range_query *q, struct range_bounds *r,

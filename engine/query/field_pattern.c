@@ -327,7 +327,7 @@ enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct
     }
     e = e == ERR_OK ? check_count(b, &all, alone ? in->v[0].pattern : STR_NULL, em) : e;
     *out = all.list;
-    /* Clauses, and the field whose error is told, come in the order of Elasticsearch's map. */
+    /* Clauses, and the field whose error is reported, are in the order of Elasticsearch's map. */
     java_map_sort(out->v, out->n, sizeof(*out->v), name_of, java_map_buckets(out->n));
     return e;
 }

@@ -106,7 +106,7 @@ static struct entry **bucket(struct filter_store *st, uint64_t hash)
     return &st->buckets[hash & (st->n_buckets - 1)];
 }
 
-static struct entry *find(struct filter_store *st, uint64_t segment, struct str key, uint64_t hash)
+static struct entry *cache_find(struct filter_store *st, uint64_t segment, struct str key, uint64_t hash)
 {
     for (struct entry *e = *bucket(st, hash); e != NULL; e = e->next) {
         if (e->hash == hash && e->segment == segment && str_eq(key_of(e), key)) {
@@ -150,7 +150,7 @@ struct cached_bits *filter_cache_get(struct filter_cache *c, uint64_t segment, s
     struct filter_store *st = c->store;
     uint64_t hash = hash_of(segment, key);
     pthread_mutex_lock(&st->lock);
-    struct entry *e = find(st, segment, key, hash);
+    struct entry *e = cache_find(st, segment, key, hash);
     *worth = false;
     if (e != NULL) {
         c->stats.hits++;
@@ -213,7 +213,7 @@ static struct entry *entry_new(struct filter_cache *c, uint64_t segment, struct 
     return e;
 }
 
-static void add(struct filter_store *st, struct entry *e)
+static void cache_add(struct filter_store *st, struct entry *e)
 {
     if (st->n_entries >= st->n_buckets) {
         grow(st);
@@ -245,10 +245,10 @@ void filter_cache_put(struct filter_cache *c, uint64_t segment, struct str key, 
         return;
     }
     pthread_mutex_lock(&st->lock);
-    if (find(st, segment, key, hash) != NULL) {
+    if (cache_find(st, segment, key, hash) != NULL) {
         unref(e);
     } else {
-        add(st, e);
+        cache_add(st, e);
     }
     pthread_mutex_unlock(&st->lock);
 }

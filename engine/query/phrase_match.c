@@ -121,7 +121,7 @@ static float exact(struct phrase_match *m)
 
 /* ---- sloppy ---- */
 
-static bool less(const struct phrase_slot *a, const struct phrase_slot *b)
+static bool phrase_less(const struct phrase_slot *a, const struct phrase_slot *b)
 {
     if (a->position != b->position) {
         return a->position < b->position;
@@ -132,7 +132,7 @@ static bool less(const struct phrase_slot *a, const struct phrase_slot *b)
 static void queue_add(struct phrase_match *m, struct phrase_slot *s)
 {
     uint32_t i = m->queue_n++;
-    while (i > 0 && less(s, m->queue[(i - 1) / 2])) {
+    while (i > 0 && phrase_less(s, m->queue[(i - 1) / 2])) {
         m->queue[i] = m->queue[(i - 1) / 2];
         i = (i - 1) / 2;
     }
@@ -144,10 +144,10 @@ static struct phrase_slot *queue_pop(struct phrase_match *m)
     struct phrase_slot *top = m->queue[0], *last = m->queue[--m->queue_n];
     uint32_t i = 0;
     for (uint32_t kid; (kid = 2 * i + 1) < m->queue_n; i = kid) {
-        if (kid + 1 < m->queue_n && less(m->queue[kid + 1], m->queue[kid])) {
+        if (kid + 1 < m->queue_n && phrase_less(m->queue[kid + 1], m->queue[kid])) {
             kid++;
         }
-        if (!less(m->queue[kid], last)) {
+        if (!phrase_less(m->queue[kid], last)) {
             break;
         }
         m->queue[i] = m->queue[kid];

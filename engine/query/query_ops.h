@@ -63,7 +63,7 @@ struct query_ops {
     void (*print_column)(const struct query *q, struct buf *out);
     void (*print_bare)(const struct query *q, struct buf *out);
 
-    /* How many documents it looks at, about, or QUERY_COST_UNKNOWN. NULL: it is unknown. */
+    /* The approximate number of documents that it examines, or QUERY_COST_UNKNOWN. NULL: it is unknown. */
     uint64_t (*cost)(const struct view *v, const struct query *q);
 
     /* Rewrites it before it runs (rewrite.h); *out is the query itself on entry. NULL: it stays as it is. */

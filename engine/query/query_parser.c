@@ -15,7 +15,7 @@ enum err parser_advance(struct parser *p)
         return ERR_OK;
     }
     enum err e = lexer_next(&p->lex, &p->t3, p->r.em);
-    if (e == ERR_TOKEN_MGR) { /* told when the parser comes there, if it does */
+    if (e == ERR_TOKEN_MGR) { /* reported if the parser gets there */
         err_clear(p->r.em);
         p->t3.kind = LEX_BAD;
         return ERR_OK;
@@ -152,7 +152,7 @@ static enum err unmapped(struct parser *p, struct str what, struct query **out)
                       STR_ARG(what.p != NULL ? what : STR("null")));
 }
 
-/* A clause over fields; `what` is told where there are none. */
+/* A clause over fields; `what` is reported if there are none. */
 static enum err each_as(struct parser *p, struct str field, string_field_fn make, const void *arg,
                         struct str what, struct query **out)
 {

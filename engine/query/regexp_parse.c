@@ -52,26 +52,26 @@ static enum err regexp_done(struct re_parser *p, struct regexp *r, struct regexp
     return r != NULL ? ERR_OK : err_no_memory(p->em);
 }
 
-static bool more(const struct re_parser *p)
+static bool regexp_more(const struct re_parser *p)
 {
     return p->at < p->s.n;
 }
 
 static bool peek(const struct re_parser *p, const char *set)
 {
-    return more(p) && p->s.p[p->at] != '\0' && strchr(set, p->s.p[p->at]) != NULL;
+    return regexp_more(p) && p->s.p[p->at] != '\0' && strchr(set, p->s.p[p->at]) != NULL;
 }
 
 static bool match(struct re_parser *p, char c)
 {
-    if (more(p) && p->s.p[p->at] == c) {
+    if (regexp_more(p) && p->s.p[p->at] == c) {
         p->at++;
         return true;
     }
     return false;
 }
 
-static bool on(const struct re_parser *p, uint32_t flag)
+static bool regexp_on(const struct re_parser *p, uint32_t flag)
 {
     return (p->flags & flag) != 0;
 }
@@ -83,7 +83,7 @@ static enum err regexp_fail(struct re_parser *p, const char *what)
 
 static enum err next_char(struct re_parser *p, uint32_t *c)
 {
-    if (!more(p)) {
+    if (!regexp_more(p)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "unexpected end-of-string");
     }
     *c = utf8_next(p->s, &p->at);
@@ -168,7 +168,7 @@ static enum err parse_classes(struct re_parser *p, struct regexp **out)
         if (e != ERR_OK) {
             return e;
         }
-    } while (more(p) && !peek(p, "]"));
+    } while (regexp_more(p) && !peek(p, "]"));
     if (!match(p, ']')) {
         return regexp_fail(p, "expected ']'");
     }
@@ -190,7 +190,7 @@ static enum err parse_quoted(struct re_parser *p, struct regexp **out)
         p->at++;
         return regexp_done(p, empty_text(p), out);
     }
-    while (more(p) && !peek(p, "\"")) {
+    while (regexp_more(p) && !peek(p, "\"")) {
         enum err e = make_char(p, utf8_next(p->s, &p->at), &one);
         if (e == ERR_OK) {
             e = whole == NULL ? regexp_done(p, one, &whole)
@@ -208,7 +208,7 @@ static enum err parse_quoted(struct re_parser *p, struct regexp **out)
 static enum err parse_interval(struct re_parser *p, struct regexp **out)
 {
     size_t from = p->at;
-    while (more(p) && !peek(p, ">")) {
+    while (regexp_more(p) && !peek(p, ">")) {
         p->at++;
     }
     struct str inner = str_slice(p->s, from, p->at), hi, lo = str_cut(inner, '-', &hi);
@@ -216,14 +216,14 @@ static enum err parse_interval(struct re_parser *p, struct regexp **out)
     if (!match(p, '>')) {
         return regexp_fail(p, "expected '>'");
     }
-    if (hi.p == NULL && on(p, REGEXP_AUTOMATON)) {
+    if (hi.p == NULL && regexp_on(p, REGEXP_AUTOMATON)) {
         p->missing = p->missing.p == NULL ? inner : p->missing;
         return regexp_done(p, node(p, RE_NOTHING, NULL, NULL), out);
     }
     const char *what =
-        hi.p != NULL && !on(p, REGEXP_INTERVAL) ? "illegal identifier" : "interval syntax error";
-    if (hi.p == NULL || !on(p, REGEXP_INTERVAL) || !num_parse_i32(lo, &a) || !num_parse_i32(hi, &b) || a < 0
-        || b < 0) {
+        hi.p != NULL && !regexp_on(p, REGEXP_INTERVAL) ? "illegal identifier" : "interval syntax error";
+    if (hi.p == NULL || !regexp_on(p, REGEXP_INTERVAL) || !num_parse_i32(lo, &a) || !num_parse_i32(hi, &b)
+        || a < 0 || b < 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "%s at position %zu", what, regexp_place(p, p->at) - 1);
     }
     struct regexp *r = node(p, RE_INTERVAL, NULL, NULL);
@@ -241,10 +241,10 @@ static enum err parse_simple(struct re_parser *p, struct regexp **out)
     if (match(p, '.')) {
         return make_class(p, &(struct regexp_range){0, 0x10FFFF}, 1, false, out);
     }
-    if (on(p, REGEXP_EMPTY) && match(p, '#')) {
+    if (regexp_on(p, REGEXP_EMPTY) && match(p, '#')) {
         return regexp_done(p, node(p, RE_NOTHING, NULL, NULL), out);
     }
-    if (on(p, REGEXP_ANYSTRING) && match(p, '@')) {
+    if (regexp_on(p, REGEXP_ANYSTRING) && match(p, '@')) {
         return regexp_done(p, node(p, RE_ANY_STRING, NULL, NULL), out);
     }
     if (match(p, '"')) {
@@ -261,7 +261,7 @@ static enum err parse_simple(struct re_parser *p, struct regexp **out)
         p->depth--;
         return e != ERR_OK || match(p, ')') ? e : regexp_fail(p, "expected ')'");
     }
-    if (on(p, REGEXP_INTERVAL | REGEXP_AUTOMATON) && match(p, '<')) {
+    if (regexp_on(p, REGEXP_INTERVAL | REGEXP_AUTOMATON) && match(p, '<')) {
         return parse_interval(p, out);
     }
     enum err e = parse_char(p, &c);
@@ -275,7 +275,7 @@ static enum err parse_class_expression(struct re_parser *p, struct regexp **out)
 
 static enum err parse_complement(struct re_parser *p, struct regexp **out)
 {
-    if (!on(p, REGEXP_COMPLEMENT) || !match(p, '~')) {
+    if (!regexp_on(p, REGEXP_COMPLEMENT) || !match(p, '~')) {
         return parse_class_expression(p, out);
     }
     if (++p->depth > REGEXP_DEPTH_MAX) {
@@ -346,7 +346,8 @@ static enum err parse_repeat(struct re_parser *p, struct regexp **out)
 static enum err parse_concat(struct re_parser *p, struct regexp **out)
 {
     enum err e = parse_repeat(p, out);
-    while (e == ERR_OK && more(p) && !peek(p, ")|") && (!on(p, REGEXP_INTERSECTION) || !peek(p, "&"))) {
+    while (e == ERR_OK && regexp_more(p) && !peek(p, ")|")
+           && (!regexp_on(p, REGEXP_INTERSECTION) || !peek(p, "&"))) {
         struct regexp *right;
         e = parse_repeat(p, &right);
         if (e == ERR_OK) {
@@ -359,7 +360,7 @@ static enum err parse_concat(struct re_parser *p, struct regexp **out)
 static enum err parse_intersection(struct re_parser *p, struct regexp **out)
 {
     enum err e = parse_concat(p, out);
-    while (e == ERR_OK && on(p, REGEXP_INTERSECTION) && match(p, '&')) {
+    while (e == ERR_OK && regexp_on(p, REGEXP_INTERSECTION) && match(p, '&')) {
         struct regexp *right;
         e = parse_concat(p, &right);
         if (e == ERR_OK) {
@@ -393,7 +394,7 @@ enum err regexp_parse(const struct regexp **out, struct str pattern, uint32_t fl
         return e;
     }
     enum err e = parse_union(&p, &r);
-    if (e == ERR_OK && more(&p)) {
+    if (e == ERR_OK && regexp_more(&p)) {
         e = regexp_fail(&p, "end-of-string expected");
     }
     if (e == ERR_OK && p.missing.p != NULL) {

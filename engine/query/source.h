@@ -57,7 +57,7 @@ enum sort_mode {
 struct nested_sort_spec {
     struct str path;           /* p == NULL: not said, and nothing is nested */
     const struct json *filter; /* NULL: none */
-    int32_t max_children;      /* at most so many are looked at */
+    int32_t max_children;      /* at most so many are examined */
     const struct nested_sort_spec *inside;
 };
 

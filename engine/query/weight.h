@@ -15,7 +15,7 @@
 struct scorer_request {
     const struct leaf *leaf;
     struct arena *arena;
-    uint64_t lead_cost; /* how many documents will be looked at, at most */
+    uint64_t lead_cost; /* the largest number of documents to examine */
     struct errmsg *em;
 };
 

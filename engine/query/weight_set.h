@@ -50,7 +50,7 @@ struct column_test {
     struct num_column column;
     const struct weight *w;
 };
-/* A column is better when few documents will be looked at, as Lucene's IndexOrDocValuesQuery decides; `index` is what the
+/* A column is better when few documents will be examined, as Lucene's IndexOrDocValuesQuery decides; `index` is what the
  * segment has to have (SEG_POINTS, SEG_GEO) for anything else. */
 bool set_by_column(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f,
                    uint32_t index);

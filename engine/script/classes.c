@@ -1,7 +1,7 @@
 /* The classes that scripts may name, as types: values, statics, constructors. */
 #include "engine/script/classes.h"
 
-static bool any(struct type t, struct sv v)
+static bool any_class(struct type t, struct sv v)
 {
     (void)t;
     return v.kind != SV_NULL;
@@ -55,7 +55,7 @@ static bool local(struct type t, struct sv v)
 
 const struct class_row classes[TYPES] = {
     [TYPE_NONE] = {0},
-    [TYPE_DEF] = {.holds = any},
+    [TYPE_DEF] = {.holds = any_class},
     [TYPE_VOID] = {0},
     [TYPE_BOOLEAN] = BOX(SV_BOOL),
     [TYPE_BYTE] = BOX(SV_BYTE),
@@ -74,7 +74,7 @@ const struct class_row classes[TYPES] = {
     [TYPE_BOX_FLOAT] = BOX(SV_FLOAT),
     [TYPE_BOX_DOUBLE] = BOX(SV_DOUBLE),
     [TYPE_NUMBER] = {.holds = class_number},
-    [TYPE_OBJECT] = {.holds = any},
+    [TYPE_OBJECT] = {.holds = any_class},
     [TYPE_STRING] = {.kind = SV_STR, .statics = static_string, .make = new_string},
     [TYPE_BUILDER] = {.kind = SV_BUILDER, .make = new_builder},
     [TYPE_LIST] = {.holds = list, .make = new_list},

@@ -69,7 +69,7 @@ struct ins {
 
 struct code {
     struct ins *ins;
-    uint32_t *off; /* of each instruction, the byte of the source that an error in it is told at */
+    uint32_t *off; /* for each instruction, the byte of the source at which its error is reported */
     uint32_t n;
     size_t cap, off_cap;
     uint32_t params_n; /* captured values included */

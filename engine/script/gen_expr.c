@@ -190,7 +190,7 @@ enum err gen_logical(struct gen *g, struct node *n)
     return e;
 }
 
-/* One of two values: converted to what is asked for; else it is told that both have no type in common. */
+/* One of two values: converted to the requested type; an error if both have no common type. */
 static enum err way(struct gen *g, struct node *n, const struct type *to, unsigned how)
 {
     return to != NULL ? gen_expr_to(g, n, *to, how) : gen_expr(g, n);

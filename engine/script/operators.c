@@ -77,12 +77,12 @@ static int64_t modulo(int64_t a, int64_t b)
     return b == -1 ? 0 : a % b;
 }
 
-static int64_t both(int64_t a, int64_t b)
+static int64_t bit_and(int64_t a, int64_t b)
 {
     return a & b;
 }
 
-static int64_t either(int64_t a, int64_t b)
+static int64_t bit_or(int64_t a, int64_t b)
 {
     return a | b;
 }
@@ -270,8 +270,8 @@ const struct operator_row operators[OPS] = {
     [OP_SHL] = {FORM_SHIFT, "<<", "left shift", shift, NULL, NULL},
     [OP_SHR] = {FORM_SHIFT, ">>", "right shift", shift, NULL, NULL},
     [OP_USHR] = {FORM_SHIFT, ">>>", "unsigned shift", shift, NULL, NULL},
-    [OP_BAND] = {FORM_BITS, "&", "bitwise and", bits, both, NULL},
-    [OP_BOR] = {FORM_BITS, "|", "boolean or", bits, either, NULL},
+    [OP_BAND] = {FORM_BITS, "&", "bitwise and", bits, bit_and, NULL},
+    [OP_BOR] = {FORM_BITS, "|", "boolean or", bits, bit_or, NULL},
     [OP_BXOR] = {FORM_BITS, "^", "bitwise xor", bits, one_of, NULL},
     [OP_EQ] = {FORM_EQUALITY, "==", "equals", equality, NULL, NULL},
     [OP_NE] = {FORM_EQUALITY, "!=", "not equals", equality, NULL, NULL},

@@ -212,7 +212,7 @@ struct sv *sv_map_get(const struct sv_map *m, struct sv key); /* NULL: absent */
 bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv value) NODISCARD;
 bool sv_map_remove(struct sv_map *m, struct sv key, struct sv *was);
 void sv_map_remove_at(struct sv_map *m, uint32_t i);
-void sv_map_index(struct sv_map *m); /* entries have moved: where keys are found is told anew */
+void sv_map_index(struct sv_map *m); /* entries have moved: the index of keys is rebuilt */
 /* Entries of a HashMap into the order in which Java walks them: before they are walked. false: no memory, they stay as they are. */
 bool sv_map_arrange(struct sv_map *m);
 /* The newest element of a HashSet to its place. */

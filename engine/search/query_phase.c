@@ -34,7 +34,7 @@ static enum err take_bytes(struct buf *b, struct arena *arena, struct str *out, 
     return ok ? ERR_OK : err_no_memory(em);
 }
 
-static enum err finish(struct query_run *r, struct query_result *out)
+static enum err query_phase_finish(struct query_run *r, struct query_result *out)
 {
     const struct search_source *s = r->source;
     enum err e = ERR_OK;
@@ -166,7 +166,7 @@ enum err search_query_phase(struct query_result *out, const struct search_shard 
         }
     }
     if (e == ERR_OK) {
-        e = finish(&r, out);
+        e = query_phase_finish(&r, out);
     } else {
         *out = (struct query_result){.slot = shard->scope.slot, .first_key_refused = r.first_key_refused};
     }

@@ -25,7 +25,7 @@ struct query_result {
     bool timed_out, terminated_early;
     bool
         first_key_refused; /* of a failed phase: it was the first sort key, which several shards are asked about beforehand */
-    bool limited;       /* it would have stopped at a page's end, and tells whether it did */
+    bool limited;       /* it would have stopped at a page's end; says whether it did */
     struct str aggs;    /* byte form of the partial aggregations; n == 0: none */
     struct str suggest; /* likewise */
     struct str profile; /* JSON text; n == 0: none */

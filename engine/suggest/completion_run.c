@@ -307,7 +307,7 @@ static enum err take_hits(struct lookup *l, const struct leaf *leaf, const struc
     return ERR_OK;
 }
 
-/* Duplicates are told apart in all segments together: what each one found is laid aside. */
+/* Duplicates are found across all segments: the results of each segment are kept. */
 static enum err lay_aside(struct lookup *l)
 {
     for (size_t i = 0; i < l->n; i++) {

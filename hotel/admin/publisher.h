@@ -17,7 +17,7 @@ struct publisher;
 struct publisher_status {
     bool broker_up, leading;
     uint64_t published;   /* since the start */
-    int64_t queues_at_ms; /* when the queues were looked at (monotonic); 0: never */
+    int64_t queues_at_ms; /* when the queues were read (monotonic); 0: never */
     struct broker_queue insert, remove, dead;
     char problem[ERR_REASON_BYTES]; /* what keeps it from working; "" */
 };
@@ -29,7 +29,7 @@ enum err publisher_new(struct publisher **out, const struct hotel_config *config
 void publisher_free(struct publisher *p);
 /* There is something new in the outbox. Any thread. */
 void publisher_wake(struct publisher *p);
-/* Any thread; also has the queues looked at soon. */
+/* Any thread; also has the queues read soon. */
 void publisher_status(struct publisher *p, struct publisher_status *out);
 
 #endif

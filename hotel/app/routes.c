@@ -34,7 +34,7 @@ struct route {
                      struct errmsg *em);
 };
 
-/* ---- what is asked and told ---- */
+/* ---- requests and answers ---- */
 
 static enum err read_params(struct exchange *x, struct hotel_params *p, const char **field, struct errmsg *em)
 {

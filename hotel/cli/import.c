@@ -78,7 +78,7 @@ static enum err load(struct import *im, struct errmsg *em)
 }
 
 /* Makes it all visible and says how many hotels there are now. */
-static enum err finish(struct import *im, struct arena *arena, struct errmsg *em)
+static enum err import_finish(struct import *im, struct arena *arena, struct errmsg *em)
 {
     struct remote_answer a;
     int64_t count = 0;
@@ -114,7 +114,7 @@ static int run(struct import *im, struct arena *arena)
         bulk_init(bulk, &im->remote);
         im->bulk = bulk;
         e = load(im, &em);
-        e = e != ERR_OK ? e : finish(im, arena, &em);
+        e = e != ERR_OK ? e : import_finish(im, arena, &em);
         bulk_fini(bulk);
     }
     fs->unmap(fs->self, &im->map);

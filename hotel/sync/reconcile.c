@@ -149,7 +149,7 @@ static enum err read_docs(struct reconcile *r, struct pair *v, size_t n, struct 
 /* ---- comparing ---- */
 
 /* The row's document, with what only the index has behind it. */
-static enum err want(struct reconcile *r, struct pair *p, struct errmsg *em)
+static enum err row_document(struct reconcile *r, struct pair *p, struct errmsg *em)
 {
     struct buf text;
     buf_init(&text, NULL, BUF_UNLIMITED);
@@ -173,7 +173,7 @@ static enum err reconcile_compare(struct reconcile *r, struct pair *p, struct er
         p->agreement = p->doc == NULL ? AGREES : NO_ROW;
         return ERR_OK;
     }
-    enum err e = want(r, p, em);
+    enum err e = row_document(r, p, em);
     p->agreement = p->doc == NULL ? NOT_INDEXED : json_equal(&p->wanted, p->doc) ? AGREES : DIFFERS;
     return e;
 }

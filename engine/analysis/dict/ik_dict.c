@@ -11,7 +11,7 @@
     0 /* the configuration among the sources: it counts for the fingerprint, and has no words */
 
 /* The dictionary whose image was opened, or not: then nothing is left. */
-static enum err finish(struct ik_dictionary **out, struct ik_dictionary *d, enum err opened)
+static enum err ik_dict_finish(struct ik_dictionary **out, struct ik_dictionary *d, enum err opened)
 {
     if (opened != ERR_OK) {
         free(d);
@@ -32,7 +32,7 @@ enum err ik_dictionary_of(struct ik_dictionary **out, struct lexicon *words, str
     if (d == NULL) {
         return err_no_memory(em);
     }
-    return finish(out, d, lexicon_open(words, IMAGE_IK, &d->image, &d->dat, em));
+    return ik_dict_finish(out, d, lexicon_open(words, IMAGE_IK, &d->image, &d->dat, em));
 }
 
 enum err ik_dictionary_open(struct ik_dictionary **out, const struct fs *fs, const char *path,
@@ -43,7 +43,7 @@ enum err ik_dictionary_open(struct ik_dictionary **out, const struct fs *fs, con
     if (d == NULL) {
         return err_no_memory(em);
     }
-    return finish(out, d, image_open(&d->image, &d->dat, fs, path, IMAGE_IK, em));
+    return ik_dict_finish(out, d, image_open(&d->image, &d->dat, fs, path, IMAGE_IK, em));
 }
 
 /* The files that a ";"-separated list names. */

@@ -9,7 +9,8 @@
 #define PHRASE_BYTES  255 /* of readings: more than any phrase has */
 
 /* The dictionary whose image was opened, or not: then nothing is left. */
-static enum err finish(struct pinyin_dictionary **out, struct pinyin_dictionary *d, enum err opened)
+static enum err pinyin_dict_finish(struct pinyin_dictionary **out, struct pinyin_dictionary *d,
+                                   enum err opened)
 {
     if (opened != ERR_OK) {
         free(d);
@@ -31,7 +32,7 @@ static enum err pinyin_dictionary_of(struct pinyin_dictionary **out, struct lexi
     if (d == NULL) {
         return err_no_memory(em);
     }
-    return finish(out, d, lexicon_open(words, IMAGE_PINYIN, &d->image, &d->dat, em));
+    return pinyin_dict_finish(out, d, lexicon_open(words, IMAGE_PINYIN, &d->image, &d->dat, em));
 }
 
 enum err pinyin_dictionary_open(struct pinyin_dictionary **out, const struct fs *fs, const char *path,
@@ -42,7 +43,7 @@ enum err pinyin_dictionary_open(struct pinyin_dictionary **out, const struct fs 
     if (d == NULL) {
         return err_no_memory(em);
     }
-    return finish(out, d, image_open(&d->image, &d->dat, fs, path, IMAGE_PINYIN, em));
+    return pinyin_dict_finish(out, d, image_open(&d->image, &d->dat, fs, path, IMAGE_PINYIN, em));
 }
 
 /* "lu:4,lv4" -> "lv": the first reading, without tones, u: as v. Appended to `to`. */
