@@ -5,8 +5,8 @@
  * thread. On the data node data/ serves it; for a shard elsewhere the transport does, which carries the same structs
  * as bytes. A failed request has `error.n > 0`.
  *
- * done() is called once for each answer, on any thread, and never inside the call that asked nor inside the server: an answer
- * waits until the task that gave it has returned (common/base/later.h). On another thread it may come before the call has
+ * done() is called once for each answer, on any thread, and never inside the call that asked: an answer
+ * is put off until the task that gave it has returned (common/base/later.h). On another thread it may come before the call has
  * returned: the caller does not touch a request that it has handed over. */
 #ifndef PROTO_SHARD_API_H
 #define PROTO_SHARD_API_H

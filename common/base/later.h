@@ -31,7 +31,8 @@ struct later_list {
 };
 void later_open(struct later_list *list);
 void later_close(struct later_list *list);
-/* Runs what was put off until here, with the task going on: for a scheduler that was called by it. */
+/* Runs what was put off until here, with the task going on: before something long that nobody who was answered should wait for, in a
+ * task that nobody asked anything from; and for a scheduler that a task calls. */
 void later_run(void);
 /* The thread goes on with another stack, whose task has `list` (NULL: none runs); what was left. */
 struct later_list *later_switch(struct later_list *list);

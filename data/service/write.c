@@ -83,6 +83,7 @@ static void durable(struct write_run *r)
     }
     if (r->rq->refresh == REFRESH_NOW || (r->rq->refresh == REFRESH_CHANGED && r->written > 0)) {
         bool changed;
+        later_run(); /* others became durable with it, and do not want to be seen */
         if (shard_refresh(sh, &changed, &em) != ERR_OK) {
             fail_all(r, &em);
             return;

@@ -21,6 +21,7 @@ static void sync_finished(void *arg)
     } else if (!sh->life.failing) {
         sh->service->watch->persisted(sh);
         shard_serve_waiters(sh);
+        later_run(); /* a flush may take longer */
         if (sh->upkeep.sync_waiters != NULL) {
             shard_start_sync(sh);
         }
