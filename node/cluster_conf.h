@@ -11,8 +11,8 @@ struct cluster_conf {
     unsigned port_first, port_last;
     struct str *seeds; /* addresses of other nodes: "host:port" */
     uint32_t n_seeds;
-    struct str
-        *initial_masters; /* names or addresses; a node that knows of nobody begins a cluster of its own */
+    struct str *
+        initial_masters; /* names or addresses; a node that knows no other node begins a cluster of its own */
     uint32_t n_initial_masters;
     struct quorum_settings quorum;
     int64_t initial_state_timeout_ms; /* how long the start waits for a master before it takes requests */

@@ -29,7 +29,7 @@ void remote_ask(const struct transport *tr, const struct transport_peer *to, con
                 const void *rq, struct remote_call *c);
 /* Whose answer is not needed any more. One that never was sent may be zero. */
 void remote_call_fini(struct remote_call *c);
-/* A message whose answer nobody waits for. */
+/* A message without a wait for its answer. */
 void remote_tell(const struct transport *tr, const struct transport_peer *to, const struct message *m,
                  const void *rq, const struct executor *on);
 

@@ -27,7 +27,7 @@ struct shard_copy health_copy(const struct cluster_state *s, const struct index_
 
 struct shards_health shard_health(const struct cluster_state *s, const struct index_meta *m, uint32_t shard);
 struct shards_health index_health(const struct cluster_state *s, const struct index_meta *m);
-/* Of all indices of the state, as Elasticsearch counts: red, too, while nobody leads. */
+/* Of all indices of the state, as Elasticsearch counts: red, too, without a master. */
 struct shards_health cluster_health(const struct cluster_state *s);
 /* Adds up what several have; the worst status counts. */
 void health_add(struct shards_health *sum, const struct shards_health *h);

@@ -61,8 +61,8 @@ static void ask_check(void *arg)
 
 void ask_check_soon(struct coordinator *co)
 {
-    (void)delays_hurry(co->delays,
-                       &co->check_calls); /* not waiting: nothing is elsewhere, or a check is running */
+    (void)delays_hurry(
+        co->delays, &co->check_calls); /* fails if there are no calls to other nodes, or a check is running */
 }
 
 static void serve_here(struct coordinator *co, struct shard_rq *rq)

@@ -21,7 +21,7 @@ struct broadcast {
     struct shard_act model;
     struct str node; /* p != NULL: only the copies there */
     _Atomic uint32_t pending;
-    struct later end; /* when there is nobody to ask */
+    struct later end; /* when there is no copy to ask */
 };
 
 /* Asks the active copies of the targets, closed indices left out. done(), which never runs inside the call, must end the

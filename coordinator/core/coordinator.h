@@ -37,7 +37,7 @@ struct coordinator_opts { /* all borrowed: they outlive the coordinator */
     struct cluster_state *(*state)(void *self);
     /* Hands a metadata request to the master; rq->done() comes later, on any thread. */
     void (*master)(void *self, struct meta_request *rq);
-    /* Asks the master what waits there; rq->done() comes later, on any thread. NULL: there is nobody to ask. */
+    /* Asks the master for its pending tasks; rq->done() is called later, on any thread. NULL: there is no master to ask. */
     void (*pending)(void *self, struct pending_rq *rq);
     /* Registry and mapping of an index here (uuid empty: the node's own registry); references, or NULL. */
     struct analysis *(*analysis)(void *self, struct str uuid);
@@ -85,7 +85,7 @@ void coordinator_free(struct coordinator *c); /* NULL ok; no request may be unde
 /* The node stops: what waits waits no more, long operations end where they can. Then requests may be waited
  * for. */
 void coordinator_stop(struct coordinator *c);
-/* Waits for operations that answer nobody. Not from a pool's thread. */
+/* Waits for operations that answer no client. Not from a pool's thread. */
 void coordinator_drain(struct coordinator *c);
 /* A state has been applied here: what waits for one looks again. `took_us`: from its arrival until then; < 0:
  * unknown. Any thread. */

@@ -65,7 +65,7 @@ static void write_frame(struct jsonw *w, const struct errmsg *em, unsigned at)
                   || f->code == ERR_LEXER_NO_VIABLE_ALT || f->code == ERR_INPUT_MISMATCH
                   || f->code == ERR_STACK_OVERFLOW || f->code == ERR_NO_SUCH_ELEMENT
                   || f->code == ERR_CONCURRENT_MODIFICATION || f->code == ERR_UNSUPPORTED;
-    if (silent && f->reason[0] == '\0') { /* there was nobody who could have said why */
+    if (silent && f->reason[0] == '\0') { /* no node could have given a reason */
         jw_null(w);
     } else {
         jw_z(w, f->reason);

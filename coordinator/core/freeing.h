@@ -22,7 +22,7 @@ struct freeing {
     size_t n, cap;
     bool failed;
     _Atomic uint32_t pending;
-    struct later end; /* when there is nobody to ask */
+    struct later end; /* when there is no node to ask */
 };
 
 void freeing_add(struct freeing *f, const struct context_ref *refs, uint32_t n);

@@ -1,6 +1,6 @@
 /* op_env.h - the environment of an operation: the coordinator, memory, one snapshot of the cluster state, and the waiting client.
  *
- * A request over HTTP has one, and operations that answer nobody have one of their own. One thread at a time. */
+ * A request over HTTP has one, and operations that answer no client have one of their own. One thread at a time. */
 #ifndef COORDINATOR_CORE_OP_ENV_H
 #define COORDINATOR_CORE_OP_ENV_H
 
@@ -9,7 +9,7 @@
 /* The members, for structs that are an environment and more. */
 #define OP_ENV_MEMBERS                                                           \
     struct coordinator *co;                                                      \
-    struct http_request *http; /* NULL: nobody waits */                          \
+    struct http_request *http; /* NULL: no client waits */                       \
     struct arena *arena;                                                         \
     struct cluster_state *state; /* the snapshot; the owner has its reference */ \
     struct errmsg em;

@@ -6,7 +6,7 @@
 
 struct state_counts {         /* since the node started */
     uint64_t states, masters; /* applied; of another master than the one before, the first one included */
-    uint64_t no_masters;      /* times that nobody led any more */
+    uint64_t no_masters;      /* losses of the master */
     uint64_t started, failed; /* copies that began to serve, that lost their place for a failure */
     uint64_t promoted;        /* replicas that became primaries */
     uint64_t moved;           /* copies that began to move to another node */

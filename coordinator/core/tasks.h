@@ -33,7 +33,7 @@ struct task {
     struct str opaque_id;   /* of the client; borrowed; p == NULL: none */
     uint64_t id, parent;    /* parent 0: none */
     struct str parent_node; /* id of the node that has it; borrowed; p == NULL: this one */
-    bool served;            /* for another node: nobody waits for it here */
+    bool served;            /* for another node: no client waits for it here */
     int64_t start_ms, start_ns;
     _Atomic bool cancelled;
     struct task *prev, *next;

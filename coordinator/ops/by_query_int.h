@@ -48,7 +48,7 @@ struct by_query {
     struct arena arena;
     struct by_query_spec spec;
     struct task task;
-    bool stores; /* nobody waits: the result is stored */
+    bool stores; /* no client waits: the result is stored */
     struct by_query_worker *workers;
     uint32_t n_workers;
     _Atomic uint32_t pending;

@@ -1,4 +1,4 @@
-/* task_results.h - results of operations that nobody waits for, kept in the index ".tasks".
+/* task_results.h - results of operations without a waiting client, kept in the index ".tasks".
  *
  * A result is a document whose id is the task's. The index is made, with the mapping that Elasticsearch gives
  * it, when the first one comes. */

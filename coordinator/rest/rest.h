@@ -138,7 +138,7 @@ enum err rest_other_type(struct rest *r, struct str type);
 bool rest_takes_lines(struct rest *r);
 /* The path as errors show it: decoded. */
 struct str rest_shown_path(const struct rest *r);
-/* true: go on. false: the request was refused for parameters that nobody used, or for a body that nobody read, and answered. */
+/* true: go on. false: the request was refused, for an unused parameter or an unread body, and answered. */
 bool rest_ready(struct rest *r);
 
 /* ---- answering: each ends the request ---- */

@@ -102,7 +102,7 @@ enum field_exists {
     EXISTS_TERMS, /* by any term */
     EXISTS_ALL,   /* each document has one */
     EXISTS_CONSTANT,
-    EXISTS_NONE, /* nobody knows */
+    EXISTS_NONE, /* unknown */
     EXISTS_NEVER /* nothing of it is searchable */
 };
 

@@ -172,7 +172,7 @@ enum err params_build(struct builder *b, struct node *n);
 size_t param_find(const struct field_class *class, struct str name);
 /* (hidden_fields.c) Gives a text field, whose path is known, the fields behind it that index_prefixes and index_phrases ask for. */
 enum err text_hidden_fields(struct builder *b, struct node *n);
-/* (similarity.c) *known is false, with BM25's defaults, for a name that nobody declared. */
+/* (similarity.c) *known is false, with BM25's defaults, for an undeclared name. */
 enum err similarity_of(struct builder *b, struct str name, struct similarity *out, bool *known);
 /* Those that the index declares. */
 enum err similarities_check(struct builder *b);

@@ -214,7 +214,7 @@ enum err dsl_one_field(const struct json_pull *p, const char *query, struct str 
 DSL_TYPES(DSL_TYPE_ROW)
 #undef DSL_TYPE_ROW
 
-/* Known to Elasticsearch, not offered here: refused by name, so that nobody looks for a typing error. */
+/* Known to Elasticsearch, not offered here: refused by name, so that the client does not look for a typing error. */
 #define DSL_NOT_OFFERED                                                                                   \
     "span_term", "span_near", "span_or", "span_not", "span_first", "span_multi", "span_containing",       \
         "span_within", "span_gap", "intervals", "geo_shape", "field_masking_span", "common", "has_child", \

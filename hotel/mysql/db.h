@@ -69,7 +69,7 @@ enum err db_run(struct db_conn *c, const char *sql, const struct db_value *param
 enum err db_script(struct db_conn *c, struct str sql, struct errmsg *em);
 
 enum err db_begin(struct db_conn *c, struct errmsg *em);
-/* When it fails with ERR_IO or ERR_TIMEOUT, nobody knows whether it was done. */
+/* After ERR_IO or ERR_TIMEOUT, it is unknown whether it was done. */
 enum err db_commit(struct db_conn *c, struct errmsg *em);
 void db_rollback(struct db_conn *c);
 
