@@ -35,6 +35,7 @@ struct task *task_new(enum task_kind kind)
     if (t != NULL) {
         t->kind = kind;
         arena_init(&t->arena, NULL, ARENA_UNLIMITED);
+        t->error = err_in(&t->arena);
     }
     return t;
 }
@@ -49,8 +50,8 @@ static void finish_tasks(struct task *t, uint64_t version, const struct errmsg *
 {
     while (t != NULL) {
         struct task *next = t->next;
-        if (error != NULL && t->error.n == 0) {
-            t->error = *error;
+        if (error != NULL && !err_is(&t->error)) {
+            err_copy(&t->error, error);
         }
         if (t->rq != NULL) {
             t->rq->acknowledged = all;
@@ -162,15 +163,14 @@ static void compute(void *arg)
     struct batch *b = arg;
     struct cluster_state *cur = cluster_state_ref(b->base);
     for (struct task *t = b->tasks; t != NULL; t = t->next) {
-        struct errmsg em;
-        err_clear(&em);
+        ERR_LOCAL(em);
         if (run_task(b, t, &cur, &em) != ERR_OK) {
-            t->error = em;
+            err_copy(&t->error, &em);
         }
     }
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (allocate_last(b, &cur, &em) != ERR_OK) {
-        b->error = em;
+        err_copy(&b->error, &em);
     }
     cluster_state_unref(cur);
     executor_submit_force(b->c->o.loop, computed, b);
@@ -274,13 +274,14 @@ static void batch_run(struct cluster *c)
         return;
     }
     struct batch *b = calloc(1, sizeof(*b));
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (b == NULL) {
         batch_again(c);
         return;
     }
     b->c = c;
     arena_init(&b->arena, NULL, ARENA_UNLIMITED);
+    b->error = err_in(&b->arena);
     b->tasks = c->queue;
     c->queue = NULL;
     memset(c->queue_last, 0, sizeof(c->queue_last));
@@ -327,13 +328,13 @@ static void computed(void *arg)
 {
     struct batch *b = arg;
     struct cluster *c = b->c;
-    struct errmsg em;
+    ERR_LOCAL(em);
     enum err e = ERR_OK;
     if (c->mode
         != QUORUM_LEADER) { /* no longer, or (a state of an older term is not published) not any more */
         e = err_set(&em, ERR_NOT_MASTER, "this node is no longer the master");
-    } else if (b->error.n > 0) {
-        em = b->error;
+    } else if (err_is(&b->error)) {
+        err_copy(&em, &b->error);
         e = err_code(&em);
     } else if (b->result != NULL) {
         INVARIANT(state_invariant(b->result));
@@ -472,7 +473,7 @@ void batch_begin_leading(struct cluster *c)
  * already. */
 void batch_stop_leading(struct cluster *c)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_set(&em, ERR_NOT_MASTER, "this node is no longer the master");
     struct task *queue = c->queue;
     c->queue = NULL;

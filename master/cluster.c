@@ -317,7 +317,7 @@ static void stop_now(void *arg)
     if (c->batch != NULL && !quorum_publishing(quorum_driver_core(c->driver))) {
         /* computed() will see that nobody leads here */
     } else if (c->batch != NULL) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_set(&em, ERR_NODE_CLOSED, "this node is stopping");
         batch_published(c, quorum_accepted(quorum_driver_core(c->driver))->version, &em);
     }

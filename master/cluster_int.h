@@ -65,7 +65,8 @@ struct master_request {
     int64_t deadline_ms; /* mono; INT64_MAX: none */
     uint64_t version;    /* waits until this is applied; 0: waits for a master */
     struct remote_call call;
-    struct errmsg error;
+    struct errmsg error; /* of the last try, in error_arena */
+    struct arena error_arena;
 };
 
 struct cluster {

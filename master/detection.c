@@ -149,7 +149,7 @@ void detection_follower_done(struct quorum *q, const struct asked *a, const stru
 
 void detection_receive_leader_check(struct quorum *q, const struct quorum_message *m, void *call)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     const struct node_meta *known = cluster_node(q->safety.accepted, m->from.id);
     if (q->mode != QUORUM_LEADER || known == NULL || !str_eq(known->ephemeral_id, m->from.ephemeral_id)) {
         err_set(&em, ERR_NOT_MASTER,

@@ -119,7 +119,7 @@ static void asked(struct remote_call *call)
     struct disk_call *l = CONTAINER_OF(call, struct disk_call, call);
     struct cluster *c = l->c;
     const struct disk_answer *a = call->answer;
-    if (call->error.n == 0 && a->total_bytes > 0 && a->free_bytes <= a->total_bytes
+    if (!err_is(&call->error) && a->total_bytes > 0 && a->free_bytes <= a->total_bytes
         && c->disks_next != NULL) {
         struct disk_entry *d = &c->disks_next[c->n_disks_next++];
         snprintf(d->node_id, sizeof(d->node_id), "%s", l->node_id);

@@ -478,7 +478,7 @@ void election_durable(struct quorum *q)
 
 void election_receive_join(struct quorum *q, const struct quorum_message *m, void *call)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct str mine = quorum_cluster_uuid(q);
     struct vote v = {.voter = m->from.id,
                      .target = q->local.id,

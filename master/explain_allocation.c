@@ -191,7 +191,7 @@ enum err allocation_explain(const struct alloc_env *env, const struct cluster_st
                             const struct explain_question *q, struct str local, struct jsonw *w,
                             struct errmsg *em)
 {
-    struct errmsg own;
+    ERR_LOCAL(own);
     struct explained x = {.q = q, .w = w, .em = em != NULL ? em : &own};
     struct state_builder b;
     if (!state_builder_init(&b, s)) {

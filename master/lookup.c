@@ -135,7 +135,7 @@ static void lookup_done(struct remote_call *call)
     *at = l->next;
     c->fetching = c->lookups != NULL ? c->fetching : 0;
     bool all = false;
-    if (c->mode == QUORUM_LEADER && call->error.n == 0 && take_answer(l, &all) > 0) {
+    if (c->mode == QUORUM_LEADER && !err_is(&call->error) && take_answer(l, &all) > 0) {
         struct task *t = task_new(TASK_REROUTE);
         all &= t != NULL;
         if (t != NULL) {
@@ -251,7 +251,7 @@ void lookup_receive(void *self, struct remote_rq *rq)
     struct cluster *c = self;
     const struct copies_question *q = remote_body(rq);
     struct copies_answer found = {0};
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (c->o.list_copies(c->o.self, q->v, q->n, &rq->arena, &found.v, &found.n, &em) == ERR_OK) {
         remote_reply(rq, &found);
     } else {

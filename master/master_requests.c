@@ -11,18 +11,19 @@ static void finish(struct master_request *r, const struct errmsg *error)
     struct cluster *c = r->c;
     if (r->rq != NULL) {
         if (error != NULL) {
-            r->rq->error = *error;
+            err_copy(&r->rq->error, error);
         }
         r->rq->done(r->rq);
     } else if (r->pending != NULL) {
         if (error != NULL) {
-            r->pending->error = *error;
+            err_copy(&r->pending->error, error);
         }
         r->pending->done(r->pending);
     } else if (r->event_done != NULL) {
         r->event_done(r->event_arg, error);
     }
     arena_fini(&r->arena);
+    arena_fini(&r->error_arena);
     free(r);
     cluster_left(c);
 }
@@ -39,7 +40,7 @@ static void await_version(struct master_request *r, uint64_t version)
 {
     struct cluster *c = r->c;
     if (c->state->version >= version) {
-        finish(r, r->error.n > 0 ? &r->error : NULL);
+        finish(r, err_is(&r->error) ? &r->error : NULL);
         return;
     }
     if (c->stopping) { /* no state comes any more */
@@ -66,7 +67,8 @@ static bool is_event(const struct master_request *r)
 static void retry(struct master_request *r)
 {
     struct cluster *c = r->c;
-    err_clear(&r->error);
+    arena_fini(&r->error_arena);
+    r->error = err_in(&r->error_arena);
     if (r->rq != NULL) {
         err_clear(&r->rq->error);
     }
@@ -78,14 +80,12 @@ static void retry(struct master_request *r)
 static void finished_here(struct task *t, uint64_t version)
 {
     struct master_request *r = t->user;
-    struct errmsg em = t->error;
+    enum err e = err_code(&t->error);
+    err_copy(&r->error, &t->error);
     task_free(t);
-    if (em.n > 0 && next_master_may(err_code(&em)) && !r->c->stopping) {
+    if (next_master_may(e) && !r->c->stopping) {
         retry(r);
-        return;
-    }
-    r->error = em;
-    if (em.n > 0) {
+    } else if (e != ERR_OK) {
         finish(r, &r->error);
     } else {
         await_version(r, version);
@@ -98,7 +98,8 @@ static enum err take_meta(struct meta_request *rq, const struct meta_answer *a, 
     rq->changed = a->changed;
     rq->acknowledged = a->acknowledged;
     rq->response = arena_str(&rq->arena, a->response);
-    rq->error = *em = a->error;
+    err_copy(&rq->error, &a->error);
+    err_copy(em, &a->error);
     return rq->response.p == NULL ? err_no_memory(em) : err_code(em);
 }
 
@@ -121,7 +122,7 @@ static void answered(struct remote_call *call)
     struct cluster *c = r->c;
     uint64_t version = 0;
     enum err e = err_code(&call->error);
-    r->error = call->error;
+    err_copy(&r->error, &call->error);
     if (e == ERR_OK && r->rq != NULL) {
         const struct meta_answer *a = call->answer;
         version = a->version;
@@ -187,7 +188,6 @@ static void forward(struct cluster *c, struct master_request *r)
 static void no_master(struct master_request *r)
 {
     err_set(&r->error, ERR_NO_MASTER, "no master is known");
-    r->error.n = 1;
     finish(r, &r->error);
 }
 
@@ -203,10 +203,10 @@ void master_requests_step(struct cluster *c)
             err_set(&r->error, ERR_NODE_CLOSED, "this node is stopping");
             finish(r, &r->error);
         } else if (r->version != 0 && c->state->version >= r->version) {
-            finish(r, r->error.n > 0 ? &r->error : NULL);
+            finish(r, err_is(&r->error) ? &r->error : NULL);
         } else if (now >= r->deadline_ms) {
             if (r->version != 0) {
-                finish(r, r->error.n > 0 ? &r->error : NULL); /* done, but this node lags behind */
+                finish(r, err_is(&r->error) ? &r->error : NULL); /* done, but this node lags behind */
             } else {
                 no_master(r);
             }
@@ -265,6 +265,7 @@ static struct master_request *master_request_new(struct cluster *c)
         r->c = c;
         r->deadline_ms = INT64_MAX;
         arena_init(&r->arena, NULL, ARENA_UNLIMITED);
+        r->error = err_in(&r->error_arena);
     }
     return r;
 }

@@ -128,13 +128,13 @@ static void answer_encode(const void *of, struct buf *out)
 static void answer_decode(void *of, struct bytes_in *in, struct arena *a)
 {
     struct meta_answer *m = of;
-    (void)a;
     in->bad |= get_u8(in) != META_VERSION;
     uint8_t flags = get_u8(in);
     m->changed = (flags & FLAG_CHANGED) != 0;
     m->acknowledged = (flags & FLAG_ACKNOWLEDGED) != 0;
     m->response = get_str(in);
     m->version = get_varint(in);
+    m->error = err_in(a);
     errmsg_decode(&m->error, in);
 }
 

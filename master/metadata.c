@@ -9,7 +9,7 @@ void meta_request_init(struct meta_request *rq, enum meta_action action, void (*
 {
     *rq = (struct meta_request){.action = action, .done = done, .user = user};
     arena_init(&rq->arena, NULL, ARENA_UNLIMITED);
-    err_clear(&rq->error);
+    rq->error = err_in(&rq->arena);
 }
 
 void meta_request_fini(struct meta_request *rq)

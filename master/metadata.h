@@ -73,7 +73,7 @@ struct meta_request {
     uint32_t n_alias_actions;
     int64_t timeout_ms;
     /* the answer */
-    struct errmsg error; /* n == 0: fine */
+    struct errmsg error; /* empty: fine; in the arena */
     bool changed;
     bool acknowledged;   /* every node has applied it, not just a majority */
     struct str response; /* JSON that the action has to say (cluster settings); n == 0: none */

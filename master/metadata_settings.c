@@ -145,7 +145,7 @@ static enum err update_one(const struct metadata_env *env, const struct cluster_
                            const struct index_meta *old, struct meta_request *rq,
                            const struct settings *given, struct state_builder *b, struct errmsg *em)
 {
-    char what[ERR_NAME_BYTES];
+    char what[256]; /* a name is no longer */
     struct index_meta *m = index_meta_copy(old);
     if (m == NULL) {
         return err_no_memory(em);

@@ -7,7 +7,7 @@ void pending_rq_init(struct pending_rq *rq, int64_t timeout_ms, void (*done)(str
 {
     *rq = (struct pending_rq){.timeout_ms = timeout_ms, .done = done, .user = user};
     arena_init(&rq->arena, NULL, ARENA_UNLIMITED);
-    err_clear(&rq->error);
+    rq->error = err_in(&rq->arena);
 }
 
 void pending_rq_fini(struct pending_rq *rq)
@@ -157,7 +157,7 @@ void pending_receive(void *self, struct remote_rq *rq)
 {
     struct cluster *c = self;
     struct pending_queue q;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (c->mode != QUORUM_LEADER || c->stopping) {
         err_set(&em, ERR_NOT_MASTER, "this node is not the master");
         remote_refuse(rq, &em);

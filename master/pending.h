@@ -31,7 +31,7 @@ struct pending_rq { /* the caller's until done() */
     void (*done)(struct pending_rq *rq);
     void *user;
     struct arena arena; /* holds the answer; pending_rq_fini() */
-    /* the answer; error.n > 0: there is none */
+    /* the answer; with an error there is none */
     struct errmsg error;
     struct pending_queue queue;
     struct later end; /* when there was no memory to ask */

@@ -26,7 +26,7 @@ static enum err state_of_message(struct quorum *q, const struct quorum_message *
  * state. */
 void publication_receive(struct quorum *q, const struct quorum_message *m, void *call)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct cluster_state *state;
     if (m->term < q->safety.term || (m->term == q->safety.term && q->mode == QUORUM_LEADER)) {
         quorum_reply(q, call, MESSAGE_PUBLISH, false);
@@ -97,7 +97,7 @@ static void apply_accepted(struct quorum *q)
 
 void publication_receive_commit(struct quorum *q, const struct quorum_message *m, void *call)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (m->term == q->safety.term && m->term == safety_accepted_term(&q->safety)
         && m->version < q->safety.accepted->version && keep_commit(q, call, m->version)) {
         return; /* the next one came first, as this node was slow: it contains this one, and is answered when applied */
@@ -236,7 +236,7 @@ static void finish(struct quorum *q, const struct errmsg *error)
         e->version = p->state->version;
         e->ok = error == NULL;
         if (error != NULL) {
-            e->error = *error;
+            quorum_effect_error(e, error);
         }
     }
     q->publication = NULL;
@@ -250,7 +250,7 @@ static void finish(struct quorum *q, const struct errmsg *error)
 
 void publication_abandon(struct quorum *q, const char *why)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (q->publication != NULL) {
         err_set(&em, ERR_FAILED_TO_COMMIT, "publication of version [%llu] in term [%llu] failed: %s",
                 (unsigned long long)q->publication->state->version, (unsigned long long)q->safety.term, why);
@@ -311,7 +311,7 @@ static void vote_for(struct quorum *q, struct publication *p, struct str node_id
             send_commit(q, p, &p->targets[i]);
         }
     }
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (p->own_ticket == 0) { /* else once this node has it itself */
         if (safety_commit(&q->safety, q->safety.term, p->state->version, &em) == ERR_OK) {
             apply_accepted(q);

@@ -65,6 +65,14 @@ struct quorum_effect *quorum_emit(struct quorum *q, enum quorum_effect_kind kind
     return e;
 }
 
+void quorum_effect_error(struct quorum_effect *e, const struct errmsg *em)
+{
+    struct errmsg kept = err_in(&e->arena);
+    err_copy(&kept, em);
+    kept.arena = NULL; /* the effect moves: nothing is put there later */
+    err_copy(&e->error, &kept);
+}
+
 bool quorum_effect(struct quorum *q, struct quorum_effect *out)
 {
     if (q->first_effect == q->n_effects) {
@@ -162,7 +170,7 @@ void quorum_refuse(struct quorum *q, void *call, const struct errmsg *em)
     struct quorum_effect *e = quorum_emit(q, EFFECT_REFUSE);
     if (e != NULL) {
         e->call = call;
-        e->error = *em;
+        quorum_effect_error(e, em);
     }
 }
 

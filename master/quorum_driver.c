@@ -32,7 +32,8 @@ struct quorum_driver {
     bool writing;
     uint64_t write_ticket, write_term, next_ticket, next_term;
     struct cluster_state *write_state, *next_state; /* NULL: as before */
-    struct errmsg write_error;
+    struct errmsg write_error;                      /* of the last write, in write_arena */
+    struct arena write_arena;
     struct timer *retry;
     /* the state that is being applied, and the newest behind it */
     struct cluster_state *applying, *next_apply;
@@ -92,7 +93,7 @@ static void request_done(struct remote_call *call)
     struct request *r = CONTAINER_OF(call, struct request, call);
     struct quorum_driver *d = r->d;
     if (!d->stopping) {
-        if (call->error.n == 0) {
+        if (!err_is(&call->error)) {
             step(d, &(struct quorum_event){.kind = EVENT_ANSWER, .id = r->id, .message = call->answer});
         } else {
             step(d, &(struct quorum_event){.kind = EVENT_FAILED, .id = r->id, .error = &call->error});
@@ -143,7 +144,7 @@ static struct str state_bytes(struct quorum_driver *d, const struct quorum_effec
 static void send_request(struct quorum_driver *d, struct quorum_effect *e)
 {
     struct request *r = calloc(1, sizeof(*r));
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (r == NULL) {
         err_no_memory(&em);
         step(d, &(struct quorum_event){.kind = EVENT_FAILED, .id = e->id, .error = &em});
@@ -173,7 +174,7 @@ static void receive(void *self, struct remote_rq *rq)
 {
     struct quorum_driver *d = self;
     struct quorum_message *m = remote_body(rq);
-    struct errmsg em;
+    ERR_LOCAL(em);
     enum err e = d->stopping ? err_set(&em, ERR_NODE_CLOSED, "this node is stopping") : ERR_OK;
     if (e == ERR_OK && m->kind != (enum message_kind)rq->message->kind) {
         e = err_set(&em, ERR_CORRUPT, "a message of another kind than its frame says");
@@ -227,9 +228,8 @@ static void written(void *arg)
     struct quorum_driver *d = arg;
     d->writing = false;
     /* nothing was promised: what waits for it goes on waiting, and the next try writes all */
-    if (d->write_error.n > 0) {
-        log_error(d->o.log, "master", "the cluster state cannot be written: %s",
-                  d->write_error.frame[0].reason);
+    if (err_is(&d->write_error)) {
+        log_error(d->o.log, "master", "the cluster state cannot be written: %s", err_reason(&d->write_error));
         if (d->next_state == NULL) {
             d->next_state = d->write_state;
         } else {
@@ -257,7 +257,6 @@ static void written(void *arg)
 static void write_state(void *arg)
 {
     struct quorum_driver *d = arg;
-    err_clear(&d->write_error);
     if (state_log_write(d->o.disk_log, d->write_term, d->write_state, &d->write_error) == ERR_OK) {
         err_clear(&d->write_error);
     }
@@ -270,6 +269,8 @@ static void write_next(struct quorum_driver *d)
         return;
     }
     d->writing = true;
+    arena_fini(&d->write_arena);
+    d->write_error = err_in(&d->write_arena);
     d->write_ticket = d->next_ticket;
     d->write_term = d->next_term;
     d->write_state = d->next_state;
@@ -391,7 +392,7 @@ static void hold(struct quorum_driver *d, struct quorum_effect *e)
     struct held *h = malloc(sizeof(*h));
     if (h == NULL) { /* as good as lost on the way */
         if (e->kind == EFFECT_REPLY || e->kind == EFFECT_REFUSE) {
-            struct errmsg em;
+            ERR_LOCAL(em);
             err_no_memory(&em);
             remote_refuse(e->call, &em);
         }
@@ -492,7 +493,7 @@ static void turn_away(struct quorum_effect *e, const struct errmsg *em)
 void quorum_driver_stop(struct quorum_driver *d, void (*done)(void *arg), void *arg)
 {
     struct quorum_effect e;
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_set(&em, ERR_NODE_CLOSED, "this node is stopping");
     d->stopping = true;
     if (d->timer != NULL) {
@@ -527,6 +528,7 @@ void quorum_driver_free(struct quorum_driver *d)
         cluster_state_unref(d->sent);
         cluster_state_unref(d->sent_base);
         buf_fini(&d->sent_bytes);
+        arena_fini(&d->write_arena);
         quorum_free(d->q);
         free(d);
     }
@@ -542,7 +544,7 @@ enum err quorum_driver_publish(struct quorum_driver *d, struct cluster_state *st
 
 bool quorum_driver_hand_over(struct quorum_driver *d)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     enum err e = quorum_step(d->q, &(struct quorum_event){.kind = EVENT_HAND_OVER, .now = now_ms(d)}, &em);
     drain(d);
     return e == ERR_OK;

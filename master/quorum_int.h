@@ -123,6 +123,8 @@ struct quorum {
 
 /* ---- effects (quorum.c). NULL: no memory; the effect is then as good as a lost message. ---- */
 struct quorum_effect *quorum_emit(struct quorum *q, enum quorum_effect_kind kind);
+/* What went wrong, for the effect to say. */
+void quorum_effect_error(struct quorum_effect *e, const struct errmsg *em);
 /* A request; the id is remembered. */
 struct quorum_effect *quorum_ask(struct quorum *q, const struct transport_peer *to, enum message_kind kind,
                                  int64_t timeout_ms);

@@ -122,7 +122,7 @@ static const struct message_row *row_of(enum message_kind kind)
 
 static void receive(struct quorum *q, const struct quorum_message *m, void *call)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (!str_eq(m->cluster_name, q->cluster_name)) {
         err_set(&em, ERR_ILLEGAL_STATE, "this node is of cluster [%.*s], not of [%.*s]",
                 STR_ARG(q->cluster_name), STR_ARG(m->cluster_name));
@@ -172,7 +172,7 @@ static void failed(struct quorum *q, uint64_t id, const struct errmsg *error)
 static void answer(struct quorum *q, uint64_t id, const struct quorum_message *m)
 {
     struct asked a;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (!believable(q, m->term)) {
         doubt(q, m->term, &em);
         failed(q, id, &em);

@@ -28,9 +28,10 @@ static void task_done(struct task *t, uint64_t version)
 {
     struct remote *r = t->user;
     struct cluster *c = r->c;
-    struct errmsg em = t->error;
+    ERR_LOCAL(em);
+    err_copy(&em, &t->error);
     task_free(t);
-    if (em.n > 0 && (r->rq == NULL || next_master_may(err_code(&em)))) {
+    if (err_is(&em) && (r->rq == NULL || next_master_may(err_code(&em)))) {
         refuse(r, &em);
         return;
     }
@@ -55,7 +56,7 @@ static void unused_done(struct meta_request *rq)
 static void receive(void *self, struct remote_rq *rq)
 {
     struct cluster *c = self;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (c->mode != QUORUM_LEADER || c->stopping) {
         err_set(&em, ERR_NOT_MASTER, "this node is not the master");
         remote_refuse(rq, &em);
@@ -77,6 +78,7 @@ static void receive(void *self, struct remote_rq *rq)
         r->rq = t->rq = remote_body(rq);
         r->rq->done = unused_done;
         arena_init(&r->rq->arena, NULL, ARENA_UNLIMITED);
+        r->rq->error = err_in(&r->rq->arena);
         if (!arena_defer(&rq->arena, release, r->rq)) {
             task_free(t);
             err_no_memory(&em);

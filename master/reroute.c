@@ -23,7 +23,7 @@ static enum err refuse(struct order *o)
         return err_code(em);
     }
     o->verdicts.v[0] = (struct verdict){reroute_forms[o->c->kind].decider, DECIDE_NO,
-                                        arena_str(&o->a.arena, str_of(em->frame[0].reason))};
+                                        arena_str(&o->a.arena, str_of(err_reason(em)))};
     o->verdicts.n = 1;
     err_clear(em);
     return ERR_OK;
@@ -375,7 +375,7 @@ enum err allocation_reroute(const struct alloc_env *env, struct state_builder *b
                             const struct reroute_command *commands, uint32_t n, struct str local,
                             bool retry_failed, struct jsonw *explain, struct errmsg *em)
 {
-    struct errmsg own;
+    ERR_LOCAL(own);
     struct order o = {.local = local, .explain = explain != NULL, .em = em != NULL ? em : &own};
     alloc_begin(&o.a, env, b, o.em);
     o.a.manual = true;

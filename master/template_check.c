@@ -124,11 +124,11 @@ static enum err check_settings(struct str name, const struct settings *s, struct
     buf_init(&why, NULL, BUF_UNLIMITED);
     for (size_t i = 0; i < s->n; i++) {
         const struct setting_def *d = setting_def_find(&setting_registry_index, s->v[i].key);
-        struct errmsg one;
+        ERR_LOCAL(one);
         if ((d == NULL ? setting_unknown(&setting_registry_index, s->v[i].key, &one)
                        : setting_check(d, &s->v[i], &one))
             != ERR_OK) {
-            buf_printf(&why, "%u: %s;", ++n, one.frame[0].reason);
+            buf_printf(&why, "%u: %s;", ++n, err_reason(&one));
         } else {
             put_refused(&why, &n, d, &s->v[i]);
         }

@@ -40,7 +40,7 @@ static void check_report(struct check *c, const char *file, const char *what)
 
 static void check_state(struct check *c)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct str id;
     bool found, older;
     uint64_t term;
@@ -52,7 +52,7 @@ static void check_state(struct check *c)
     }
     c->files += names.n;
     if (node_id_read(&id, &found, &older, c->fs, c->dir, &c->arena, &em) != ERR_OK) {
-        check_report(c, "_state/node", em.frame[0].reason);
+        check_report(c, "_state/node", err_reason(&em));
     } else if (!found) {
         check_report(c, "_state/node", "it is missing: it says who this node is");
     } else {
@@ -60,7 +60,7 @@ static void check_state(struct check *c)
     }
     if (data_folder_check(c->fs, c->dir, &c->arena, &em) != ERR_OK
         || state_log_read(c->fs, state_dir, &term, &c->state, &em) != ERR_OK) {
-        check_report(c, "_state", em.frame[0].reason);
+        check_report(c, "_state", err_reason(&em));
         return;
     }
     c->state_read = true;
@@ -195,14 +195,14 @@ static enum err take_lock(struct check *c, void **lock, struct errmsg *em)
     }
     if (e == ERR_OK && locked && c->fs->lock(c->fs->self, c->dir, lock, em) != ERR_OK) {
         return err_set(em, ERR_ILLEGAL_STATE, "[%s] is in use by a node, or its lock cannot be taken: %s",
-                       c->dir, em->frame[0].reason);
+                       c->dir, err_reason(em));
     }
     return e;
 }
 
 int check_main(int argc, char **argv)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     void *lock = NULL;
     if (argc != 2 || argv[1][0] == '-') {
         bool help = argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
@@ -221,7 +221,7 @@ int check_main(int argc, char **argv)
         printf("%llu files read, %llu bytes of shards: %llu damages\n", (unsigned long long)c.files,
                (unsigned long long)c.bytes, (unsigned long long)c.damaged);
     } else {
-        fprintf(stderr, "serai-node: cannot check: %s\n", em.frame[0].reason);
+        fprintf(stderr, "serai-node: cannot check: %s\n", err_reason(&em));
     }
     c.fs->unlock(c.fs->self, lock);
     cluster_state_unref(c.state);

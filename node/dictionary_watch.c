@@ -21,7 +21,7 @@ static void check_dictionaries(void *arg)
     struct node *n = arg;
     const char *conf = node_conf_dir(n);
     struct dictionaries next;
-    struct errmsg em;
+    ERR_LOCAL(em);
     bool changed;
     enum err e = dictionaries_changed(&n->dicts, n->fs, conf, &changed, &em);
     if (e == ERR_OK && changed) {
@@ -29,7 +29,7 @@ static void check_dictionaries(void *arg)
     }
     if (e != ERR_OK && !n->complained) {
         log_error(n->o.log, "analysis", "the dictionaries that have changed cannot be used: %s",
-                  em.frame[0].reason);
+                  err_reason(&em));
     }
     n->complained = e != ERR_OK;
     if (e != ERR_OK || !changed) {

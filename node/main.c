@@ -173,7 +173,7 @@ static int start(const struct settings *s, const char *pidfile)
 {
     struct log_fd sink;
     struct log log;
-    struct errmsg em;
+    ERR_LOCAL(em);
     char share[PATH_MAX];
     log_fd_init(&sink, STDERR_FILENO);
     log_init(&log, &sink.base, clock_real(), LOG_INFO);
@@ -187,7 +187,7 @@ static int start(const struct settings *s, const char *pidfile)
         e = run(&o, pidfile, &em);
     }
     if (e != ERR_OK) {
-        fprintf(stderr, "serai-node: cannot start: %s\n", em.frame[0].reason);
+        fprintf(stderr, "serai-node: cannot start: %s\n", err_reason(&em));
     }
     log_fini(&log);
     log_fd_close(&sink);
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
     struct settings s, machine;
     struct str *rest = NULL;
     size_t n_rest = 0;
-    struct errmsg em;
+    ERR_LOCAL(em);
     const char *pidfile = NULL;
     if (argc > 1 && strcmp(argv[1], "check") == 0) {
         return check_main(argc - 1, argv + 1);
@@ -211,7 +211,7 @@ int main(int argc, char **argv)
     s.behind = put_machine(&machine) ? &machine : NULL;
     if (read_settings(&s, argc, argv, &rest, &n_rest, &em) != ERR_OK
         || start_settings_check(&s, &em) != ERR_OK) {
-        fprintf(stderr, "serai-node: %s\n", em.frame[0].reason);
+        fprintf(stderr, "serai-node: %s\n", err_reason(&em));
         arena_fini(&arena);
         return 64;
     }

@@ -161,7 +161,7 @@ struct mapping_call {
 static void mapping_done(struct meta_request *rq)
 {
     struct mapping_call *c = (struct mapping_call *)rq;
-    c->done(c->arg, rq->error.n > 0 ? &rq->error : NULL);
+    c->done(c->arg, err_is(&rq->error) ? &rq->error : NULL);
     meta_request_fini(rq);
     free(c);
 }
@@ -225,7 +225,7 @@ static enum err list_copies(void *self, const struct shard_id *shards, uint32_t 
         }
         if (e != ERR_OK) {
             log_error(m->o.log, "node", "shard [%.*s][%u] on disk: %s", STR_ARG(f->index_uuid), f->shard,
-                      em->frame[0].reason);
+                      err_reason(em));
             f->allocation_id = STR("");
             f->damaged = true;
         }

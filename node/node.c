@@ -348,10 +348,10 @@ static void on_signal(void *arg, int signo)
 static void on_hangup(void *arg, int signo)
 {
     struct node *n = arg;
-    struct errmsg em;
+    ERR_LOCAL(em);
     (void)signo;
     if (n->o.log_file != NULL && log_fd_reopen(n->o.log_file, &em) != ERR_OK) {
-        log_error(n->o.log, "node", "the log cannot be opened again: %s", em.frame[0].reason);
+        log_error(n->o.log, "node", "the log cannot be opened again: %s", err_reason(&em));
     }
 }
 

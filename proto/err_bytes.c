@@ -1,33 +1,68 @@
 #include "proto/err_bytes.h"
 
-static void put_frame(struct buf *out, const struct err_frame *f)
+static void put_frames(struct buf *out, const struct err_frame *f)
 {
-    put_varint(out, f->code);
-    put_varint(out, f->line);
-    put_varint(out, f->col);
-    put_str(out, str_of(f->reason));
-}
-
-static void get_text(struct bytes_in *in, char *to, size_t cap)
-{
-    struct str s = get_str(in);
-    in->bad |= s.n >= cap;
-    if (!in->bad) {
-        memcpy(to, s.p, s.n);
-        to[s.n] = 0;
+    put_u8(out, (uint8_t)(f != NULL ? f->depth : 0));
+    for (; f != NULL; f = f->cause) {
+        put_varint(out, f->code);
+        put_varint(out, f->line);
+        put_varint(out, f->col);
+        put_str(out, str_of(f->reason));
     }
 }
 
-static void get_frame(struct bytes_in *in, struct err_frame *f)
+/* The newest stands first, as in the list. */
+static void put_suppressed(struct buf *out, const struct err_suppressed *s)
+{
+    put_u8(out, (uint8_t)(s != NULL ? s->n : 0));
+    for (; s != NULL; s = s->before) {
+        put_frames(out, s->frame);
+    }
+}
+
+/* Outermost first: each is read before what is wrapped in it, and put around that afterwards. */
+static void get_frames(struct bytes_in *in, unsigned n, struct errmsg *em)
 {
     uint64_t code = get_varint(in), line = get_varint(in), col = get_varint(in);
-    get_text(in, f->reason, sizeof(f->reason));
-    in->bad |= code == ERR_OK || code >= ERR_COUNT || line > UINT32_MAX || col > UINT32_MAX;
-    if (!in->bad) {
-        f->code = (enum err)code;
-        f->line = (uint32_t)line;
-        f->col = (uint32_t)col;
+    struct str reason = get_str(in);
+    in->bad |= code == ERR_OK || code >= ERR_COUNT || line > UINT32_MAX || col > UINT32_MAX
+               || reason.n > ERR_REASON_MAX;
+    if (!in->bad && n > 1) {
+        get_frames(in, n - 1, em);
     }
+    if (!in->bad) {
+        err_wrap_at(em, (enum err)code, (uint32_t)line, (uint32_t)col, "%.*s", STR_ARG(reason));
+    }
+}
+
+static void get_chain(struct bytes_in *in, struct errmsg *em)
+{
+    uint8_t n = get_u8(in);
+    in->bad |= n > ERR_FRAMES_MAX;
+    err_clear(em);
+    if (!in->bad && n > 0) {
+        get_frames(in, n, em);
+    }
+}
+
+static void get_suppressed(struct bytes_in *in, unsigned n, struct errmsg *em)
+{
+    ERR_LOCAL(one);
+    get_chain(in, &one);
+    in->bad |= !err_is(&one);
+    if (!in->bad && n > 1) {
+        get_suppressed(in, n - 1, em);
+    }
+    if (!in->bad) {
+        err_suppress(em, &one);
+    }
+}
+
+static const char *get_text(struct bytes_in *in, const struct errmsg *em)
+{
+    struct str s = get_str(in);
+    in->bad |= s.n > ERR_REASON_MAX;
+    return in->bad ? "" : err_text(em, s);
 }
 
 /* A place in a source, in bytes. */
@@ -40,18 +75,12 @@ static uint32_t get_place(struct bytes_in *in)
 
 void errmsg_encode(const struct errmsg *em, struct buf *out)
 {
-    put_u8(out, (uint8_t)em->n);
-    if (em->n == 0) {
+    put_frames(out, em->frame);
+    if (em->frame == NULL) {
         return;
     }
-    for (unsigned i = 0; i < em->n; i++) {
-        put_frame(out, &em->frame[i]);
-    }
-    put_u8(out, (uint8_t)em->n_suppressed);
-    for (unsigned i = 0; i < em->n_suppressed; i++) {
-        put_frame(out, &em->suppressed[i]);
-    }
-    const struct err_about *a = &em->about;
+    put_suppressed(out, em->suppressed);
+    const struct err_about *a = err_about(em);
     put_str(out, str_of(a->index));
     put_str(out, str_of(a->index_uuid));
     put_str(out, str_of(a->resource_type));
@@ -67,50 +96,49 @@ void errmsg_encode(const struct errmsg *em, struct buf *out)
     put_zigzag(out, a->refused.bytes_wanted);
     put_zigzag(out, a->refused.bytes_limit);
     put_bool(out, a->refused.lasting);
-    put_zigzag(out, a->status_set ? a->http_status : 0);
+    put_zigzag(out, a->http_status);
+}
+
+static void get_about(struct bytes_in *in, struct errmsg *em)
+{
+    struct err_about a = {0};
+    a.index = get_text(in, em);
+    a.index_uuid = get_text(in, em);
+    a.resource_type = get_text(in, em);
+    a.resource_id = get_text(in, em);
+    int64_t shard = get_zigzag(in);
+    a.script = get_text(in, em);
+    a.lang = get_text(in, em);
+    a.script_placed = get_bool(in);
+    a.script_at = get_place(in);
+    a.script_start = get_place(in);
+    a.script_end = get_place(in);
+    a.limit = get_zigzag(in);
+    a.refused.bytes_wanted = get_zigzag(in);
+    a.refused.bytes_limit = get_zigzag(in);
+    a.refused.lasting = get_bool(in);
+    int64_t status = get_zigzag(in);
+    in->bad |= shard < -1 || shard > INT32_MAX || status < 0 || status > 599;
+    struct err_about *to = in->bad ? NULL : err_about_change(em);
+    if (to != NULL) {
+        a.shard = (int)shard;
+        a.http_status = (int)status;
+        *to = a;
+    }
 }
 
 void errmsg_decode(struct errmsg *em, struct bytes_in *in)
 {
-    err_clear(em);
-    uint8_t n = get_u8(in);
-    in->bad |= n > ERR_FRAMES_MAX;
-    if (in->bad || n == 0) {
-        return;
+    get_chain(in, em);
+    if (!in->bad && err_is(em)) {
+        uint8_t n = get_u8(in);
+        in->bad |= n > ERR_SUPPRESSED_MAX;
+        if (!in->bad && n > 0) {
+            get_suppressed(in, n, em);
+        }
+        get_about(in, em);
     }
-    for (uint8_t i = 0; i < n; i++) {
-        get_frame(in, &em->frame[i]);
-    }
-    uint8_t suppressed = get_u8(in);
-    in->bad |= suppressed > ERR_SUPPRESSED_MAX;
-    for (uint8_t i = 0; !in->bad && i < suppressed; i++) {
-        get_frame(in, &em->suppressed[i]);
-    }
-    struct err_about *a = &em->about;
-    get_text(in, a->index, sizeof(a->index));
-    get_text(in, a->index_uuid, sizeof(a->index_uuid));
-    get_text(in, a->resource_type, sizeof(a->resource_type));
-    get_text(in, a->resource_id, sizeof(a->resource_id));
-    int64_t shard = get_zigzag(in);
-    get_text(in, a->script, sizeof(a->script));
-    get_text(in, a->lang, sizeof(a->lang));
-    a->script_placed = get_bool(in);
-    a->script_at = get_place(in);
-    a->script_start = get_place(in);
-    a->script_end = get_place(in);
-    a->limit = get_zigzag(in);
-    a->refused.bytes_wanted = get_zigzag(in);
-    a->refused.bytes_limit = get_zigzag(in);
-    a->refused.lasting = get_bool(in);
-    int64_t status = get_zigzag(in);
-    in->bad |= shard < -1 || shard > INT32_MAX || status < 0 || status > 599;
     if (in->bad) {
         err_clear(em);
-        return;
     }
-    a->shard = (int)shard;
-    a->status_set = status != 0;
-    a->http_status = (int)status;
-    em->n = n;
-    em->n_suppressed = suppressed;
 }

@@ -21,8 +21,8 @@ static void read_answer(struct remote_call *c)
 static void answered(struct transport_rq *t)
 {
     struct remote_call *c = CONTAINER_OF(t, struct remote_call, t);
-    c->error = t->error;
-    if (c->error.n == 0) {
+    err_copy(&c->error, &t->error);
+    if (!err_is(&c->error)) {
         read_answer(c);
     }
     c->done(c);
@@ -40,9 +40,9 @@ void remote_ask(const struct transport *tr, const struct transport_peer *to, con
     struct buf b;
     buf_init(&b, NULL, TRANSPORT_DATA_BYTES_MAX);
     m->request->encode(rq, &b);
-    err_clear(&c->error);
-    c->unreadable = false;
     arena_init(&c->arena, NULL, ARENA_UNLIMITED);
+    c->error = err_in(&c->arena);
+    c->unreadable = false;
     c->message = m;
     c->t = (struct transport_rq){.cls = lane_of(m, b.n),
                                  .kind = m->kind,
@@ -56,7 +56,7 @@ void remote_ask(const struct transport *tr, const struct transport_peer *to, con
 
 void remote_call_fini(struct remote_call *c)
 {
-    buf_fini(&c->t.answer_memory);
+    transport_rq_fini(&c->t);
     arena_fini(&c->arena);
 }
 
@@ -88,7 +88,7 @@ static void remote_end(struct remote_rq *rq)
 void remote_reply_bytes(struct remote_rq *rq, struct buf *answer)
 {
     if (answer->failed) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         buf_fini(answer);
         err_no_memory(&em);
         remote_refuse(rq, &em);
@@ -127,7 +127,7 @@ static void receive(void *arg, struct transport_call *call)
     const struct remote_row *row = row_of(s, call->kind);
     const struct codec *codec = row->message->request;
     struct remote_rq *rq = calloc(1, sizeof(*rq) + codec->size);
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (rq == NULL) {
         err_no_memory(&em);
         s->transport->refuse(s->transport->self, call, &em);

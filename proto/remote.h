@@ -16,9 +16,9 @@ struct remote_call {
     void *answer;       /* where the answer is read into; NULL: into `arena` */
     /* The answer, until remote_call_fini(). Errors of the way itself are the transport's: ERR_NODE_NOT_CONNECTED: it never left;
      * ERR_NODE_DISCONNECTED, ERR_RECEIVE_TIMEOUT: it may have been acted on. */
-    struct errmsg error; /* n == 0: fine */
+    struct errmsg error; /* empty: fine */
     bool unreadable;     /* error: an answer came, and does not read */
-    struct arena arena;  /* of its arrays */
+    struct arena arena;  /* of its arrays, and of the error */
     /* The call's own. */
     const struct message *message;
     struct transport_rq t;

@@ -68,10 +68,10 @@ static void remote_shards_finish(struct outgoing *c)
 {
     struct transport_rq *t = &c->t;
     struct shard_rq *rq = c->rq;
-    if (c->lost && t->error.n > 0) {
+    if (c->lost && err_is(&t->error)) {
         err_set(&rq->error, ERR_NODE_DISCONNECTED, "[%.*s] disconnected", STR_ARG(c->to.address));
-    } else if (t->error.n > 0) {
-        rq->error = t->error;
+    } else if (err_is(&t->error)) {
+        err_copy(&rq->error, &t->error);
     } else {
         struct str bytes = arena_str(&rq->arena, t->answer);
         struct bytes_in in = bytes_in(bytes);
@@ -84,7 +84,7 @@ static void remote_shards_finish(struct outgoing *c)
             err_set(&rq->error, ERR_CORRUPT, "an answer of [%.*s] cannot be read", STR_ARG(c->to.address));
         }
     }
-    buf_fini(&t->answer_memory);
+    transport_rq_fini(t);
     shard_rq_answer(rq);
 }
 
@@ -143,7 +143,6 @@ void remote_shards_call(struct remote_shards *r, const struct transport_peer *to
     pthread_mutex_lock(&r->lock);
     c->id = ++r->next_id;
     pthread_mutex_unlock(&r->lock);
-    err_clear(&c->t.error);
     buf_init(&c->t.payload, NULL, TRANSPORT_DATA_BYTES_MAX);
     put_varint(&c->t.payload, c->id);
     put_parent(&c->t.payload, rq);
@@ -235,7 +234,7 @@ static void served(struct shard_rq *rq)
     buf_init(&b, NULL, TRANSPORT_DATA_BYTES_MAX);
     rq->op->encode_answer(rq, &b);
     if (b.failed) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         buf_fini(&b);
         err_no_memory(&em);
         t->refuse(t->self, c->call, &em);
@@ -306,7 +305,7 @@ static void serve(void *self, struct transport_call *call)
 {
     struct remote_shards *r = self;
     const struct shard_op *op = op_of(call->kind);
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct incoming *c = admit(r, op, &em);
     if (c == NULL) {
         r->o.transport->refuse(r->o.transport->self, call, &em);

@@ -10,7 +10,7 @@ void shard_rq_init(struct shard_rq *rq, const struct shard_op *op, void (*done)(
     if (op->exempt) {
         rq->arena.alloc = memory_allocator_exempt(MEMORY_REQUEST);
     }
-    err_clear(&rq->error);
+    rq->error = err_in(&rq->arena);
     rq->node = STR_NULL;
     rq->served = false;
     rq->done = done;

@@ -3,7 +3,7 @@
  * A request is a struct that its caller owns, with an arena of its own. Its operation (shard_ops.h) says which struct
  * that is. The server puts the answer into the same struct, allocates in its arena, and answers exactly once, on any
  * thread. On the data node data/ serves it; for a shard elsewhere the transport does, which carries the same structs
- * as bytes. A failed request has `error.n > 0`.
+ * as bytes. A failed request has `err_is(&error)`.
  *
  * done() is called once for each answer, on any thread, and never inside the call that asked: an answer
  * is put off until the task that gave it has returned (common/base/later.h). On another thread it may come before the call has
@@ -33,7 +33,7 @@ struct shard_rq { /* what every request begins with */
     struct str node;     /* id of the node that served it, or has to (it has the context); p == NULL: any */
     uint64_t context;    /* a search's, open on that node; 0: none. Of an answer: the one that was opened */
     struct arena arena;  /* the answer's memory; freed by the caller */
-    struct errmsg error; /* n == 0: fine */
+    struct errmsg error; /* empty: fine; in the arena */
     void (*done)(struct shard_rq *rq);
     void *user;
     struct shard_rq *next; /* the server's queues */
@@ -109,7 +109,7 @@ struct shard_write {
      * below which all of the session's operations are answered to their clients: they need not be remembered. */
     uint64_t op_session, settled_below;
     bool retry;               /* it may have been sent before */
-    struct errmsg inactive;   /* n > 0: whatever would be written is refused with it */
+    struct errmsg inactive;   /* whatever would be written is refused with it; empty: nothing is */
     bool forced_refresh;      /* answer */
     uint64_t mapping_version; /* answer: of the index there */
     uint32_t copies_ok,

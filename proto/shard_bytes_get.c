@@ -29,7 +29,7 @@ static void get_answer_encode(const struct shard_rq *of, struct buf *out)
 {
     const struct shard_get *rq = CONST_SHARD_RQ(of, shard_get);
     errmsg_encode(&rq->rq.error, out);
-    if (rq->rq.error.n > 0) {
+    if (err_is(&rq->rq.error)) {
         return;
     }
     put_bool(out, rq->found);
@@ -46,7 +46,7 @@ static void get_answer_decode(struct shard_rq *of, struct bytes_in *in)
 {
     struct shard_get *rq = SHARD_RQ(of, shard_get);
     errmsg_decode(&rq->rq.error, in);
-    if (in->bad || rq->rq.error.n > 0) {
+    if (in->bad || err_is(&rq->rq.error)) {
         return;
     }
     rq->found = get_bool(in);
@@ -123,7 +123,7 @@ static void explain_answer_encode(const struct shard_rq *of, struct buf *out)
 {
     const struct shard_explain *rq = CONST_SHARD_RQ(of, shard_explain);
     errmsg_encode(&rq->rq.error, out);
-    if (rq->rq.error.n > 0) {
+    if (err_is(&rq->rq.error)) {
         return;
     }
     PUT_FLAGS(out, rq->found, rq->matched);
@@ -138,7 +138,7 @@ static void explain_answer_decode(struct shard_rq *of, struct bytes_in *in)
 {
     struct shard_explain *rq = SHARD_RQ(of, shard_explain);
     errmsg_decode(&rq->rq.error, in);
-    if (in->bad || rq->rq.error.n > 0) {
+    if (in->bad || err_is(&rq->rq.error)) {
         return;
     }
     uint32_t flags = get_flags(in, 2);

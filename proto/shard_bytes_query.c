@@ -215,7 +215,7 @@ static void dfs_decode(struct shard_rq *of, struct bytes_in *in)
 static void dfs_answer_encode(const struct shard_rq *of, struct buf *out)
 {
     errmsg_encode(&of->error, out);
-    if (of->error.n == 0) {
+    if (!err_is(&of->error)) {
         put_dfs(out, &CONST_SHARD_RQ(of, shard_dfs)->stats);
     }
 }
@@ -223,7 +223,7 @@ static void dfs_answer_encode(const struct shard_rq *of, struct buf *out)
 static void dfs_answer_decode(struct shard_rq *of, struct bytes_in *in)
 {
     errmsg_decode(&of->error, in);
-    if (!in->bad && of->error.n == 0) {
+    if (!in->bad && !err_is(&of->error)) {
         get_dfs(in, &SHARD_RQ(of, shard_dfs)->stats, &of->arena);
     }
 }
@@ -295,7 +295,7 @@ static void query_answer_encode(const struct shard_rq *of, struct buf *out)
 {
     const struct shard_query *rq = CONST_SHARD_RQ(of, shard_query);
     errmsg_encode(&of->error, out);
-    if (of->error.n > 0) {
+    if (err_is(&of->error)) {
         put_bool(out, rq->result != NULL && rq->result->first_key_refused);
         return;
     }
@@ -316,7 +316,7 @@ static void query_answer_decode(struct shard_rq *of, struct bytes_in *in)
     errmsg_decode(&of->error, in);
     rq->result = in->bad ? NULL : ARENA_NEW(a, struct query_result);
     in->bad |= rq->result == NULL;
-    if (in->bad || of->error.n > 0) {
+    if (in->bad || err_is(&of->error)) {
         bool refused = get_bool(in);
         if (rq->result != NULL) {
             rq->result->first_key_refused = refused;
@@ -450,7 +450,7 @@ static void fetch_answer_encode(const struct shard_rq *of, struct buf *out)
 {
     const struct shard_fetch *rq = CONST_SHARD_RQ(of, shard_fetch);
     errmsg_encode(&rq->rq.error, out);
-    if (rq->rq.error.n == 0) {
+    if (!err_is(&rq->rq.error)) {
         put_strs(out, rq->hits, rq->n);
     }
 }
@@ -459,7 +459,7 @@ static void fetch_answer_decode(struct shard_rq *of, struct bytes_in *in)
 {
     struct shard_fetch *rq = SHARD_RQ(of, shard_fetch);
     errmsg_decode(&rq->rq.error, in);
-    if (in->bad || rq->rq.error.n > 0) {
+    if (in->bad || err_is(&rq->rq.error)) {
         return;
     }
     uint32_t n;

@@ -80,6 +80,7 @@ static void write_decode(struct shard_rq *of, struct bytes_in *in)
     rq->op_session = get_u64(in);
     rq->settled_below = get_varint(in);
     rq->retry = get_bool(in);
+    rq->inactive = err_in(&rq->rq.arena);
     errmsg_decode(&rq->inactive, in);
     size_t n = get_count(in, ITEM_BYTES_MIN);
     rq->items = in->bad ? NULL : ARENA_ARRAY(&rq->rq.arena, struct write_item, n);
@@ -95,7 +96,7 @@ static void write_answer_encode(const struct shard_rq *of, struct buf *out)
     const struct shard_write *rq = CONST_SHARD_RQ(of, shard_write);
     errmsg_encode(&rq->rq.error, out);
     put_bool(out, rq->forced_refresh);
-    if (rq->rq.error.n > 0) {
+    if (err_is(&rq->rq.error)) {
         return;
     }
     put_varint(out, rq->copies_ok);
@@ -129,6 +130,7 @@ static void get_result(struct bytes_in *in, struct write_item *it, struct arena 
         it->error = ARENA_NEW(a, struct errmsg);
         in->bad |= it->error == NULL;
         if (it->error != NULL) {
+            *it->error = err_in(a);
             errmsg_decode(it->error, in);
         }
     }
@@ -139,7 +141,7 @@ static void write_answer_decode(struct shard_rq *of, struct bytes_in *in)
     struct shard_write *rq = SHARD_RQ(of, shard_write);
     errmsg_decode(&rq->rq.error, in);
     rq->forced_refresh = get_bool(in);
-    if (in->bad || rq->rq.error.n > 0) {
+    if (in->bad || err_is(&rq->rq.error)) {
         return;
     }
     rq->copies_ok = (uint32_t)get_varint(in);

@@ -37,12 +37,28 @@ struct transport_rq {
     void *user;
     /* The answer. ERR_NODE_NOT_CONNECTED: it never left; ERR_NODE_DISCONNECTED, ERR_RECEIVE_TIMEOUT: it may
      * have been acted on; others: the target's own refusal. */
-    struct errmsg error; /* n == 0: fine */
-    struct str answer;   /* in answer_memory; the owner of the request frees that */
+    struct errmsg error; /* empty: fine; in error_memory */
+    struct str answer;   /* in answer_memory */
     struct buf answer_memory;
+    struct arena error_memory;
     void *slot;       /* the transport's */
     struct later end; /* the transport's, when `on` takes nothing any more */
 };
+/* The transport's, as it takes a request over: there is no answer yet. */
+static inline void transport_rq_take(struct transport_rq *rq)
+{
+    rq->error_memory = (struct arena){0};
+    rq->error = err_in(&rq->error_memory);
+    rq->answer = STR_NULL;
+    buf_init(&rq->answer_memory, NULL, BUF_UNLIMITED);
+    rq->slot = NULL;
+}
+/* The owner's, once it has looked at the answer: frees that. Also of one that is all zeros. */
+static inline void transport_rq_fini(struct transport_rq *rq)
+{
+    buf_fini(&rq->answer_memory);
+    arena_fini(&rq->error_memory);
+}
 
 /* A request at its target. Answered once, by reply() or refuse(), from any thread; it is gone then. */
 struct transport_call {

@@ -67,7 +67,7 @@ static void watch(void *self, const struct executor *on,
 static void connect_peer(void *self, const struct transport_peer *to)
 {
     struct transport_nng *t = self;
-    struct errmsg em;
+    ERR_LOCAL(em);
     pthread_mutex_lock(&t->lock);
     for (int cls = 0; cls < (to->ephemeral_id.n > 0 ? TRANSPORT_CLASSES : 1); cls++) {
         tnng_link_get(t, to, (enum transport_class)cls, &em);

@@ -52,7 +52,7 @@ static void inbound_free(struct inbound *in)
 static struct tnng_out *refusal(struct frame *f, const struct errmsg *why)
 {
     struct buf b;
-    struct errmsg em;
+    ERR_LOCAL(em);
     buf_init(&b, NULL, KIB * 16);
     errmsg_encode(why, &b);
     f->flags |= FRAME_REFUSAL;
@@ -65,7 +65,7 @@ static struct tnng_out *refusal(struct frame *f, const struct errmsg *why)
 /* payload NULL: refused, why says why. If the caller has gone, nobody is told. */
 static void answer(struct inbound *in, struct buf *payload, const struct errmsg *why)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct frame f = {.flags = FRAME_ANSWER,
                       .cls = (uint8_t)in->call.cls,
                       .kind = in->call.kind,
@@ -93,7 +93,7 @@ static void answer(struct inbound *in, struct buf *payload, const struct errmsg 
 
 static void refuse(struct inbound *in, enum err code, const char *why)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_set(&em, code, "%s", why);
     answer(in, NULL, &em);
 }
@@ -123,7 +123,7 @@ static void take_call(struct inbound *in)
 {
     struct transport_nng *t = in->t;
     struct frame f;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (frame_decode(&f, buf_view(&in->frame), &em) != ERR_OK) {
         answer(in, NULL, &em);
         return;

@@ -196,7 +196,7 @@ static enum err read_answer(struct transport_rq *rq, const char *address, struct
     if ((f.flags & FRAME_REFUSAL) != 0) {
         struct bytes_in in = bytes_in(f.payload);
         errmsg_decode(em, &in);
-        return in.bad || em->n == 0
+        return in.bad || !err_is(em)
                    ? err_set(em, ERR_CORRUPT, "[%s] sent a refusal that cannot be read", address)
                    : err_code(em);
     }
@@ -218,9 +218,9 @@ void tnng_slot_answered(struct link *l, uint64_t id, struct buf *frame)
     }
     pthread_mutex_unlock(&t->lock);
     if (s != NULL) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         if (read_answer(s->rq, l->address, frame, &em) != ERR_OK) {
-            s->rq->error = em;
+            err_copy(&s->rq->error, &em);
         }
         tnng_slots_hand_over(s);
     }
@@ -344,17 +344,14 @@ static enum err request_begin(struct transport_nng *t, const struct transport_pe
 void transport_nng_send(void *self, const struct transport_peer *to, struct transport_rq *rq)
 {
     struct transport_nng *t = self;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct frame f = {.cls = (uint8_t)rq->cls,
                       .kind = rq->kind,
                       .from = str_of(t->ephemeral_id),
                       .target = to->ephemeral_id,
                       .payload = buf_view(&rq->payload)};
     struct tnng_conn *flush = NULL;
-    err_clear(&rq->error);
-    rq->answer = STR_NULL;
-    buf_init(&rq->answer_memory, NULL, BUF_UNLIMITED);
-    rq->slot = NULL;
+    transport_rq_take(rq);
     struct tnng_out *out = tnng_out_new(&f, &rq->payload, &em);
     bool begun = false;
     if (out != NULL) {
@@ -364,7 +361,7 @@ void transport_nng_send(void *self, const struct transport_peer *to, struct tran
     }
     if (!begun) {
         tnng_out_free(out);
-        rq->error = em;
+        err_copy(&rq->error, &em);
         hand_over(rq);
     }
     if (flush != NULL) {

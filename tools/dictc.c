@@ -309,6 +309,7 @@ int main(int argc, char **argv)
         return 2;
     }
     arena_init(&j.arena, NULL, ARENA_UNLIMITED);
+    j.em = err_in(&j.arena);
     enum err e = j.fs->make_dir(j.fs->self, j.out, &j.em);
     if (e == ERR_OK) {
         e = compile_ik(&j);
@@ -317,7 +318,7 @@ int main(int argc, char **argv)
         e = compile_pinyin(&j);
     }
     if (e != ERR_OK) {
-        fprintf(stderr, "dictc: %s\n", j.em.n > 0 ? j.em.frame[0].reason : err_type(e));
+        fprintf(stderr, "dictc: %s\n", err_is(&j.em) ? err_reason(&j.em) : err_type(e));
     }
     arena_fini(&j.arena);
     return e == ERR_OK ? 0 : 1;

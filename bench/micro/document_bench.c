@@ -44,14 +44,14 @@ static int run(const char *name, const char *body)
     struct analysis_env env = {0};
     struct mapping *m = NULL;
     struct json v;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     arena_init(&a, NULL, ARENA_UNLIMITED);
     arena_init(&docs, NULL, ARENA_UNLIMITED);
     settings_init(&none, &a);
     if (analysis_new(&analysis, &none, &env, &em) != ERR_OK
         || json_parse(&v, str_of(body), &a, &json_limits_default, &em) != ERR_OK
         || mapping_new(&m, &v, analysis, &none, &em) != ERR_OK) {
-        fprintf(stderr, "%s\n", em.frame[0].reason);
+        fprintf(stderr, "%s\n", err_reason(&em));
         return 1;
     }
     struct source_to_parse in = {STR("hotel"), STR("36934"), STR_NULL, str_of(document), true};
@@ -59,7 +59,7 @@ static int run(const char *name, const char *body)
     for (int i = 0; i < ROUNDS; i++) {
         struct parsed_doc doc;
         if (document_parse(&doc, m, &in, &docs, &em) != ERR_OK) {
-            fprintf(stderr, "%s\n", em.frame[0].reason);
+            fprintf(stderr, "%s\n", err_reason(&em));
             return 1;
         }
         arena_reset(&docs);

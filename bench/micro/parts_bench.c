@@ -137,7 +137,7 @@ int main(void)
     struct settings none;
     struct analysis *an;
     struct ik_dictionary *ik;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     snprintf(path, sizeof(path), "%s/share/serai/%s", build != NULL ? build : "build", IK_COMPILED_NAME);
     arena_init(&a, NULL, ARENA_UNLIMITED);
     settings_init(&none, &a);
@@ -145,7 +145,7 @@ int main(void)
     struct analysis_env env = {.ik = ik};
     e = e == ERR_OK ? analysis_new(&an, &none, &env, &em) : e;
     if (e != ERR_OK) {
-        fprintf(stderr, "%s\n", em.frame[0].reason);
+        fprintf(stderr, "%s\n", err_reason(&em));
         return 1;
     }
     json();

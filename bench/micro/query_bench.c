@@ -29,7 +29,7 @@ struct rig {
 static void must(enum err e, const struct errmsg *em)
 {
     if (e != ERR_OK) {
-        fprintf(stderr, "%s\n", em->frame[0].reason);
+        fprintf(stderr, "%s\n", err_reason(em));
         exit(1);
     }
 }
@@ -41,7 +41,7 @@ static void index_one(struct rig *r, unsigned i)
     struct parsed_doc doc;
     struct engine_result res;
     struct engine_op op = ENGINE_OP_INIT;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     char id[16];
     arena_init(&a, NULL, ARENA_UNLIMITED);
     buf_init(&source, NULL, BUF_UNLIMITED);
@@ -72,7 +72,7 @@ static void merge(struct rig *r)
 {
     struct engine_merge_wish wish = {.max_segments = 1};
     struct engine_merge *m;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     must(engine_refresh(r->engine, NULL, &em), &em);
     must(engine_merge_plan(r->engine, &wish, &m, &em), &em);
     if (m != NULL) {
@@ -85,7 +85,7 @@ static void merge(struct rig *r)
 static void open_rig(struct rig *r, unsigned docs)
 {
     struct json body;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct analysis_env env = {0};
     rng_seed(&r->rng, 42);
     arena_init(&r->arena, NULL, ARENA_UNLIMITED);
@@ -125,7 +125,7 @@ static void measure(const struct rig *r, struct view *v, const char *what, const
 {
     char body[512];
     struct rng rng;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     double begin = now();
     uint64_t hits = 0;
     rng_seed(&rng, 7);

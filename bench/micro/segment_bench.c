@@ -147,7 +147,7 @@ static struct segment *build(struct batch *b, struct build *sum)
     struct index_buffer *ib;
     struct segment *s = NULL;
     struct buf out;
-    struct errmsg em;
+    ERR_LOCAL(em);
     doc_id root;
     size_t n;
     buf_init(&out, NULL, BUF_UNLIMITED);
@@ -180,7 +180,7 @@ static struct segment *merge(struct segment **in, size_t n)
     struct segment *s = NULL;
     struct buf out;
     struct arena arena;
-    struct errmsg em;
+    ERR_LOCAL(em);
     size_t bytes, sum = 0;
     buf_init(&out, NULL, BUF_UNLIMITED);
     arena_init(&arena, NULL, ARENA_UNLIMITED);

@@ -9,11 +9,13 @@
 
 #define CHUNK_MIN ((size_t)4 << 10)
 #define CHUNK_MAX MIB
+#define SPARE_MIN ((size_t)512 - sizeof(struct arena_chunk))
 #define ALIGN     alignof(max_align_t)
 
 struct arena_chunk {
     struct arena_chunk *next;
-    size_t size; /* of data */
+    const struct allocator *alloc; /* where it came from */
+    size_t size;                   /* of data */
     alignas(max_align_t) char data[];
 };
 
@@ -49,13 +51,13 @@ static void run_deferred(struct arena *a)
     }
 }
 
-static void free_chunks(struct arena *a, struct arena_chunk *keep)
+static void free_chunks(const struct arena *a, const struct arena_chunk *keep)
 {
     struct arena_chunk *c = a->chunks;
     while (c != NULL) {
         struct arena_chunk *next = c->next;
         if (c != keep) {
-            alloc_put(a->alloc, c);
+            alloc_put(c->alloc, c);
         }
         c = next;
     }
@@ -63,11 +65,9 @@ static void free_chunks(struct arena *a, struct arena_chunk *keep)
 
 void arena_fini(struct arena *a)
 {
-    if (a->alloc != NULL) {
-        run_deferred(a);
-        free_chunks(a, NULL);
-        arena_init(a, a->alloc, a->bytes_max);
-    }
+    run_deferred(a);
+    free_chunks(a, NULL);
+    *a = (struct arena){.alloc = a->alloc, .bytes_max = a->bytes_max};
 }
 
 void arena_reset(struct arena *a)
@@ -85,25 +85,35 @@ void arena_reset(struct arena *a)
     }
 }
 
-static bool take_chunk(struct arena *a, size_t size)
+static struct arena_chunk *chunk_new(struct arena *a, const struct allocator *alloc, size_t size)
 {
-    struct arena_chunk *c = alloc_get(a->alloc, sizeof(*c) + size);
+    struct arena_chunk *c = alloc_get(alloc, sizeof(*c) + size);
+    if (c != NULL) {
+        c->next = NULL;
+        c->alloc = alloc;
+        c->size = size;
+        a->bytes_used += size;
+    }
+    return c;
+}
+
+static bool take_chunk(struct arena *a, const struct allocator *alloc, size_t size)
+{
+    struct arena_chunk *c = chunk_new(a, alloc, size);
     if (c == NULL) {
         return false;
     }
     c->next = a->chunks;
-    c->size = size;
     a->chunks = c;
     a->at = c->data;
     a->end = c->data + size;
-    a->bytes_used += size;
     return true;
 }
 
 bool arena_begin(struct arena *a, size_t n)
 {
     size_t size = MAX_OF(n, 2 * sizeof(struct arena_chunk)) - sizeof(struct arena_chunk);
-    return a->chunks != NULL || (size <= a->bytes_max && take_chunk(a, size));
+    return a->chunks != NULL || (size <= a->bytes_max && take_chunk(a, a->alloc, size));
 }
 
 static bool add_chunk(struct arena *a, size_t need)
@@ -121,7 +131,7 @@ static bool add_chunk(struct arena *a, size_t need)
             return false;
         }
     }
-    return take_chunk(a, size);
+    return take_chunk(a, a->alloc, size);
 }
 
 void *arena_alloc(struct arena *a, size_t n)
@@ -136,6 +146,24 @@ void *arena_alloc(struct arena *a, size_t n)
     void *p = a->at;
     a->at += n;
     return p;
+}
+
+void *arena_spare(struct arena *a, size_t n)
+{
+    n = (n + ALIGN - 1) & ~(ALIGN - 1);
+    if ((size_t)(a->end - a->at) >= n
+        || (a->chunks == NULL && take_chunk(a, alloc_default(), MAX_OF(n, SPARE_MIN)))) {
+        void *p = a->at;
+        a->at += n;
+        return p;
+    }
+    struct arena_chunk *c = a->chunks != NULL ? chunk_new(a, alloc_default(), n) : NULL;
+    if (c == NULL) {
+        return NULL;
+    }
+    c->next = a->chunks->next; /* the newest keeps its room */
+    a->chunks->next = c;
+    return c->data;
 }
 
 void *arena_zalloc(struct arena *a, size_t n)
@@ -187,20 +215,27 @@ struct str arena_lower(struct arena *a, struct str s)
     return in_case(a, s, 'A', 'Z');
 }
 
-struct str arena_printf(struct arena *a, const char *fmt, ...)
+struct str arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
+    va_list copy;
+    va_copy(copy, ap);
+    int n = vsnprintf(NULL, 0, fmt, copy);
+    va_end(copy);
     char *p = n >= 0 ? arena_alloc(a, (size_t)n + 1) : NULL;
     if (p == NULL) {
         return STR_NULL;
     }
-    va_start(ap, fmt);
     vsnprintf(p, (size_t)n + 1, fmt, ap);
-    va_end(ap);
     return str_mk(p, (size_t)n);
+}
+
+struct str arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    struct str s = arena_vprintf(a, fmt, ap);
+    va_end(ap);
+    return s;
 }
 
 void *arena_grow(struct arena *a, void *p, size_t n, size_t *cap, size_t size)

@@ -9,6 +9,8 @@
 #include "common/base/alloc.h"
 #include "common/base/str.h"
 
+#include <stdarg.h>
+
 struct arena_chunk;
 struct arena_deferred;
 
@@ -28,13 +30,16 @@ void arena_init(struct arena *a, const struct allocator *alloc, size_t bytes_max
 /* Of one that will hold little, and is one of many: the first chunk takes n bytes of memory, the next twice that, and so on. Does
  * nothing when there is a chunk already. false: no memory. */
 bool arena_begin(struct arena *a, size_t n);
-/* Frees everything that came from it; the arena may be used again. */
+/* Frees everything that came from it; the arena may be used again. Nothing to do for one that is all zeros. */
 void arena_fini(struct arena *a);
 /* Like arena_fini, but keeps one chunk for the next round. */
 void arena_reset(struct arena *a);
 
 /* n bytes aligned for any type, uninitialised; n == 0 gives a valid pointer. NULL when there is no room. */
 void *arena_alloc(struct arena *a, size_t n) NODISCARD;
+/* n bytes for the words of an error: past the ceiling and whatever the arena's allocator says, for why there is no memory must be said
+ * as well. Of an arena that is all zeros, too. NULL: the heap has none. */
+void *arena_spare(struct arena *a, size_t n) NODISCARD;
 /* Zeroed. */
 void *arena_zalloc(struct arena *a, size_t n) NODISCARD;
 /* n elements of `size` bytes, zeroed; NULL also when n * size overflows. */
@@ -46,6 +51,7 @@ struct str arena_upper(struct arena *a, struct str s) NODISCARD;
 struct str arena_lower(struct arena *a, struct str s) NODISCARD;
 /* printf into the arena; p == NULL on failure. */
 struct str arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3) NODISCARD;
+struct str arena_vprintf(struct arena *a, const char *fmt, va_list ap) PRINTF_LIKE(2, 0) NODISCARD;
 
 /* Makes room for one more element in a growing array: *cap elements of `size` bytes at p, n in use. Returns
  * the (possibly moved) array, or NULL with the old one untouched. Growth doubles. */

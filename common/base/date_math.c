@@ -211,8 +211,7 @@ static enum err plain(const struct date_format *f, struct str text, const struct
         return e;
     }
     return err_wrap(em, ERR_PARSE, "failed to parse date field [%.*s] with format [%.*s]: [%s]",
-                    STR_ARG(text), STR_ARG(date_format_pattern(f)),
-                    em != NULL && em->n > 0 ? em->frame[0].reason : "");
+                    STR_ARG(text), STR_ARG(date_format_pattern(f)), err_reason(em));
 }
 
 enum err date_math(const struct date_format *f, struct str text, int64_t now_ms, const struct zone *zone,

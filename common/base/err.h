@@ -1,8 +1,14 @@
 /* err.h - one error vocabulary from disk to REST.
  *
  * A function that can fail returns an `enum err` and fills a `struct errmsg` that its caller owns (NULL when the
- * caller does not care). An errmsg is a chain of frames, outermost first, as Elasticsearch nests `caused_by`: the
- * outermost frame decides the HTTP status and the `type` of the answer. Nobody logs *and* returns.
+ * caller does not care). An errmsg is two pointers: to a chain of frames, outermost first, as Elasticsearch nests
+ * `caused_by`, and to the arena that frames are put into. The outermost frame decides the HTTP status and the
+ * `type` of the answer. Nobody logs *and* returns.
+ *
+ * Frames do not change once they are made, and live as long as their arena: an errmsg may be copied by value
+ * while that lives, and err_copy() takes an error into the arena of another. Whoever declares an errmsg names the
+ * arena: err_in() of one that is there, or ERR_LOCAL() for an error that ends with its block. Attempts whose
+ * failure is no failure want an ERR_LOCAL(): what they leave behind would stay in a request's arena.
  *
  * The table gives each code its HTTP status, its REST type, and its family, which decides what `root_cause` shows:
  *   ES    an ElasticsearchException: root_cause is the innermost frame of an unbroken ES run from the outside
@@ -11,7 +17,9 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
-#include "common/base/str.h"
+#include "common/base/arena.h"
+
+#include <stdarg.h>
 
 enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
 
@@ -133,16 +141,10 @@ int err_status(enum err e);       /* HTTP status */
 const char *err_type(enum err e); /* REST type */
 enum err_family err_family(enum err e);
 
-#define ERR_REASON_BYTES   512
-#define ERR_FRAMES_MAX     4
-#define ERR_NAME_BYTES     260
-#define ERR_SUPPRESSED_MAX 2
-
-struct err_frame {
-    enum err code;
-    uint32_t line, col;            /* 1-based place in the request body; 0, 0 where there is none */
-    char reason[ERR_REASON_BYTES]; /* bounded: cut at a character's boundary */
-};
+#define ERR_REASON_BYTES   512 /* for those that keep the beginning of a reason in a struct of theirs */
+#define ERR_REASON_MAX     ((size_t)64 * KIB) /* a longer reason is cut, at a character's boundary */
+#define ERR_FRAMES_MAX     64U
+#define ERR_SUPPRESSED_MAX 64U
 
 /* What a circuit_breaking_exception says beside its reason. */
 struct err_refused {
@@ -150,64 +152,133 @@ struct err_refused {
     bool lasting; /* what is in the way is kept for later requests, and does not go with those that run */
 };
 
-/* The subject of an error; shown beside the frames that name it. */
+/* The subject of an error; shown beside the frames that name it. A text that is not there is "". */
 struct err_about {
-    char index[ERR_NAME_BYTES];
-    char index_uuid[24];
-    char resource_type[32];
-    char resource_id[ERR_NAME_BYTES];
+    const char *index, *index_uuid;
+    const char *resource_type, *resource_id;
     int shard; /* -1: none */
     /* script_exception only: the source, the language, and where in it: bytes of the source, when `script_placed` */
-    char script[ERR_REASON_BYTES];
-    char lang[16];
+    const char *script, *lang;
     bool script_placed;
     uint32_t script_at, script_start, script_end;
     int64_t limit;              /* too_many_buckets_exception only: `max_buckets` */
     struct err_refused refused; /* circuit_breaking_exception only */
-    bool status_set;            /* http_status replaces the table's */
-    int http_status;
+    int http_status;            /* replaces the table's; 0: it does not */
+};
+
+struct err_frame {
+    enum err code;
+    uint32_t line, col; /* 1-based place in the request body; 0, 0 where there is none */
+    uint32_t depth;     /* frames from this one inwards */
+    const char *reason;
+    const struct err_frame *cause; /* NULL: this is the innermost */
 };
 
 struct errmsg {
-    unsigned n; /* frames in use */
-    struct err_frame frame[ERR_FRAMES_MAX];
-    struct err_about about;
-    unsigned n_suppressed; /* other mistakes of the same request, shown beside the outermost frame */
-    struct err_frame suppressed[ERR_SUPPRESSED_MAX],
-        suppressed_by[ERR_SUPPRESSED_MAX]; /* their cause, or no reason */
+    const struct err_frame *frame;           /* the outermost; NULL: no error */
+    const struct err_about *about;           /* NULL: nothing; see err_about() */
+    const struct err_suppressed *suppressed; /* NULL: none */
+    struct arena *arena; /* where frames go; NULL: nowhere, and codes are all that is kept */
+};
+_Static_assert(sizeof(struct errmsg) <= 32, "errors are passed by value");
+
+/* Other mistakes of the same request, shown beside the outermost frame: the newest, and those before it. */
+struct err_suppressed {
+    const struct err_frame *frame;
+    const struct err_suppressed *before;
+    uint32_t n;
 };
 
+/* No error; those to come go into the arena. */
+static inline struct errmsg err_in(struct arena *a)
+{
+    return (struct errmsg){.arena = a};
+}
+static inline void err_local_end(struct arena *a)
+{
+    if (a->chunks != NULL) {
+        arena_fini(a);
+    }
+}
+/* Declares `em`, without an error: what is put into it ends with the block. */
+#define ERR_LOCAL(em)                                     \
+    struct arena em##_arena CLEANUP(err_local_end) = {0}; \
+    struct errmsg em = err_in(&em##_arena)
+
 /* Makes it empty. */
-void err_clear(struct errmsg *em);
+static inline void err_clear(struct errmsg *em)
+{
+    if (em != NULL) {
+        *em = err_in(em->arena);
+    }
+}
+/* Makes `to` (NULL ok) the error that `from` is, in its own arena. */
+void err_copy(struct errmsg *to, const struct errmsg *from);
+/* A copy of em in the arena, for whoever asks later whether something failed. err_out_of_memory() where there is no room, never NULL:
+ * what has failed must not pass for done because its error found no room. */
+struct errmsg *err_keep(struct arena *a, const struct errmsg *em);
+/* Always at hand, never to be written to. */
+struct errmsg *err_out_of_memory(void);
 /* Replaces whatever em holds with one frame. Returns `e`, so that a call site stays one line. em may be NULL. */
 enum err err_set(struct errmsg *em, enum err e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* As err_set, at a place in the body. */
 enum err err_set_at(struct errmsg *em, enum err e, uint32_t line, uint32_t col, const char *fmt, ...)
     PRINTF_LIKE(5, 6);
-/* Puts a new outermost frame around what em holds (which becomes its `caused_by`); when the chain is full the
- * innermost but one is dropped. */
+/* As both; line and col 0: no place. */
+enum err err_setv(struct errmsg *em, enum err e, uint32_t line, uint32_t col, const char *fmt, va_list ap)
+    PRINTF_LIKE(5, 0);
+/* As err_set, with "[line:col] " before the reason. */
+enum err err_setv_placed(struct errmsg *em, enum err e, uint32_t line, uint32_t col, const char *fmt,
+                         va_list ap) PRINTF_LIKE(5, 0);
+/* Puts a new outermost frame around what em holds (which becomes its `caused_by`). Of a chain that is full the
+ * frame that was the outermost goes. */
 enum err err_wrap(struct errmsg *em, enum err e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 enum err err_wrap_at(struct errmsg *em, enum err e, uint32_t line, uint32_t col, const char *fmt, ...)
     PRINTF_LIKE(5, 6);
+enum err err_wrapv_placed(struct errmsg *em, enum err e, uint32_t line, uint32_t col, const char *fmt,
+                          va_list ap) PRINTF_LIKE(5, 0);
 /* Prefixes the outermost reason: "no space left" -> "flush [hotel][2]: no space left". Returns the code. */
 enum err err_prefix(struct errmsg *em, enum err e, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* Keeps the outermost frame of `other`, and what caused it, as one that `em`'s hides; past ERR_SUPPRESSED_MAX they are dropped. */
+/* Keeps `other` as one that `em`'s hides; past ERR_SUPPRESSED_MAX they are dropped. */
 void err_suppress(struct errmsg *em, const struct errmsg *other);
 /* Allocation failed: the breaker's answer. */
 enum err err_no_memory(struct errmsg *em);
 /* errno as ERR_IO: "<what>: <strerror>". */
 enum err err_errno(struct errmsg *em, int errnum, const char *what);
 
-/* Names the index (uuid may be NULL or "_na_"), the shard, the resource that the error is about. */
+/* Names the index (uuid may be NULL or "_na_"), the shard, the resource that the error is about, or the HTTP status that it is answered
+ * with. */
 void err_about_index(struct errmsg *em, struct str index, struct str uuid);
 void err_about_shard(struct errmsg *em, int shard);
 void err_about_resource(struct errmsg *em, const char *type, struct str id);
+void err_about_status(struct errmsg *em, int http_status);
+/* What the error is about, to be changed at once, with texts that live as long as em->arena. NULL: there is no memory, or em is NULL. */
+struct err_about *err_about_change(struct errmsg *em);
+/* A copy of a text for it. */
+const char *err_text(const struct errmsg *em, struct str s);
+/* What the error is about; never NULL. */
+const struct err_about *err_about(const struct errmsg *em);
 
+/* Is there an error? */
+static inline bool err_is(const struct errmsg *em)
+{
+    return em->frame != NULL;
+}
 /* Code of the outermost frame, ERR_OK when empty. */
-enum err err_code(const struct errmsg *em);
+static inline enum err err_code(const struct errmsg *em)
+{
+    return em->frame != NULL ? em->frame->code : ERR_OK;
+}
+/* Its reason; "" when empty, and for NULL. */
+static inline const char *err_reason(const struct errmsg *em)
+{
+    return em != NULL && em->frame != NULL ? em->frame->reason : "";
+}
+/* The frame that all others are around; NULL when empty. */
+const struct err_frame *err_innermost(const struct errmsg *em);
 /* HTTP status of the whole. */
 int err_http_status(const struct errmsg *em);
-/* Index of the frame that `root_cause` shows (see the families above). */
-unsigned err_root(const struct errmsg *em);
+/* The frame that `root_cause` shows (see the families above); NULL when empty. */
+const struct err_frame *err_root(const struct errmsg *em);
 
 #endif

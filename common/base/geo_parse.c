@@ -96,7 +96,7 @@ enum err geohash_box(struct str hash, struct geo_box *out, struct errmsg *em)
 static enum err point_of_geohash(struct geo_point *out, struct str hash, struct errmsg *em)
 {
     enum err e = geohash_decode(hash, out, em);
-    return e == ERR_OK ? e : err_wrap(em, ERR_PARSE, "%s", em != NULL ? em->frame[0].reason : "");
+    return e == ERR_OK ? e : err_wrap(em, ERR_PARSE, "%s", err_reason(em));
 }
 
 /* ---- text ---- */

@@ -163,39 +163,36 @@ const char *json_token_text(enum json_token t)
 
 enum err json_pull_err(const struct json_pull *p, struct errmsg *em, enum err code, const char *fmt, ...)
 {
-    char reason[ERR_REASON_BYTES];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(reason, sizeof(reason), fmt, ap);
-    va_end(ap);
     uint32_t line, col;
+    va_list ap;
     json_place(p->text, p->off, &line, &col);
-    return err_set_at(em, code, line, col, "%s", reason);
+    va_start(ap, fmt);
+    err_setv(em, code, line, col, fmt, ap);
+    va_end(ap);
+    return code;
 }
 
 enum err json_pull_err_content(const struct json_pull *p, size_t off, struct errmsg *em, enum err code,
                                const char *fmt, ...)
 {
-    char reason[ERR_REASON_BYTES - 32];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(reason, sizeof(reason), fmt, ap);
-    va_end(ap);
     uint32_t line, col;
+    va_list ap;
     json_place(p->text, off, &line, &col);
-    return err_set(em, code, "[%u:%u] %s", line, col, reason);
+    va_start(ap, fmt);
+    err_setv_placed(em, code, line, col, fmt, ap);
+    va_end(ap);
+    return code;
 }
 
 enum err json_pull_wrap_content(const struct json_pull *p, struct errmsg *em, const char *fmt, ...)
 {
-    char reason[ERR_REASON_BYTES - 32];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(reason, sizeof(reason), fmt, ap);
-    va_end(ap);
     uint32_t line, col;
+    va_list ap;
     json_place(p->text, p->off, &line, &col);
-    return err_wrap(em, ERR_X_CONTENT, "[%u:%u] %s", line, col, reason);
+    va_start(ap, fmt);
+    err_wrapv_placed(em, ERR_X_CONTENT, line, col, fmt, ap);
+    va_end(ap);
+    return ERR_X_CONTENT;
 }
 
 /* ---- values ---- */

@@ -156,25 +156,23 @@ enum err jr_bool(const struct json *v, bool *out, struct errmsg *em)
 enum err jr_fail(struct str text, size_t off, struct errmsg *em, const char *fmt, ...)
 {
     uint32_t line, col;
-    char reason[ERR_REASON_BYTES];
     va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(reason, sizeof(reason), fmt, ap);
-    va_end(ap);
     json_place(text, off, &line, &col);
-    return err_set_at(em, ERR_PARSING, line, col, "%s", reason);
+    va_start(ap, fmt);
+    err_setv(em, ERR_PARSING, line, col, fmt, ap);
+    va_end(ap);
+    return ERR_PARSING;
 }
 
 enum err jr_fail_xc(struct str text, size_t off, struct errmsg *em, const char *fmt, ...)
 {
     uint32_t line, col;
-    char reason[ERR_REASON_BYTES];
     va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(reason, sizeof(reason), fmt, ap);
-    va_end(ap);
     json_place(text, off, &line, &col);
-    return err_set(em, ERR_X_CONTENT, "[%u:%u] %s", line, col, reason);
+    va_start(ap, fmt);
+    err_setv_placed(em, ERR_X_CONTENT, line, col, fmt, ap);
+    va_end(ap);
+    return ERR_X_CONTENT;
 }
 
 enum err jr_expect(struct str text, const char *parser, const struct json_member *m, unsigned kinds,
@@ -265,7 +263,7 @@ static bool value_of_name(struct str text, uint32_t line, uint32_t col, size_t *
 /* Elasticsearch tells where its parser stood when it gave up: where the mistake is, not where the field begins. */
 static void place_of_mistake(struct str text, const struct errmsg *em, uint32_t *line, uint32_t *col)
 {
-    const struct err_frame *f = em != NULL && em->n > 0 ? &em->frame[0] : NULL;
+    const struct err_frame *f = em != NULL ? em->frame : NULL;
     unsigned l, c;
     size_t off;
     if (f == NULL) {

@@ -374,26 +374,6 @@ bool memory_refusal(char *out, size_t n, struct err_refused *refused)
     return true;
 }
 
-struct errmsg *memory_error(void)
-{
-    static struct errmsg at_hand = {
-        .n = 1,
-        .frame = {{.code = ERR_NO_MEMORY,
-                   .reason = "[parent] Data too large: the request needs more memory than its limit"}},
-        .about = {.shard = -1}};
-    return &at_hand;
-}
-
-struct errmsg *memory_keep_error(struct arena *a, const struct errmsg *em)
-{
-    struct errmsg *copy = ARENA_NEW(a, struct errmsg);
-    if (copy == NULL) {
-        return memory_error();
-    }
-    *copy = *em;
-    return copy;
-}
-
 void memory_ceiling(const struct allocator *alloc, uint64_t wanted, uint64_t limit)
 {
     if (alloc == &allocators[MEMORY_REQUEST] || alloc == &exempt[MEMORY_REQUEST]) {

@@ -78,12 +78,6 @@ bool memory_refusal(char *out, size_t n, struct err_refused *refused);
 /* The members of a circuit_breaking_exception behind its reason: bytes_wanted, bytes_limit, durability. */
 struct jsonw;
 void memory_write_refusal(struct jsonw *w, const struct err_refused *r);
-/* The error for what failed when there is no memory to keep why: always at hand, never to be written to. What has failed must not
- * pass for done because its error found no room. */
-struct errmsg;
-struct errmsg *memory_error(void);
-/* A copy of em in the arena, for callers that check later whether something failed; memory_error() where there is no room. Never NULL. */
-struct errmsg *memory_keep_error(struct arena *a, const struct errmsg *em);
 /* An arena or a buffer came to a ceiling of its own: the thread's refusal, if it counts for requests. */
 void memory_ceiling(const struct allocator *alloc, uint64_t wanted, uint64_t limit);
 

@@ -165,7 +165,7 @@ void settings_put_text(const struct setting *t, struct buf *b)
 static enum err refuse_bool(const struct setting *t, struct errmsg *em)
 {
     struct buf b;
-    buf_init(&b, NULL, ERR_REASON_BYTES);
+    buf_init(&b, NULL, ERR_REASON_MAX);
     settings_put_text(t, &b);
     enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT,
                          "Failed to parse value [%.*s] as only [true] or [false] are allowed.", (int)b.n,

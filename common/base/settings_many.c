@@ -151,7 +151,7 @@ enum err settings_from_json(struct settings *s, const struct json *object, struc
     }
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, ERR_REASON_BYTES);
+    buf_init(&b, NULL, ERR_REASON_MAX);
     jsonw_init(&w, &b, false);
     struct json shown = java_ordered(object, s->arena);
     jw_value(&w, &shown);

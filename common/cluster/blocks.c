@@ -126,9 +126,8 @@ static enum err verdict(struct obstacles *o, struct errmsg *em)
         e = err_no_memory(em);
     } else if (o->why.n > 0) {
         e = err_set(em, ERR_CLUSTER_BLOCK, "%.*s", STR_ARG(buf_view(&o->why)));
-        if (em != NULL && (o->disk_only || o->leaderless)) {
-            em->about.status_set = true;
-            em->about.http_status = o->leaderless ? 503 : 429;
+        if (o->disk_only || o->leaderless) {
+            err_about_status(em, o->leaderless ? 503 : 429);
         }
     }
     buf_fini(&o->why);

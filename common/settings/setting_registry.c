@@ -138,10 +138,8 @@ enum err settings_check(const struct setting_registry *r, const struct settings 
                         struct errmsg *em)
 {
     enum err first = ERR_OK;
-    /* what would not be said is not looked for */
-    for (size_t i = 0; i < s->n && (first == ERR_OK || em == NULL || em->n_suppressed < ERR_SUPPRESSED_MAX);
-         i++) {
-        struct errmsg one;
+    for (size_t i = 0; i < s->n; i++) {
+        ERR_LOCAL(one);
         if (change && str_find(s->v[i].key, '*', 0) != SIZE_MAX) {
             continue;
         }
@@ -151,12 +149,14 @@ enum err settings_check(const struct setting_registry *r, const struct settings 
         }
         if (first != ERR_OK) {
             err_suppress(em, &one);
+            if (em == NULL
+                || em->suppressed->n == ERR_SUPPRESSED_MAX) { /* what would not be said is not looked for */
+                break;
+            }
             continue;
         }
         first = e;
-        if (em != NULL) {
-            *em = one;
-        }
+        err_copy(em, &one);
     }
     return first;
 }

@@ -222,7 +222,7 @@ static enum err check_auto_create(struct str v, struct errmsg *em)
         struct str one = str_trim(str_cut(rest, ',', &rest));
         bool bare_sign = one.n == 1 && (one.p[0] == '+' || one.p[0] == '-');
         if (one.n == 0 || bare_sign) {
-            struct errmsg other;
+            ERR_LOCAL(other);
             err_set(&other, ERR_ILLEGAL_ARGUMENT,
                     "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v));
             err_set(em, ERR_ILLEGAL_ARGUMENT,
@@ -300,7 +300,7 @@ static struct str text_of(const struct setting *s, char *room)
 static enum err unknown_level(struct str v, struct errmsg *em)
 {
     struct buf b;
-    buf_init(&b, NULL, ERR_REASON_BYTES);
+    buf_init(&b, NULL, ERR_REASON_MAX);
     for (size_t i = 0; i < v.n; i++) {
         buf_char(&b, v.p[i] >= 'a' && v.p[i] <= 'z' ? (char)(v.p[i] - 32) : v.p[i]);
     }

@@ -52,25 +52,25 @@ static bool is_null(const yaml_event_t *event)
 /* A scalar's text with ${NAME} replaced, in the settings' arena. */
 static enum err read_scalar(struct reader *r, const yaml_event_t *event, struct str *out)
 {
-    struct errmsg why = {0};
+    ERR_LOCAL(why);
     if (is_null(event)) {
         return refuse(r, &event->start_mark, "null-valued setting found for key", buf_view(&r->key));
     }
     enum err e = conf_substitute(scalar_text(event), r->environ_, r->out->arena, out, &why);
     if (e == ERR_ILLEGAL_ARGUMENT) {
-        return refuse(r, &event->start_mark, why.frame[0].reason, STR_NULL);
+        return refuse(r, &event->start_mark, err_reason(&why), STR_NULL);
     }
     return e == ERR_OK ? ERR_OK : err_no_memory(r->em);
 }
 
 static enum err check_key(struct reader *r, const yaml_mark_t *at)
 {
-    struct errmsg why = {0};
+    ERR_LOCAL(why);
     if (settings_find(r->out, buf_view(&r->key)) != NULL) {
         return refuse(r, at, "duplicate setting", buf_view(&r->key));
     }
     if (r->known != NULL && conf_check_known(r->known, buf_view(&r->key), &why) != ERR_OK) {
-        return refuse(r, at, why.frame[0].reason, STR_NULL);
+        return refuse(r, at, err_reason(&why), STR_NULL);
     }
     return ERR_OK;
 }

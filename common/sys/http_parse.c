@@ -22,10 +22,10 @@ static int refuse(struct http_conn *c, enum err e, int status, const char *reaso
 
 static int no_memory(struct http_conn *c)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     err_no_memory(&em);
-    c->fail_refused = em.about.refused;
-    return refuse(c, ERR_NO_MEMORY, 429, em.frame[0].reason);
+    c->fail_refused = err_about(&em)->refused;
+    return refuse(c, ERR_NO_MEMORY, 429, err_reason(&em));
 }
 
 void request_free(struct request *r)
@@ -348,10 +348,10 @@ static int on_chunk_header(http_parser *p)
 /* Unknown encodings are the handler's to refuse. */
 static int unpack(struct http_conn *c)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     enum err e = request_unpack(c->cur, &em);
-    c->fail_refused = em.about.refused;
-    return e == ERR_OK ? 0 : refuse(c, e, e == ERR_TOO_LONG_FRAME ? 413 : err_status(e), em.frame[0].reason);
+    c->fail_refused = err_about(&em)->refused;
+    return e == ERR_OK ? 0 : refuse(c, e, e == ERR_TOO_LONG_FRAME ? 413 : err_status(e), err_reason(&em));
 }
 
 bool conn_must_pause(const struct http_conn *c)

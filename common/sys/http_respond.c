@@ -76,8 +76,8 @@ static const char *refusal_text(struct buf *body)
     bool guarded = memory_guard(false);
     buf_fini(body);
     buf_init(body, NULL, BUF_UNLIMITED);
-    const struct errmsg *em = memory_error();
-    http_error_body(body, 429, err_type(ERR_NO_MEMORY), em->frame[0].reason, &em->about.refused);
+    const struct errmsg *em = err_out_of_memory();
+    http_error_body(body, 429, err_type(ERR_NO_MEMORY), err_reason(em), &err_about(em)->refused);
     memory_guard(guarded);
     return "application/json; charset=UTF-8";
 }
@@ -196,7 +196,7 @@ void http_respond(struct http_request *req, int status, const char *content_type
                   const struct http_header *headers, size_t headers_n, struct buf *body)
 {
     struct request *r = (struct request *)req;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct buf error;
     buf_init(&error, NULL, BUF_UNLIMITED);
     if (body != NULL && (body->failed || !may_wait(r, body))) {
@@ -204,7 +204,7 @@ void http_respond(struct http_request *req, int status, const char *content_type
         enum err e = err_no_memory(&em);
         status = err_status(e);
         content_type = "application/json; charset=UTF-8";
-        http_error_body(&error, status, err_type(e), em.frame[0].reason, &em.about.refused);
+        http_error_body(&error, status, err_type(e), err_reason(&em), &err_about(&em)->refused);
         body = &error;
     }
     begin_answer(r, status, content_type, headers, headers_n, body);

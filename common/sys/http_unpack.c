@@ -53,12 +53,12 @@ static void unpacked(struct loop_task *t)
 static void unpack_there(void *arg)
 {
     struct request *r = arg;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     bool guarded = memory_guard(!r->pub.exempt);
     r->unpack_failed = http_aborted(&r->pub) ? ERR_CANCELLED : request_unpack(r, &em);
     memory_guard(guarded);
-    r->unpack_refused = em.about.refused;
-    struct str reason = arena_str(&r->arena, str_of(em.frame[0].reason));
+    r->unpack_refused = err_about(&em)->refused;
+    struct str reason = arena_str(&r->arena, str_of(err_reason(&em)));
     r->unpack_reason = reason.p != NULL ? reason.p : "";
     r->task.run = unpacked;
     loop_post_task(r->pub.loop, &r->task);

@@ -172,7 +172,7 @@ static void ask_next(struct ask *a, struct shard_rq *rq)
     if (nobody) {
         rq->op->no_copy(rq);
     } else {
-        rq->error = *a->tries.kept;
+        err_copy(&rq->error, a->tries.kept);
     }
     restore_request(a, rq);
     shard_rq_refuse(rq);
@@ -181,7 +181,7 @@ static void ask_next(struct ask *a, struct shard_rq *rq)
 static void copy_answered(struct shard_rq *rq)
 {
     struct ask *a = rq->user;
-    if (rq->error.n == 0 || !retry_read(&rq->error)) {
+    if (!err_is(&rq->error) || !retry_read(&rq->error)) {
         restore_request(a, rq);
         rq->done(rq);
         return;

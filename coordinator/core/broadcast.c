@@ -17,7 +17,7 @@ static void broadcast_finish(struct broadcast *bc)
     for (uint32_t i = 0; i < bc->n; i++) {
         bool absent = is_absent(&bc->acts[i].rq.error);
         bc->absent += absent;
-        bc->failed += bc->acts[i].rq.error.n > 0 && !absent;
+        bc->failed += err_is(&bc->acts[i].rq.error) && !absent;
     }
     bc->done(bc);
 }
@@ -55,7 +55,7 @@ void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w)
         jw_arr(w);
         for (uint32_t i = 0; i < bc->n; i++) {
             const struct shard_rq *rq = &bc->acts[i].rq;
-            if (rq->error.n == 0 || is_absent(&rq->error)) {
+            if (!err_is(&rq->error) || is_absent(&rq->error)) {
                 continue;
             }
             jw_obj(w);

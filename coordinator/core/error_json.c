@@ -25,12 +25,11 @@ static void write_resource(struct str ids, struct jsonw *w)
     }
 }
 
-static void write_about(struct jsonw *w, const struct errmsg *em, unsigned at)
+static void write_about(struct jsonw *w, const struct err_frame *f, const struct err_about *a)
 {
-    enum err code = em->frame[at].code;
-    const struct err_about *a = &em->about;
+    enum err code = f->code;
     if (code == ERR_SCRIPT) {
-        script_error_write(w, a, str_is(str_of(em->frame[at].reason), "compile error"));
+        script_error_write(w, a, str_is(str_of(f->reason), "compile error"));
         return;
     }
     if (code == ERR_TOO_MANY_BUCKETS) {
@@ -56,9 +55,8 @@ static void write_about(struct jsonw *w, const struct errmsg *em, unsigned at)
     }
 }
 
-static void write_frame(struct jsonw *w, const struct errmsg *em, unsigned at)
+void error_write_frame(struct jsonw *w, const struct err_frame *f, const struct err_about *about)
 {
-    const struct err_frame *f = &em->frame[at];
     jw_kz(w, "type", err_type(f->code));
     jw_k(w, "reason");
     bool silent = f->code == ERR_NO_SHARD || f->code == ERR_NO_VIABLE_ALT
@@ -75,44 +73,46 @@ static void write_frame(struct jsonw *w, const struct errmsg *em, unsigned at)
         jw_ki64(w, "col", f->col);
     }
     if (f->code == ERR_NO_MEMORY) {
-        memory_write_refusal(w, &em->about.refused);
+        memory_write_refusal(w, &about->refused);
     }
-    write_about(w, em, at);
+    write_about(w, f, about);
 }
 
-static void write_from(struct jsonw *w, const struct errmsg *em, unsigned at)
+void error_write_frames(struct jsonw *w, const struct err_frame *f, const struct err_about *about)
 {
-    write_frame(w, em, at);
-    if (at + 1 < em->n) {
+    error_write_frame(w, f, about);
+    if (f->cause != NULL) {
         jw_k(w, "caused_by");
         jw_obj(w);
-        write_from(w, em, at + 1);
+        error_write_frames(w, f->cause, about);
         jw_obj_end(w);
     }
 }
+
+/* The oldest first. */
+static void write_suppressed(struct jsonw *w, const struct err_suppressed *s)
+{
+    static const struct errmsg nothing = {0};
+    if (s != NULL) {
+        write_suppressed(w, s->before);
+        jw_obj(w);
+        error_write_frames(w, s->frame, err_about(&nothing));
+        jw_obj_end(w);
+    }
+}
+
+/* Stands for an error of which nobody said anything. */
+static const struct err_frame unsaid = {.code = ERR_INTERNAL, .depth = 1, .reason = ""};
 
 void error_write_cause(struct jsonw *w, const struct errmsg *em)
 {
-    write_from(w, em, 0);
-    if (em->n_suppressed == 0) {
-        return;
+    error_write_frames(w, err_is(em) ? em->frame : &unsaid, err_about(em));
+    if (em->suppressed != NULL) {
+        jw_k(w, "suppressed");
+        jw_arr(w);
+        write_suppressed(w, em->suppressed);
+        jw_arr_end(w);
     }
-    jw_k(w, "suppressed");
-    jw_arr(w);
-    for (unsigned i = 0; i < em->n_suppressed; i++) {
-        jw_obj(w);
-        jw_kz(w, "type", err_type(em->suppressed[i].code));
-        jw_kz(w, "reason", em->suppressed[i].reason);
-        if (em->suppressed_by[i].reason[0] != '\0') {
-            jw_k(w, "caused_by");
-            jw_obj(w);
-            jw_kz(w, "type", err_type(em->suppressed_by[i].code));
-            jw_kz(w, "reason", em->suppressed_by[i].reason);
-            jw_obj_end(w);
-        }
-        jw_obj_end(w);
-    }
-    jw_arr_end(w);
 }
 
 void error_write(struct jsonw *w, const struct errmsg *em)
@@ -120,7 +120,7 @@ void error_write(struct jsonw *w, const struct errmsg *em)
     jw_k(w, "root_cause");
     jw_arr(w);
     jw_obj(w);
-    write_frame(w, em, err_root(em));
+    error_write_frame(w, err_is(em) ? err_root(em) : &unsaid, err_about(em));
     jw_obj_end(w);
     jw_arr_end(w);
     error_write_cause(w, em);

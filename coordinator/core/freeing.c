@@ -55,7 +55,7 @@ void freeing_add_scrolls(struct freeing *f)
 static void freeing_finish(struct freeing *f)
 {
     for (size_t i = 0; i < f->n; i++) {
-        f->freed += f->v[i].rq.rq.error.n == 0 ? f->v[i].rq.freed : 0;
+        f->freed += !err_is(&f->v[i].rq.rq.error) ? f->v[i].rq.freed : 0;
         shard_rq_fini(&f->v[i].rq.rq);
     }
     f->done(f);

@@ -115,7 +115,8 @@ bool node_calls_start(struct op_env *r, const struct message *message, const boo
     }
     for (uint32_t i = 0, k = 0; k < n; i++) {
         if (chosen[i]) {
-            v[k++] = (struct node_answer){.node = &nodes->v[i], .calls = c};
+            v[k] = (struct node_answer){.node = &nodes->v[i], .calls = c, .error = err_in(&v[k].call.arena)};
+            k++;
         }
     }
     c->pending = n;
@@ -146,7 +147,7 @@ void node_calls_write_head(const struct node_calls *c, struct jsonw *w)
 {
     uint32_t failed = 0;
     for (uint32_t i = 0; i < c->n; i++) {
-        failed += c->v[i].error.n > 0;
+        failed += err_is(&c->v[i].error);
     }
     jw_k(w, "_nodes");
     jw_obj(w);
@@ -157,7 +158,7 @@ void node_calls_write_head(const struct node_calls *c, struct jsonw *w)
         jw_k(w, "failures");
         jw_arr(w);
         for (uint32_t i = 0; i < c->n; i++) {
-            if (c->v[i].error.n == 0) {
+            if (!err_is(&c->v[i].error)) {
                 continue;
             }
             struct errmsg em = c->v[i].error;
@@ -220,7 +221,7 @@ void node_reply(struct node_question *q, const void *answer)
 void node_refuse(struct node_question *q, const struct errmsg *error)
 {
     if (q->local != NULL) {
-        q->local->error = *error;
+        err_copy(&q->local->error, error);
     } else {
         remote_refuse(q->rq, error);
     }
@@ -231,7 +232,7 @@ static void receive(void *self, struct remote_rq *rq)
 {
     struct node_question *q = calloc(1, sizeof(*q));
     if (q == NULL) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_no_memory(&em);
         remote_refuse(rq, &em);
         return;

@@ -15,7 +15,7 @@ struct node_calls;
 
 struct node_answer {
     const struct node_meta *node; /* of the request's state */
-    struct errmsg error;          /* n == 0: fine */
+    struct errmsg error;          /* empty: fine; in the call's arena */
     const void *answer;           /* the message's struct */
     /* the calls' own */
     struct remote_call call;

@@ -67,10 +67,10 @@ void retry_failed(struct retry_reads *t, struct str node, const struct errmsg *e
     if (t->kept != NULL && retry_unavailable(em) && !retry_unavailable(t->kept)) {
         return;
     }
-    if (t->kept != NULL && t->kept != memory_error()) {
-        *t->kept = *em;
+    if (t->kept != NULL && t->kept != err_out_of_memory()) {
+        err_copy(t->kept, em);
     } else {
-        t->kept = memory_keep_error(arena, em);
+        t->kept = err_keep(arena, em);
     }
     t->kept_node = node;
 }

@@ -85,6 +85,7 @@ static void free_page(struct by_query_worker *w)
     }
     writes_fini(&w->set);
     arena_reset(&w->page);
+    err_clear(&w->env.em);
     cluster_state_unref(w->env.state);
     w->env.state = w->op->co->o.state(w->op->co->o.self);
 }
@@ -124,7 +125,7 @@ static void page_done(struct search_call *c)
         worker_end(w);
         return;
     }
-    if (c->error.n > 0 || search_all_failed(c)) {
+    if (err_is(&c->error) || search_all_failed(c)) {
         fail_search(w);
         return;
     }
@@ -141,7 +142,7 @@ static void page_done(struct search_call *c)
 
 static struct search_call *new_page(struct by_query_worker *w)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     free_page(w);
     w->search = search_new(&w->env);
     if (w->search == NULL) {
@@ -212,7 +213,7 @@ static enum err make_body(struct by_query_worker *w, struct search_opts *o, stru
 
 static void start(struct by_query_worker *w)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct search_call *c = new_page(w);
     if (c == NULL) {
         return;
@@ -320,7 +321,7 @@ static void written(struct write_set *set)
 static void prepare(void *arg)
 {
     struct by_query_worker *w = arg;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (by_query_cancelled(w)) {
         worker_end(w);
         return;
@@ -478,7 +479,7 @@ static void init_worker(struct by_query *op, uint32_t i)
     w->delay.off = alone ? &op->task.cancelled : &w->task.cancelled;
     w->max_docs = s->max_docs == MAX_DOCS_ALL || alone ? s->max_docs : s->max_docs / (int32_t)op->n_workers;
     w->n.per_second = s->per_second / (float)op->n_workers;
-    w->env = (struct op_env){.co = op->co, .arena = &w->page};
+    w->env = (struct op_env){.co = op->co, .arena = &w->page, .em = err_in(&w->page)};
     memory_request_arena(&w->own);
     memory_request_arena(&w->page);
     buf_init(&w->scroll, NULL, 16 * MIB);
@@ -499,28 +500,20 @@ static const char *action_of(enum by_query_kind kind)
 }
 
 /* The script. Its errors are reported with the first document that it should run over. */
-static enum err compile(struct by_query *op, struct errmsg *em)
+static void compile(struct by_query *op)
 {
-    struct errmsg why;
+    ERR_LOCAL(why);
     enum err e = ERR_OK;
     if (op->spec.script_template != NULL) {
         e = script_template(op->spec.script_template, &why);
     }
     e = e == ERR_OK ? script_compile(&op->script, op->spec.script, op->spec.lang, SCRIPT_UPDATE, &why) : e;
-    if (e == ERR_OK) {
-        return ERR_OK;
-    }
-    op->script_error = ARENA_NEW(&op->arena, struct errmsg);
-    if (op->script_error == NULL) {
-        return err_no_memory(em);
-    }
-    *op->script_error = why;
-    return ERR_OK;
+    op->script_error = e != ERR_OK ? err_keep(&op->arena, &why) : NULL;
 }
 
 enum err by_query_run(struct by_query *op, uint64_t *task, struct errmsg *why)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     enum err e = by_query_check_target(op, &em); /* before anything is cut into slices */
     uint32_t n = e != ERR_OK ? 1 : op->spec.slices == 0 ? auto_slices(op) : (uint32_t)op->spec.slices;
     if (e == ERR_OK && n > 1 && op->spec.max_docs != MAX_DOCS_ALL && op->spec.max_docs < (int32_t)n) {
@@ -548,7 +541,9 @@ enum err by_query_run(struct by_query *op, uint64_t *task, struct errmsg *why)
         op->stores = true;
         *task = op->task.id;
     }
-    e = e == ERR_OK && op->spec.has_script ? compile(op, &em) : e;
+    if (e == ERR_OK && op->spec.has_script) {
+        compile(op);
+    }
     struct by_query_worker *w = op->workers; /* op may be gone after the last start */
     for (uint32_t i = 0; n > 1 && i < n; i++) {
         w[i].task.parent = op->task.id;

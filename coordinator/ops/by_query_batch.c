@@ -89,6 +89,7 @@ static enum err refuse(struct by_query_worker *w, struct write_entry *e, enum er
         return err_no_memory(em);
     }
     e->index = e->target;
+    *e->error = err_in(w->env.arena);
     err_set(e->error, code, "%.*s", STR_ARG(why));
     return ERR_OK;
 }
@@ -131,8 +132,8 @@ static enum err build_write(struct by_query_worker *w, struct str hit, struct wr
     }
     write_of(&w->op->spec, &d, e);
     if (w->op->script_error != NULL) {
-        *em = *w->op->script_error;
-        return em->frame[0].code;
+        err_copy(em, w->op->script_error);
+        return err_code(em);
     }
     if (w->run != NULL) {
         err = by_query_script(w, &d, e, &outcome, em);
@@ -245,7 +246,7 @@ void batch_note_search(struct by_query_worker *w)
     for (uint32_t i = 0; i < c->n_shards; i++) {
         const struct shard_rq *rq = &c->queries[i].rq;
         struct jsonw j;
-        if (rq->error.n == 0) {
+        if (!err_is(&rq->error)) {
             continue;
         }
         if (w->failures.n > 0) {

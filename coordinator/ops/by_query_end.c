@@ -98,7 +98,7 @@ static void stored(struct task_result *t)
     struct by_query *op = s->op;
     if (t->error != NULL) {
         log_warn(op->co->o.log, "tasks", "the result of task %llu is lost: %s",
-                 (unsigned long long)op->task.id, t->error->frame[0].reason);
+                 (unsigned long long)op->task.id, err_reason(t->error));
     }
     tasks_end(op->co->tasks, &op->task); /* only now: until it is stored, _tasks shows it as running */
     by_query_free(op);
@@ -135,7 +135,10 @@ static void store(struct by_query *op)
         return;
     }
     s->op = op;
-    s->t = (struct task_result){.env = {.co = op->co, .arena = &op->arena}, .done = stored, .user = s};
+    s->t = (struct task_result){.env = {.co = op->co, .arena = &op->arena, .em = err_in(&op->arena)},
+                                .done = stored,
+                                .user = s,
+                                .em = err_in(&op->arena)};
     jsonw_start(&j, &b);
     write_result(op, &j);
     s->t.id =

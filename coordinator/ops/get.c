@@ -108,7 +108,7 @@ void get_write(struct get_call *g, struct jsonw *w)
 
 void get_drop_other_type(struct get_call *g)
 {
-    if (g->rq.rq.error.n == 0 && !str_is(g->type, "_doc")) {
+    if (!err_is(&g->rq.rq.error) && !str_is(g->type, "_doc")) {
         g->rq.found = false;
         g->rq.fields = STR_NULL;
     }

@@ -122,17 +122,17 @@ static enum err print(struct lookups *l)
 static void all_read(struct lookups *l)
 {
     for (struct lookup *k = l->first; k != NULL; k = k->next) {
-        if (l->error.n == 0 && k->g.rq.rq.error.n > 0) {
-            l->error = k->g.rq.rq.error;
+        if (!err_is(&l->error) && err_is(&k->g.rq.rq.error)) {
+            err_copy(&l->error, &k->g.rq.rq.error);
         }
-        if (l->error.n == 0) {
+        if (!err_is(&l->error)) {
             (void)fill(l, k); /* its error is in l */
         }
         if (k->sent) {
             shard_rq_fini(&k->g.rq.rq);
         }
     }
-    if (l->error.n == 0) {
+    if (!err_is(&l->error)) {
         (void)print(l);
     }
     l->done(l);
@@ -203,7 +203,7 @@ static bool note_all(struct lookups *l, struct json *v)
 void lookups_run(struct lookups *l)
 {
     struct json *tree = ARENA_NEW(l->arena, struct json);
-    err_clear(&l->error);
+    l->error = err_in(l->arena);
     l->first = NULL;
     l->pending = 0;
     if (tree == NULL || !json_copy(tree, l->tree, l->arena)) {
@@ -211,7 +211,7 @@ void lookups_run(struct lookups *l)
     } else {
         l->tree = tree;
     }
-    if (l->error.n > 0 || !note_all(l, tree) || l->first == NULL) {
+    if (err_is(&l->error) || !note_all(l, tree) || l->first == NULL) {
         later(&l->end, nothing_to_read);
         return;
     }

@@ -16,7 +16,7 @@ struct lookups {
     struct arena *arena;     /* of the results; used by one thread at a time */
     const struct json *tree; /* the request; NULL: none. Afterwards the new one, its places those of `text` */
     struct str text;         /* afterwards the new tree's text */
-    struct errmsg error;     /* n > 0: a document could not be looked up */
+    struct errmsg error;     /* a document could not be looked up */
     void (*done)(struct lookups *l);
     void *user;
     /* own */

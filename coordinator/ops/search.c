@@ -20,7 +20,7 @@ struct search_call *search_new(struct op_env *r)
     }
     c->r = r;
     memory_request_arena(&c->arena);
-    err_clear(&c->error);
+    c->error = err_in(&c->arena);
     c->o.indices = EXPAND_OPTIONS_SEARCH;
     c->o.allow_partial = cluster_setting_bool(r->state, SET_SEARCH_DEFAULT_ALLOW_PARTIAL_RESULTS);
     c->o.batched_reduce = BATCHED_REDUCE;
@@ -124,7 +124,7 @@ void search_done(struct search_call *c)
 
 void search_fail(struct search_call *c)
 {
-    if (c->error.n == 0) {
+    if (!err_is(&c->error)) {
         err_no_memory(&c->error);
     }
     search_done(c);
@@ -347,8 +347,8 @@ static void ask_shards(struct search_call *c)
 static void looked_up(struct lookups *l)
 {
     struct search_call *c = l->user;
-    if (l->error.n > 0) {
-        c->error = l->error;
+    if (err_is(&l->error)) {
+        err_copy(&c->error, &l->error);
         search_fail(c);
         return;
     }

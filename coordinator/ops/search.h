@@ -42,7 +42,7 @@ struct search_call {
     struct search_source source;
     void (*done)(struct search_call *c);
     void *user;
-    struct errmsg error;  /* n > 0: the whole failed */
+    struct errmsg error;  /* the whole failed; in the arena */
     uint64_t parent_task; /* 0: none */
     /* own */
     struct later end;

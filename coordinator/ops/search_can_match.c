@@ -50,13 +50,13 @@ bool search_prefilters(const struct search_call *c)
 
 static bool may_match(const struct shard_can_match *m)
 {
-    return m->rq.error.n > 0 || m->matches;
+    return err_is(&m->rq.error) || m->matches;
 }
 
 bool search_index_matches(const struct search_call *c, struct str index)
 {
     for (uint32_t i = 0; i < c->n_matchers; i++) {
-        if (str_eq(c->matchers[i].rq.shard.index, index) && c->matchers[i].rq.error.n == 0
+        if (str_eq(c->matchers[i].rq.shard.index, index) && !err_is(&c->matchers[i].rq.error)
             && c->matchers[i].matches) {
             return true;
         }
@@ -102,12 +102,12 @@ static bool all_refuse(struct search_call *c)
 {
     for (uint32_t i = 0; i < c->n_matchers; i++) {
         enum err e = err_code(&c->matchers[i].rq.error);
-        if (c->matchers[i].rq.error.n == 0 || e == ERR_NO_SHARD) {
+        if (!err_is(&c->matchers[i].rq.error) || e == ERR_NO_SHARD) {
             return false;
         }
     }
     for (uint32_t i = 0; i < c->n_matchers; i++) {
-        c->queries[i].rq.error = c->matchers[i].rq.error;
+        err_copy(&c->queries[i].rq.error, &c->matchers[i].rq.error);
         c->queries[i].rq.node = c->matchers[i].rq.node;
     }
     c->n_failed = c->n_shards;

@@ -162,7 +162,7 @@ static void leave(struct expansion *x)
 
 static bool has_failed(const struct search_call *g)
 {
-    return g->error.n > 0 || search_all_failed(g);
+    return err_is(&g->error) || search_all_failed(g);
 }
 
 static void write_hits(struct group *group)

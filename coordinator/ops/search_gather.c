@@ -26,8 +26,8 @@ static void count_failed_fetches(struct search_call *c)
 {
     for (uint32_t s = 0; s < c->n_shards; s++) {
         struct errmsg *own = &c->queries[s].rq.error;
-        if (own->n == 0 && c->fetches[s].rq.error.n > 0) {
-            *own = c->fetches[s].rq.error;
+        if (!err_is(own) && err_is(&c->fetches[s].rq.error)) {
+            err_copy(own, &c->fetches[s].rq.error);
             c->n_failed++;
             c->fetch_failed = true;
         }
@@ -52,7 +52,7 @@ static void repeat(struct search_call *c)
     c->repeated = true;
     for (uint32_t s = 0; s < c->n_shards; s++) {
         struct shard_query *q = &c->queries[s];
-        if (c->fetches[s].rq.error.n > 0) {
+        if (err_is(&c->fetches[s].rq.error)) {
             ask_forget(c->r->co, q->rq.node, q->rq.context);
         }
         shard_rq_fini(&c->fetches[s].rq);
@@ -89,7 +89,7 @@ static void all_fetched(struct search_call *c)
     }
     for (uint32_t i = 0; i < n; i++) {
         struct shard_fetch *f = &c->fetches[docs[i].slot];
-        if (f->rq.error.n == 0 && f->hits != NULL) {
+        if (!err_is(&f->rq.error) && f->hits != NULL) {
             hits[i] = f->hits[at[docs[i].slot]++];
         }
     }
@@ -171,7 +171,7 @@ static enum err adopt_body(struct search_call *c)
     for (uint32_t i = 0; i < c->n_shards; i++) {
         struct shard_query *q = &c->queries[i];
         struct json *tree =
-            q->rq.error.n == 0 && q->body.text.n > 0 ? ARENA_NEW(&c->arena, struct json) : NULL;
+            !err_is(&q->rq.error) && q->body.text.n > 0 ? ARENA_NEW(&c->arena, struct json) : NULL;
         if (tree == NULL) {
             continue;
         }
@@ -247,7 +247,7 @@ static void all_queried(struct search_call *c)
         return;
     }
     for (uint32_t i = 0; i < c->n_shards; i++) {
-        if (c->queries[i].rq.error.n > 0) {
+        if (err_is(&c->queries[i].rq.error)) {
             c->n_failed++;
         } else {
             c->results[c->n_ok++] = *c->queries[i].result;

@@ -37,9 +37,9 @@ static bool seen_before(const struct search_call *c, uint32_t at)
 {
     for (uint32_t i = 0; i < at; i++) {
         const struct shard_rq *a = &c->queries[i].rq, *b = &c->queries[at].rq;
-        if (a->error.n > 0 && str_eq(a->shard.index, b->shard.index)
-            && a->error.frame[0].code == b->error.frame[0].code
-            && strcmp(a->error.frame[0].reason, b->error.frame[0].reason) == 0) {
+        if (err_is(&a->error) && str_eq(a->shard.index, b->shard.index)
+            && err_code(&a->error) == err_code(&b->error)
+            && strcmp(err_reason(&a->error), err_reason(&b->error)) == 0) {
             return true;
         }
     }
@@ -50,7 +50,7 @@ static void write_failures(struct search_call *c, struct jsonw *w)
 {
     jw_arr(w);
     for (uint32_t i = 0; i < c->n_shards; i++) {
-        if (c->queries[i].rq.error.n > 0 && !seen_before(c, i)) {
+        if (err_is(&c->queries[i].rq.error) && !seen_before(c, i)) {
             write_failure(c, w, &c->queries[i]);
         }
     }
@@ -62,13 +62,10 @@ static void write_root_causes(struct search_call *c, struct jsonw *w)
     jw_k(w, "root_cause");
     jw_arr(w);
     for (uint32_t i = 0; i < c->n_shards; i++) {
-        if (c->queries[i].rq.error.n > 0 && !seen_before(c, i)) {
-            struct errmsg root = c->queries[i].rq.error;
-            unsigned at = err_root(&root);
-            root.frame[0] = root.frame[at];
-            root.n = 1;
+        if (err_is(&c->queries[i].rq.error) && !seen_before(c, i)) {
+            const struct errmsg *em = &c->queries[i].rq.error;
             jw_obj(w);
-            error_write_cause(w, &root);
+            error_write_frame(w, err_root(em), err_about(em));
             jw_obj_end(w);
         }
     }
@@ -78,7 +75,7 @@ static void write_root_causes(struct search_call *c, struct jsonw *w)
 static const struct errmsg *first_failure(const struct search_call *c)
 {
     for (uint32_t i = 0; i < c->n_shards; i++) {
-        if (c->queries[i].rq.error.n > 0) {
+        if (err_is(&c->queries[i].rq.error)) {
             return &c->queries[i].rq.error;
         }
     }
@@ -87,31 +84,27 @@ static const struct errmsg *first_failure(const struct search_call *c)
 
 const struct errmsg *search_failed_with(const struct search_call *c)
 {
-    return c->error.n > 0 ? &c->error : c->unmatched ? first_failure(c) : NULL;
+    return err_is(&c->error) ? &c->error : c->unmatched ? first_failure(c) : NULL;
 }
 
 /* The first failure's root cause stands behind the whole, unless it is that failure itself. What is no exception of
  * Elasticsearch's own is shown wrapped in one, and bare inside. */
 static void write_guessed_cause(struct jsonw *w, const struct errmsg *first)
 {
-    unsigned at = err_root(first);
-    struct errmsg root = *first;
-    memmove(&root.frame[0], &root.frame[at], (first->n - at) * sizeof(root.frame[0]));
-    root.n = first->n - at;
-    bool own = err_family(root.frame[0].code) == ERR_FAMILY_ES;
-    if (own && at == 0 && root.frame[0].code != ERR_SEARCH_CONTEXT_MISSING) {
+    const struct err_frame *root = err_root(first);
+    const struct err_about *about = err_about(first);
+    bool own = err_family(root->code) == ERR_FAMILY_ES;
+    if (own && root == first->frame && root->code != ERR_SEARCH_CONTEXT_MISSING) {
         return;
     }
     jw_k(w, "caused_by");
     jw_obj(w);
     if (!own) {
-        struct errmsg wrapper = root;
-        wrapper.n = 1;
-        error_write_cause(w, &wrapper);
+        error_write_frame(w, root, about);
         jw_k(w, "caused_by");
         jw_obj(w);
     }
-    error_write_cause(w, &root);
+    error_write_frames(w, root, about);
     if (!own) {
         jw_obj_end(w);
     }
@@ -194,7 +187,7 @@ static void write_all_failed(struct search_call *c, struct jsonw *w, bool with_r
 static void write_unexpanded(struct search_call *c, struct jsonw *w, int *status)
 {
     struct search_call *group = c->unexpanded;
-    bool shards = group->error.n == 0;
+    bool shards = !err_is(&group->error);
     *status = err_http_status(shards ? first_failure(group) : &group->error);
     jw_k(w, "error");
     jw_obj(w);
@@ -377,9 +370,9 @@ static enum err write_body(struct search_call *c, struct jsonw *w)
 /* A value without a JSON form fails the whole answer, whichever shard it came from. */
 static void refuse_unwritable(struct search_call *c)
 {
-    for (uint32_t i = 0; c->error.n == 0 && i < c->n_shards; i++) {
+    for (uint32_t i = 0; !err_is(&c->error) && i < c->n_shards; i++) {
         if (err_code(&c->queries[i].rq.error) == ERR_UNWRITABLE) {
-            c->error = c->queries[i].rq.error;
+            err_copy(&c->error, &c->queries[i].rq.error);
         }
     }
 }
@@ -392,16 +385,16 @@ void search_write(struct search_call *c, struct jsonw *w, int *status)
     *status = 200;
     jw_obj(w);
     enum err e = ERR_OK;
-    if (c->error.n == 0 && search_all_failed(c)) {
+    if (!err_is(&c->error) && search_all_failed(c)) {
         *status = err_http_status(first_failure(c));
         jw_k(w, "error");
         jw_obj(w);
         write_all_failed(c, w, true);
         jw_obj_end(w);
         jw_ki64(w, "status", *status);
-    } else if (c->error.n == 0 && c->unexpanded != NULL) {
+    } else if (!err_is(&c->error) && c->unexpanded != NULL) {
         write_unexpanded(c, w, status);
-    } else if (c->error.n == 0) {
+    } else if (!err_is(&c->error)) {
         e = write_body(c, w);
         if (e != ERR_OK && c->bare_phase == NULL) { /* what shards found could not be put together */
             buf_truncate(w->out, start);
@@ -415,7 +408,7 @@ void search_write(struct search_call *c, struct jsonw *w, int *status)
         jw_obj_end(w);
         return;
     }
-    if (c->error.n > 0 || e != ERR_OK) {
+    if (err_is(&c->error) || e != ERR_OK) {
         buf_truncate(w->out, start);
         *w = saved;
         jw_obj(w);

@@ -39,7 +39,7 @@ static void written(struct write_set *set)
     const struct write_entry *e = &t->entry;
     const struct errmsg *em = e->error != NULL ? e->error : e->item.error;
     if (em != NULL) {
-        t->em = *em;
+        err_copy(&t->em, em);
         em = &t->em;
     }
     writes_fini(set);
@@ -68,8 +68,8 @@ static void write_it(struct task_result *t)
 static void created(struct meta_call *call)
 {
     struct task_result *t = call->arg;
-    enum err e = call->rq.error.n > 0 ? err_code(&call->rq.error) : ERR_OK;
-    t->em = call->rq.error;
+    enum err e = err_is(&call->rq.error) ? err_code(&call->rq.error) : ERR_OK;
+    err_copy(&t->em, &call->rq.error);
     meta_call_free(call);
     if (e != ERR_OK && e != ERR_INDEX_EXISTS) { /* another may have been quicker */
         task_result_finish(t, &t->em);

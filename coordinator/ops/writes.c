@@ -38,7 +38,7 @@ struct str writes_auto_id(struct op_env *r)
 
 void writes_fail(struct write_set *w, struct write_entry *e, const struct errmsg *em)
 {
-    e->error = memory_keep_error(w->r->arena, em);
+    e->error = err_keep(w->r->arena, em);
 }
 
 static bool auto_create_allowed(const struct cluster_state *s, struct str index)
@@ -198,7 +198,7 @@ static void fail_same(struct write_set *w, const struct write_entry *e, const st
 static void created(struct meta_call *call)
 {
     struct write_set *w = call->arg;
-    if (call->rq.error.n > 0) {
+    if (err_is(&call->rq.error)) {
         fail_same(w, &w->v[w->creating], &call->rq.error);
     }
     meta_call_free(call);
@@ -245,7 +245,7 @@ static void resolve_others(struct write_set *w)
 {
     for (uint32_t i = 0; i < w->n; i++) {
         struct write_entry *e = &w->v[i];
-        struct errmsg em;
+        ERR_LOCAL(em);
         if (e->error != NULL || creates(e)) {
             continue;
         }
@@ -270,7 +270,7 @@ static bool refuse_index(struct write_set *w, const struct write_entry *e)
     }
     for (uint32_t i = 0; wanted && i < w->n; i++) {
         struct write_entry *x = &w->v[i];
-        struct errmsg em;
+        ERR_LOCAL(em);
         if (x->error == NULL && str_eq(x->target, target)) {
             x->index = index;
             err_clear(&em);
@@ -289,7 +289,7 @@ static void next_missing(struct write_set *w)
 {
     for (; w->creating < w->n; w->creating++) {
         struct write_entry *e = &w->v[w->creating];
-        struct errmsg em;
+        ERR_LOCAL(em);
         if (e->error != NULL || !creates(e)) {
             continue;
         }
@@ -327,10 +327,9 @@ static bool has_master(const struct op_env *r)
 
 static void refuse_all(struct write_set *w)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_set(&em, ERR_CLUSTER_BLOCK, "blocked by: [SERVICE_UNAVAILABLE/2/no master];");
-    em.about.status_set = true;
-    em.about.http_status = 503;
+    err_about_status(&em, 503);
     for (uint32_t i = 0; i < w->n; i++) {
         writes_fail(w, &w->v[i], &em);
     }
@@ -388,8 +387,7 @@ void writes_run(struct write_set *w)
     w->since_ms = clock_mono_ms(w->r->co->o.clock);
     w->n_shard_writes = 0;
     for (uint32_t i = 0; i < w->n; i++) {
-        struct errmsg em;
-        err_clear(&em);
+        ERR_LOCAL(em);
         if (w->v[i].error == NULL && w->v[i].item.kind == WRITE_INDEX
             && check_pipeline(w->v[i].pipeline, &em) != ERR_OK) {
             w->v[i].index = w->v[i].target;

@@ -62,7 +62,7 @@ static void gather(struct write_set *w)
             copy_answer(entries[k], &sw->items[k]);
             entries[k]->copies_ok = sw->copies_ok;
             entries[k]->copies_failed = sw->copies_failed;
-            if (sw->rq.error.n > 0) {
+            if (err_is(&sw->rq.error)) {
                 entries[k]->item.error = &sw->rq.error;
             }
         }
@@ -126,7 +126,7 @@ static void fail_unavailable(struct shard_write *sw)
     buf_printf(&b, "[%.*s][%u] primary shard is not active Timeout: [", STR_ARG(sw->rq.shard.index),
                sw->rq.shard.shard);
     put_time(&b, w->timeout_ms);
-    buf_printf(&b, "], %s%s", sw->rq.error.frame[0].reason,
+    buf_printf(&b, "], %s%s", err_reason(&sw->rq.error),
                sw->retry ? "; whether it was applied is unknown" : "");
     unavailable(&sw->rq.error, &b);
     one_less(sw);
@@ -227,7 +227,7 @@ static void shard_done(struct shard_rq *rq)
     struct shard_write *sw = (struct shard_write *)rq;
     struct write_set *w = sw->set;
     enum retry_write what = retry_write(&rq->error);
-    if (rq->error.n == 0) {
+    if (!err_is(&rq->error)) {
         see_mapping(sw);
         return;
     }
@@ -254,7 +254,7 @@ static void send_one(struct active_wait *wait, bool active)
     if (!active) {
         fail_inactive(sw, wait);
         if (w->n > 1 || sw->n == 0 || sw->items[0].kind != WRITE_UPDATE) {
-            sw->rq.error = sw->inactive;
+            err_copy(&sw->rq.error, &sw->inactive);
             one_less(sw);
             return;
         }
@@ -309,6 +309,7 @@ static void begin_shard_write(struct write_set *w, uint32_t at, const struct wri
     struct shard_write *sw = &w->shard_writes[at];
     shard_rq_init(&sw->rq, &shard_op_write, shard_done, NULL);
     sw->rq.shard = (struct shard_ref){e->meta->name, e->meta->uuid, e->shard};
+    sw->inactive = err_in(&sw->rq.arena);
     sw->refresh = w->refresh;
     sw->op_session = w->named ? w->r->co->op_names.session : 0;
     sw->set = w;
@@ -375,7 +376,7 @@ static bool fill_shard_writes(struct write_set *w, const struct groups *g)
 
 static void fail_all(struct write_set *w)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_no_memory(&em);
     for (uint32_t i = 0; i < w->n; i++) {
         if (w->v[i].error == NULL) {

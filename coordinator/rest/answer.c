@@ -113,7 +113,7 @@ void rest_send_text(struct rest *r, int status, const char *content_type, struct
 /* In the place of an answer that found no room. */
 static void too_large(struct buf *b)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     buf_fini(b);
     buf_init(b, NULL, BUF_UNLIMITED);
     err_no_memory(&em);

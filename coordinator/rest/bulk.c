@@ -243,6 +243,7 @@ static enum err finish_entry(struct bulk *b, struct write_entry *e)
         if (e->error == NULL) {
             return err_no_memory(&r->em);
         }
+        *e->error = err_in(r->arena);
         err_set(e->error, ERR_ILLEGAL_ARGUMENT, "if _id is specified it must not be empty");
         e->index = e->target;
     }

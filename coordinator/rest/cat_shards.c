@@ -205,7 +205,7 @@ static const struct shard_stats *stats_of(const struct broadcast *bc, const stru
         return NULL;
     }
     ++*at;
-    return a->rq.error.n == 0 ? a->stats : NULL;
+    return !err_is(&a->rq.error) ? a->stats : NULL;
 }
 
 /* How many of the broadcast's answers are of shards of an index before this one. */

@@ -80,7 +80,7 @@ static void get_settings(struct rest *r)
 static void put_answer(struct rest *r, struct meta_request *rq)
 {
     struct buf b;
-    if (rq->error.n > 0) {
+    if (err_is(&rq->error)) {
         rest_fail(r, &rq->error);
         rest_meta_free(rq);
         return;

@@ -86,7 +86,7 @@ static void count_fields(struct type_counts *c, const struct json *body, uint32_
 static void write_field_types(struct jsonw *w, const struct rest *r)
 {
     struct type_counts *c = ARENA_NEW(r->arena, struct type_counts);
-    struct errmsg em;
+    ERR_LOCAL(em);
     for (uint32_t i = 0; c != NULL && i < r->state->n_indices; i++) {
         struct json tree;
         if (json_parse(&tree, index_mapping_text(r->state->indices[i]), r->arena, &json_limits_default, &em)

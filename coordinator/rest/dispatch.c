@@ -98,11 +98,11 @@ static void no_handler(struct rest *r, unsigned allowed)
             rest_header(r, "Allow", allow);
         }
         rest_send_text(r, 200, "text/plain; charset=UTF-8", &none);
-    } else if (r->em.n > 0 && err_code(&r->em) != ERR_ILLEGAL_ARGUMENT) {
+    } else if (err_is(&r->em) && err_code(&r->em) != ERR_ILLEGAL_ARGUMENT) {
         rest_fail(r, NULL);
-    } else if (r->em.n > 0) { /* there is a handler, but what the path gives it cannot be decoded */
+    } else if (err_is(&r->em)) { /* there is a handler, but what the path gives it cannot be decoded */
         rest_header(r, "Allow", allow);
-        rest_fail_text(r, 405, "%s, allowed: [%.*s]", r->em.frame[0].reason, STR_ARG(kept));
+        rest_fail_text(r, 405, "%s, allowed: [%.*s]", err_reason(&r->em), STR_ARG(kept));
     } else if (allowed != 0) {
         rest_header(r, "Allow", allow);
         rest_fail_text(r, 405, "Incorrect HTTP method for uri [%.*s] and method [%.*s], allowed: [%.*s]",
@@ -172,7 +172,7 @@ static enum err read_query(struct rest *r)
         return e != ERR_ILLEGAL_ARGUMENT
                    ? e
                    : err_wrap(&r->em, ERR_BAD_PARAMETER, "java.lang.IllegalArgumentException: %s",
-                              r->em.frame[0].reason);
+                              err_reason(&r->em));
     }
     r->used = ARENA_ARRAY(r->arena, bool, r->params.n);
     if (r->params.n > 0) {
@@ -230,6 +230,7 @@ void rest_service_handle(void *service, struct http_request *req)
     }
     *r = (struct rest){
         .co = co, .http = req, .arena = req->arena, .method = req->method, .body = without_mark(req->body)};
+    r->em = err_in(r->arena);
     r->start_ns = co->o.clock->mono_ns(co->o.clock->self);
     r->state = co->o.state(co->o.self);
     req->path = uri_text(req->path, r->arena);

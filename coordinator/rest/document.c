@@ -69,7 +69,7 @@ static void answer(struct write_set *set)
     struct write_entry *e = &set->v[0];
     const struct errmsg *em = e->error != NULL ? e->error : e->item.error;
     if (em != NULL) {
-        r->em = *em;
+        err_copy(&r->em, em);
         writes_fini(set);
         rest_fail(r, NULL);
         return;

@@ -75,8 +75,8 @@ static void explained(struct shard_rq *rq)
 {
     struct explain_call *c = (struct explain_call *)rq;
     struct rest *r = c->r;
-    if (rq->error.n > 0) {
-        r->em = rq->error;
+    if (err_is(&rq->error)) {
+        err_copy(&r->em, &rq->error);
         shard_rq_fini(&c->place.rq.rq);
         shard_rq_fini(rq);
         rest_fail(r, NULL);
@@ -225,32 +225,34 @@ static void put_whole_class(struct buf *b, const struct err_frame *f)
 
 /* ElasticsearchException.getDetailedMessage(): the causes by their classes, then the same of the cause
  * alone. */
-static void put_detailed(struct buf *b, const struct errmsg *em, unsigned from)
+static void put_detailed(struct buf *b, const struct errmsg *em, const struct err_frame *from)
 {
-    if (from + 1 == em->n || (from > 0 && err_family(em->frame[from].code) != ERR_FAMILY_ES)) {
-        put_whole_class(b, &em->frame[from]);
+    bool whole = from == em->frame;
+    if (from->cause == NULL || (!whole && err_family(from->code) != ERR_FAMILY_ES)) {
+        put_whole_class(b, from);
         return;
     }
-    if (from == 0 && em->about.index[0] != '\0') {
-        buf_printf(b, "[%s/%s] ", em->about.index, em->about.index_uuid);
+    const struct err_about *about = err_about(em);
+    if (whole && about->index[0] != '\0') {
+        buf_printf(b, "[%s/%s] ", about->index, about->index_uuid);
     }
-    for (unsigned i = from; i < em->n; i++) {
-        buf_z(b, i > from ? "; nested: " : "");
-        put_class(b, em->frame[i].code);
-        if (em->frame[i].reason[0] != '\0') {
-            buf_printf(b, "[%s]", em->frame[i].reason);
+    for (const struct err_frame *f = from; f != NULL; f = f->cause) {
+        buf_z(b, f != from ? "; nested: " : "");
+        put_class(b, f->code);
+        if (f->reason[0] != '\0') {
+            buf_printf(b, "[%s]", f->reason);
         }
     }
     buf_z(b, ";; ");
-    put_detailed(b, em, from + 1);
+    put_detailed(b, em, from->cause);
 }
 
 static void write_detailed(struct jsonw *w, const char *key, const struct errmsg *em, struct arena *arena)
 {
     struct buf b;
     buf_init(&b, NULL, 64 * KIB);
-    if (em->n > 0) {
-        put_detailed(&b, em, 0);
+    if (err_is(em)) {
+        put_detailed(&b, em, em->frame);
     }
     jw_kstr(w, key, arena_str(arena, buf_view(&b)));
     buf_fini(&b);
@@ -259,8 +261,8 @@ static void write_detailed(struct jsonw *w, const char *key, const struct errmsg
 /* The shard's verdict on the query; any other error is the shard's own failure. */
 static bool refused(const struct shard_explain *s)
 {
-    return s->rq.error.n > 0
-           && (s->rq.error.frame[0].code == ERR_QUERY_SHARD || s->rq.error.frame[0].code == ERR_PARSING);
+    return err_is(&s->rq.error)
+           && (err_code(&s->rq.error) == ERR_QUERY_SHARD || err_code(&s->rq.error) == ERR_PARSING);
 }
 
 static void write_explanation(struct jsonw *w, const struct validate_call *c, struct shard_explain *s)
@@ -287,7 +289,7 @@ static void write_validation(struct jsonw *w, struct validate_call *c)
         const struct errmsg *em = &c->shards[i].rq.error;
         bool no_copy = err_code(em) == ERR_NO_SHARD; /* counted in the total alone */
         valid &= !refused(&c->shards[i]);
-        failed += em->n > 0 && !refused(&c->shards[i]) && !no_copy;
+        failed += err_is(em) && !refused(&c->shards[i]) && !no_copy;
         absent += no_copy;
     }
     jw_obj(w);
@@ -302,7 +304,7 @@ static void write_validation(struct jsonw *w, struct validate_call *c)
         jw_k(w, "explanations");
         jw_arr(w);
         for (uint32_t i = 0; i < c->n; i++) {
-            if (c->shards[i].rq.error.n == 0 || refused(&c->shards[i])) {
+            if (!err_is(&c->shards[i].rq.error) || refused(&c->shards[i])) {
                 write_explanation(w, c, &c->shards[i]);
             }
         }
@@ -342,7 +344,7 @@ static void send_invalid(struct rest *r, bool explain_it)
     if (explain_it && err_code(&r->em) == ERR_PARSING) {
         write_detailed(&w, "error", &r->em, r->arena);
     } else if (explain_it) { /* of the URL's parameters: the reason alone */
-        jw_kz(&w, "error", r->em.frame[0].reason);
+        jw_kz(&w, "error", err_reason(&r->em));
     }
     jw_obj_end(&w);
     rest_send(r, 200, &b);
@@ -366,7 +368,7 @@ static void send_blocked(struct rest *r)
     jw_arr(&w);
     jw_obj(&w);
     jw_kbool(&w, "valid", false);
-    jw_kz(&w, "error", r->em.frame[0].reason);
+    jw_kz(&w, "error", err_reason(&r->em));
     jw_obj_end(&w);
     jw_arr_end(&w);
     jw_obj_end(&w);
@@ -423,8 +425,8 @@ static void ask(struct validate_call *c)
 static void looked_up(struct lookups *l)
 {
     struct validate_call *c = l->user;
-    if (l->error.n > 0) {
-        c->r->em = l->error;
+    if (err_is(&l->error)) {
+        err_copy(&c->r->em, &l->error);
         rest_fail(c->r, NULL);
         return;
     }
@@ -473,7 +475,7 @@ static void validate(struct rest *r)
         return;
     }
     if (e != ERR_OK) {
-        r->em = why;
+        err_copy(&r->em, &why);
         send_invalid(r, tell);
         return;
     }

@@ -454,7 +454,7 @@ static void filtered(struct search_call *s)
     uint32_t n = 0;
     if (failed != NULL || kept == NULL) {
         if (failed != NULL) {
-            c->r->em = *failed;
+            err_copy(&c->r->em, failed);
         } else {
             err_no_memory(&c->r->em);
         }

@@ -28,7 +28,7 @@ static enum err get_check_version(int64_t version, int type, struct errmsg *em)
 static void fail_get(struct get_call *g, const struct errmsg *em)
 {
     struct rest *r = rest_of(g->r);
-    r->em = *em;
+    err_copy(&r->em, em);
     shard_rq_fini(&g->rq.rq);
     rest_fail(r, NULL);
 }
@@ -36,7 +36,7 @@ static void fail_get(struct get_call *g, const struct errmsg *em)
 static void source_missing(struct get_call *g)
 {
     struct rest *r = rest_of(g->r);
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_set(&em, ERR_RESOURCE_NOT_FOUND,
             g->rq.found ? "Source not found [%.*s]/[%.*s]/[%.*s]" : "Document not found [%.*s]/[%.*s]/[%.*s]",
             STR_ARG(rest_param(r, "index")), STR_ARG(g->type), STR_ARG(g->rq.id));
@@ -80,10 +80,10 @@ static void got(struct shard_rq *rq)
 {
     struct get_call *g = (struct get_call *)rq;
     struct rest *r = rest_of(g->r);
-    struct errmsg em;
+    ERR_LOCAL(em);
     get_drop_other_type(g);
-    if (rq->error.n > 0 || get_version_clashes(g, &em)) {
-        fail_get(g, rq->error.n > 0 ? &rq->error : &em);
+    if (err_is(&rq->error) || get_version_clashes(g, &em)) {
+        fail_get(g, err_is(&rq->error) ? &rq->error : &em);
         return;
     }
     if (g->source_only && (!g->rq.found || g->rq.source.n == 0)) {

@@ -62,7 +62,7 @@ static void report(void *arg)
     const struct date_format *f;
     uint32_t n;
     struct buf b;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (!thread_samples(&q->arena, &now, &n)) {
         err_no_memory(&em);
         node_refuse(q, &em);
@@ -92,7 +92,7 @@ static void report(void *arg)
 void hot_threads_serve(struct node_question *q)
 {
     struct serving *s = ARENA_NEW(&q->arena, struct serving);
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (s == NULL || !thread_samples(&q->arena, &s->before, &s->n_before)) {
         err_no_memory(&em);
         node_refuse(q, &em);
@@ -113,7 +113,7 @@ static void hot_threads_done(struct node_calls *c)
     char text[NODE_TEXT_BYTES];
     buf_init(&b, NULL, BUF_UNLIMITED);
     for (uint32_t i = 0; i < c->n; i++) {
-        if (c->v[i].error.n == 0) {
+        if (!err_is(&c->v[i].error)) {
             buf_printf(&b, "::: %s\n", node_text(c->v[i].node, text));
             buf_str(&b, *(const struct str *)c->v[i].answer);
         }

@@ -36,8 +36,7 @@ static enum err not_content(struct rest *r)
 {
     err_set(&r->em, ERR_NOT_X_CONTENT,
             "Compressor detection can only be called on some xcontent bytes or compressed xcontent bytes");
-    r->em.about.status_set = true;
-    r->em.about.http_status = 500;
+    err_about_status(&r->em, 500);
     return ERR_NOT_X_CONTENT;
 }
 

@@ -229,7 +229,7 @@ static void block_answer(struct rest *r, struct meta_request *rq)
 {
     struct buf b;
     struct jsonw w;
-    if (rq->error.n > 0) {
+    if (err_is(&rq->error)) {
         rest_fail(r, &rq->error);
         rest_meta_free(rq);
         return;

@@ -207,7 +207,7 @@ static void write_copy_segments(struct jsonw *w, const struct rest *r, const str
 {
     struct json tree;
     int64_t committed = 0, searched = 0;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (json_parse(&tree, text, r->arena, &json_limits_default, &em) == ERR_OK
         && json_is(&tree, JSON_OBJECT)) {
         for (size_t i = 0; i < tree.n; i++) {

@@ -31,11 +31,11 @@ static void master_view_continue(void *arg)
     struct master_question *a = arg;
     struct pending_rq *rq = &a->rq;
     struct rest *r = a->view.r;
-    if (rq->error.n == 0 && !keep(a)) {
+    if (!err_is(&rq->error) && !keep(a)) {
         err_no_memory(&rq->error);
     }
     pending_rq_fini(rq);
-    if (rq->error.n > 0) {
+    if (err_is(&rq->error)) {
         rest_fail(r, &rq->error);
         return;
     }

@@ -23,7 +23,7 @@ static struct rest_meta *rest_meta_of(struct meta_request *rq)
 static void rest_meta_done(struct meta_call *call)
 {
     struct rest_meta *c = rest_meta_of(&call->rq);
-    if (call->rq.error.n == 0) {
+    if (!err_is(&call->rq.error)) {
         setting_warnings(c->r, &call->rq);
     }
     c->then(c->r, &call->rq);
@@ -60,7 +60,7 @@ void rest_meta_then(struct rest *r, struct meta_request *rq,
 
 static void acknowledge(struct rest *r, struct meta_request *rq)
 {
-    if (rq->error.n > 0) {
+    if (err_is(&rq->error)) {
         rest_fail(r, &rq->error);
     } else {
         rest_acknowledge(r);
@@ -76,11 +76,11 @@ void rest_meta_acknowledge(struct rest *r, struct meta_request *rq)
 void rest_meta_wait_active(struct rest *r, struct meta_request *rq,
                            void (*then)(struct active_wait *wait, bool active))
 {
-    struct active_wait *w = rq->error.n == 0 ? ARENA_NEW(r->arena, struct active_wait) : NULL;
-    if (rq->error.n == 0 && w == NULL) {
+    struct active_wait *w = !err_is(&rq->error) ? ARENA_NEW(r->arena, struct active_wait) : NULL;
+    if (!err_is(&rq->error) && w == NULL) {
         err_no_memory(&rq->error);
     }
-    if (rq->error.n > 0) {
+    if (err_is(&rq->error)) {
         rest_fail(r, &rq->error);
         rest_meta_free(rq);
         return;

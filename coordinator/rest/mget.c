@@ -256,8 +256,8 @@ static enum err validate(struct mget *m)
 
 static void write_slot(struct jsonw *w, struct mget_slot *s, const struct mget_item *it)
 {
-    struct errmsg clash;
-    const struct errmsg *em = s->g.rq.rq.error.n > 0 ? &s->g.rq.rq.error : NULL;
+    ERR_LOCAL(clash);
+    const struct errmsg *em = err_is(&s->g.rq.rq.error) ? &s->g.rq.rq.error : NULL;
     get_drop_other_type(&s->g);
     if (em == NULL && get_version_clashes(&s->g, &clash)) {
         em = &clash;
@@ -303,7 +303,7 @@ static void slot_done(struct shard_rq *rq);
 
 static void locate(struct mget *m, struct mget_slot *s, const struct mget_item *it)
 {
-    struct errmsg em;
+    struct errmsg em = err_in(m->r->arena);
     *s = (struct mget_slot){.g = {.r = &m->r->env,
                                   .type = it->type.n > 0 ? it->type : STR("_doc"),
                                   .filter = it->filter,

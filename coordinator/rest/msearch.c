@@ -335,7 +335,7 @@ static void write_call(struct search_call *c, struct jsonw *w)
     int status;
     size_t start = w->out->n;
     search_write(c, w, &status);
-    if (c->error.n == 0 && status == 200 && w->out->n > start) {
+    if (!err_is(&c->error) && status == 200 && w->out->n > start) {
         buf_truncate(w->out, w->out->n - 1);
         buf_printf(w->out, ",\"status\":%d}", status);
     }

@@ -211,7 +211,7 @@ void node_figures_serve(struct node_question *q, bool with_shards)
     const struct index_target *t;
     uint32_t n;
     struct serving *s = ARENA_NEW(&q->arena, struct serving);
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (s == NULL) {
         err_no_memory(&em);
         node_refuse(q, &em);
@@ -219,6 +219,7 @@ void node_figures_serve(struct node_question *q, bool with_shards)
     }
     s->q = q;
     s->r = (struct rest){.co = q->co, .arena = &q->arena, .state = q->co->o.state(q->co->o.self)};
+    s->r.em = err_in(&q->arena);
     if (!with_shards) {
         send(s, &none);
         return;
@@ -246,6 +247,6 @@ void node_figures_ask(struct rest *r, struct str nodes, bool with_shards, int64_
 const struct node_figures *node_figures_of(const struct node_calls *c, uint32_t i)
 {
     const struct str *bytes = c->v[i].answer;
-    struct node_figures *f = c->v[i].error.n == 0 ? ARENA_NEW(c->r->arena, struct node_figures) : NULL;
+    struct node_figures *f = !err_is(&c->v[i].error) ? ARENA_NEW(c->r->arena, struct node_figures) : NULL;
     return f != NULL && node_figures_decode(f, *bytes, c->r->arena, NULL) == ERR_OK ? f : NULL;
 }

@@ -73,7 +73,7 @@ static void json_done(struct node_calls *c)
     jw_k(&w, "nodes");
     jw_obj(&w);
     for (uint32_t i = 0; i < c->n; i++) {
-        if (c->v[i].error.n == 0) {
+        if (!err_is(&c->v[i].error)) {
             jw_key(&w, c->v[i].node->id);
             jw_raw(&w, *(const struct str *)c->v[i].answer);
         }

@@ -143,7 +143,7 @@ static void serve_json(struct node_question *q)
     struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_HIDDEN, false, false, 0};
     const struct index_target *t;
     uint32_t n;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct serving *s = ARENA_NEW(&q->arena, struct serving);
     if (s == NULL) {
         err_no_memory(&em);
@@ -152,6 +152,7 @@ static void serve_json(struct node_question *q)
     }
     s->q = q;
     s->r = (struct rest){.co = q->co, .arena = &q->arena, .state = q->co->o.state(q->co->o.self)};
+    s->r.em = err_in(&q->arena);
     enum err e =
         resolve_indices(s->r.state, STR_NULL, &o, clock_wall_ms(q->co->o.clock), &q->arena, &t, &n, &em);
     bool shards = (what->metrics >> S_INDICES & 1) != 0;

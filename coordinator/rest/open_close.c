@@ -72,7 +72,7 @@ static void closed(struct rest *r, struct meta_request *rq)
     const struct close_call *c = r->user;
     struct buf b;
     struct jsonw w;
-    if (rq->error.n > 0) {
+    if (err_is(&rq->error)) {
         rest_fail(r, &rq->error);
         rest_meta_free(rq);
         return;

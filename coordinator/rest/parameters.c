@@ -229,7 +229,7 @@ static const char *const *known_names(struct rest *r)
 struct str rest_shown_path(const struct rest *r)
 {
     struct str shown;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     return uri_decode(r->http->path, false, r->arena, &shown, &em) == ERR_OK ? shown : r->http->path;
 }
 

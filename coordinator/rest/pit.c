@@ -12,7 +12,7 @@ static void opened(struct search_call *c)
     struct jsonw w;
     int status = 200;
     jsonw_start(&w, &b);
-    if (c->error.n == 0 && !search_all_failed(c)) {
+    if (!err_is(&c->error) && !search_all_failed(c)) {
         jw_obj(&w);
         jw_kstr(&w, "id", c->pit_id);
         jw_obj_end(&w);

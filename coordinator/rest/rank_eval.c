@@ -434,7 +434,7 @@ static bool judge(const struct rank_eval *q, struct rated *v)
     const struct search_call *c = v->call;
     struct arena *arena = q->r->arena;
     struct json hit;
-    if (c->error.n > 0 || search_all_failed(c)) {
+    if (err_is(&c->error) || search_all_failed(c)) {
         keep_failure(q, v);
     }
     v->hits = ARENA_ARRAY(arena, struct rated_hit, c->reduced.n);

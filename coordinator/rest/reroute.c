@@ -20,10 +20,10 @@ static void rerouted(struct rest *r, struct meta_request *rq)
     struct cluster_state *simulated = NULL;
     struct buf b;
     struct jsonw w;
-    if (rq->error.n == 0 && !meta_reroute_response(rq->response, &explanations, &simulated)) {
+    if (!err_is(&rq->error) && !meta_reroute_response(rq->response, &explanations, &simulated)) {
         err_set(&rq->error, ERR_INTERNAL, "what the master has done cannot be read");
     }
-    if (rq->error.n > 0) {
+    if (err_is(&rq->error)) {
         rest_fail(r, &rq->error);
         rest_meta_free(rq);
         return;
@@ -103,7 +103,7 @@ static void reroute(struct rest *r)
 static void explained(struct rest *r, struct meta_request *rq)
 {
     struct buf b;
-    if (rq->error.n > 0) {
+    if (err_is(&rq->error)) {
         rest_fail(r, &rq->error);
         rest_meta_free(rq);
         return;
@@ -222,7 +222,7 @@ static struct exclusions_rq *new_exclusions(struct rest *r)
 
 static void added(struct rest *r, struct meta_request *rq)
 {
-    if (rq->error.n > 0) {
+    if (err_is(&rq->error)) {
         rest_fail(r, &rq->error);
         rest_meta_free(rq);
         return;
@@ -281,7 +281,7 @@ static void add_exclusions(struct rest *r)
 
 static void cleared(struct rest *r, struct meta_request *rq)
 {
-    if (rq->error.n > 0) {
+    if (err_is(&rq->error)) {
         rest_fail(r, &rq->error);
     } else {
         send_nothing(r);

@@ -13,7 +13,7 @@ static enum err more_behind(struct rest *r)
         return e;
     }
     struct str rest = str_slice(r->body, extra, r->body.n);
-    struct errmsg em;
+    ERR_LOCAL(em);
     bool open_text = str_starts(rest, STR("\"")); /* also where it does not end */
     bool open_container = str_starts(rest, STR("{")) || str_starts(rest, STR("["));
     if (json_parse_until(&second, &more, rest, r->arena, &json_limits_default, &em) != ERR_OK
@@ -27,7 +27,7 @@ static enum err more_behind(struct rest *r)
 /* Bodies are parsed as a stream: a semantic error before the place where the text breaks off is reported first. */
 static enum err earlier_mistake(struct rest *r, enum err broken)
 {
-    struct errmsg why = r->em, em = {0};
+    struct errmsg em = err_in(r->arena);
     struct json tree, whole;
     struct search_source s;
     size_t extra;
@@ -44,9 +44,11 @@ static enum err earlier_mistake(struct rest *r, enum err broken)
     const struct json_member *last = &tree.members[tree.n - 1];
     if (e == ERR_OK && last->value.type == JSON_OBJECT
         && (str_is(last->key, "query") || str_is(last->key, "post_filter"))) {
-        e = query_check_until(&last->value, r->body, &why, NULL, r->arena, &em);
+        e = query_check_until(&last->value, r->body, &r->em, NULL, r->arena, &em);
     }
-    r->em = e != ERR_OK ? em : why;
+    if (e != ERR_OK) {
+        r->em = em;
+    }
     return e != ERR_OK ? e : broken;
 }
 
@@ -54,11 +56,11 @@ static enum err earlier_mistake(struct rest *r, enum err broken)
 static enum err check_own_body(struct rest *r, const struct json *body, enum err so_far)
 {
     struct search_source s;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     search_source_init(&s);
     enum err e = search_source_parse(&s, body, r->body, r->arena, &em);
     if (e != ERR_OK) {
-        r->em = em;
+        err_copy(&r->em, &em);
     }
     return e != ERR_OK ? e : so_far;
 }
@@ -137,7 +139,7 @@ static void counted(struct search_call *c)
     struct jsonw w;
     int status;
     jsonw_start(&w, &b);
-    if (c->error.n > 0 || search_all_failed(c)) {
+    if (err_is(&c->error) || search_all_failed(c)) {
         search_write(c, &w, &status);
         r->unfiltered = true;
     } else {
@@ -175,8 +177,8 @@ static enum err query_body(struct rest *r, const struct json *body, const struct
     size_t at = body->off;
     if (body->type != JSON_OBJECT) {
         if (json_is_broken(body)) {
-            r->em = *broken;
-            return failed_to_parse(r, r->em.frame[0].code, at);
+            err_copy(&r->em, broken);
+            return failed_to_parse(r, err_code(&r->em), at);
         }
         return jr_fail(r->body, body->off, &r->em, "Expected [START_OBJECT] but found [%s]",
                        json_token_name(body));
@@ -187,8 +189,8 @@ static enum err query_body(struct rest *r, const struct json *body, const struct
             break;
         }
         if (!str_is(m->key, "query") && json_is_broken(&m->value) && !m->value.b) {
-            r->em = *broken; /* a name is read together with how its value begins */
-            return failed_to_parse(r, r->em.frame[0].code, m->key_off);
+            err_copy(&r->em, broken); /* a name is read together with how its value begins */
+            return failed_to_parse(r, err_code(&r->em), m->key_off);
         }
         if (!str_is(m->key, "query")) {
             return jr_fail(r->body, m->key_off, &r->em, "request does not support [%.*s]", STR_ARG(m->key));
@@ -202,9 +204,9 @@ static enum err query_body(struct rest *r, const struct json *body, const struct
             return failed_to_parse(r, e, at);
         }
     }
-    if (broken->n > 0) {
-        r->em = *broken;
-        return failed_to_parse(r, r->em.frame[0].code, at);
+    if (err_is(broken)) {
+        err_copy(&r->em, broken);
+        return failed_to_parse(r, err_code(&r->em), at);
     }
     return ERR_OK;
 }
@@ -213,12 +215,12 @@ static enum err query_body(struct rest *r, const struct json *body, const struct
 static enum err read_query_body(struct rest *r, const struct json **query)
 {
     const struct json *body;
-    struct errmsg broken = {0};
+    ERR_LOCAL(broken);
     size_t extra;
     *query = NULL;
     enum err e = rest_body(r, &body);
     if (e == ERR_JSON || e == ERR_JSON_EOF) {
-        broken = r->em;
+        err_copy(&broken, &r->em);
         if (json_parse_until(&r->tree, &extra, r->body, r->arena, &json_limits_default, &r->em)
             == ERR_NO_MEMORY) {
             return ERR_NO_MEMORY;
@@ -332,7 +334,7 @@ static void count_known(struct search_call *c)
     struct rest *r = rest_of(c->r);
     void (*then)(struct rest * r, int64_t n);
     memcpy(&then, r->user, sizeof(then));
-    if (c->error.n > 0 || search_all_failed(c)) {
+    if (err_is(&c->error) || search_all_failed(c)) {
         counted(c);
         return;
     }

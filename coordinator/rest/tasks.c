@@ -164,7 +164,7 @@ static void write_failures(const struct tasks_rq *q, struct jsonw *w)
 {
     bool missing = q->what.id != 0 && (!q->found.found || q->found.refusal != TASKS_DONE), any = missing;
     for (uint32_t i = 0; i < q->calls->n; i++) {
-        any |= q->calls->v[i].error.n > 0;
+        any |= err_is(&q->calls->v[i].error);
     }
     if (!any) {
         return;
@@ -173,7 +173,7 @@ static void write_failures(const struct tasks_rq *q, struct jsonw *w)
     jw_arr(w);
     for (uint32_t i = 0; i < q->calls->n; i++) {
         struct errmsg em = q->calls->v[i].error;
-        if (em.n == 0) {
+        if (!err_is(&em)) {
             continue;
         }
         err_wrap(&em, ERR_FAILED_NODE, "Failed node [%.*s]", STR_ARG(q->calls->v[i].node->id));
@@ -234,7 +234,7 @@ static void asked(struct node_calls *c)
     tasks_end(q->r->co->tasks, &q->list);
     for (uint32_t i = 0; i < c->n; i++) {
         struct node_answer *a = &c->v[i];
-        if (a->error.n == 0 && !add_found(q, a->answer, a->node)) {
+        if (!err_is(&a->error) && !add_found(q, a->answer, a->node)) {
             err_no_memory(&a->error);
         }
     }
@@ -436,15 +436,16 @@ static void got_result(struct shard_rq *rq)
 {
     struct result_get *g = (struct result_get *)(void *)rq;
     struct tasks_rq *q = g->q;
-    if (rq->error.n > 0 || !g->rq.found) {
-        if (rq->error.n > 0 && err_code(&rq->error) != ERR_INDEX_NOT_FOUND) {
-            q->r->em = rq->error;
+    if (err_is(&rq->error) || !g->rq.found) {
+        if (err_is(&rq->error) && err_code(&rq->error) != ERR_INDEX_NOT_FOUND) {
+            err_copy(&q->r->em, &rq->error);
             shard_rq_fini(rq);
             rest_fail(q->r, NULL);
             return;
         }
+        const bool absent = err_is(&rq->error);
         shard_rq_fini(rq);
-        not_stored(q, rq->error.n > 0);
+        not_stored(q, absent);
         return;
     }
     struct buf b;
@@ -488,8 +489,8 @@ static void get_result(struct tasks_rq *q)
 static void got_task(struct tasks_rq *q)
 {
     for (uint32_t i = 0; i < q->calls->n; i++) {
-        if (q->calls->v[i].error.n > 0) {
-            q->r->em = q->calls->v[i].error;
+        if (err_is(&q->calls->v[i].error)) {
+            err_copy(&q->r->em, &q->calls->v[i].error);
             rest_fail(q->r, NULL);
             return;
         }

@@ -102,7 +102,7 @@ static void each(void *self, struct task *t)
 
 static void reply(struct serving *s)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (s->failed) {
         err_no_memory(&em);
         node_refuse(s->q, &em);
@@ -139,7 +139,7 @@ static void tasks_recheck(void *arg)
 
 void tasks_serve(struct node_question *q)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct serving *s = ARENA_NEW(&q->arena, struct serving);
     if (s == NULL) {
         err_no_memory(&em);

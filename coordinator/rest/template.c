@@ -459,7 +459,7 @@ static void answer_template(struct rest *r, struct str name)
 
 static void checked(struct rest *r, struct meta_request *rq, void (*answer)(struct rest *r, struct str name))
 {
-    if (rq->error.n > 0) {
+    if (err_is(&rq->error)) {
         rest_fail(r, &rq->error);
     } else {
         answer(r, rq->names[0]);

@@ -121,15 +121,16 @@ static void chunk_done(struct remote_call *call)
 {
     struct chunk_rq *c = CONTAINER_OF(call, struct chunk_rq, call);
     const struct str *bytes = call->answer;
-    struct errmsg em = call->error;
-    if (em.n == 0 && bytes->n != c->t->core.chunks[c->slot].length) {
+    ERR_LOCAL(em);
+    err_copy(&em, &call->error);
+    if (!err_is(&em) && bytes->n != c->t->core.chunks[c->slot].length) {
         err_set(&em, ERR_CORRUPT, "a part of a file is of another length");
     }
-    if (em.n > 0) {
+    if (err_is(&em)) {
         remote_call_fini(call);
     }
-    target_happened(c->t, &(struct target_event){.kind = em.n > 0 ? TARGET_CHUNK_LOST : TARGET_CHUNK,
-                                                 .error = em.n > 0 ? &em : NULL,
+    target_happened(c->t, &(struct target_event){.kind = err_is(&em) ? TARGET_CHUNK_LOST : TARGET_CHUNK,
+                                                 .error = err_is(&em) ? &em : NULL,
                                                  .slot = c->slot});
 }
 

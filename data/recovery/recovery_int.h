@@ -105,10 +105,11 @@ struct recovery_target {
     struct recovery_plan plan;
     enum target_event_kind job_event; /* that the job which is out ends with */
     void (*job)(struct recovery_target *t);
-    struct errmsg job_em;
+    struct errmsg job_em; /* in job_arena: of the last job, or turn of operations */
     enum err job_result;
-    struct engine *engine; /* open, not the shard's yet */
-    struct buf history;    /* uuid of what is on disk */
+    struct arena job_arena, why_arena; /* the latter of core.why */
+    struct engine *engine;             /* open, not the shard's yet */
+    struct buf history;                /* uuid of what is on disk */
     int64_t from;
     int64_t stage_ms;
     /* files */
@@ -137,6 +138,8 @@ void target_happened(struct recovery_target *t, const struct target_event *e);
 /* Runs job(t) on a pool; its result is the event. */
 void target_job(struct recovery_target *t, void (*job)(struct recovery_target *t),
                 enum target_event_kind event);
+/* Before it does what may fail. */
+void target_clear_error(struct recovery_target *t);
 const struct transport *target_transport(const struct recovery_target *t);
 void target_ask(struct recovery_target *t, const struct message *m, const void *rq,
                 void (*done)(struct remote_call *c));

@@ -52,6 +52,7 @@ void target_apply(struct recovery_target *t, struct target_event *e)
     struct shard *sh = t->sh;
     enum err result = ERR_OK;
     uint64_t n = 0;
+    target_clear_error(t);
     if (sh->index->mapping_version < t->mapping_version) {
         e->kind = TARGET_NOT_YET; /* the state that has it is on its way */
         return;
@@ -158,7 +159,7 @@ void target_complete(struct recovery_target *t)
 {
     struct shard *sh = t->sh;
     struct shard_recovery *f = &sh->recovery->figures;
-    struct errmsg em;
+    ERR_LOCAL(em);
     target_enter_stage(t, RECOVERY_DONE);
     f->ops_total = f->ops_recovered;
     f->stop_ms = clock_wall_ms(sh->service->o.clock);

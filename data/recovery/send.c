@@ -143,7 +143,7 @@ void recovery_serve_chunk(void *self, struct remote_rq *rq)
     struct data_service *s = self;
     const struct recovery_chunk *m = remote_body(rq);
     struct recovery_session *r = recovery_find_session(s, m->session);
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf b;
     if (r == NULL) {
         recovery_refuse_no_session(rq);
@@ -175,6 +175,7 @@ struct read_run {
     struct remote_rq *call;
     enum err result;
     struct errmsg em;
+    struct arena em_arena;
 };
 
 static void batch_read(void *arg)
@@ -194,6 +195,7 @@ static void batch_read(void *arg)
         answer_batch(r, run->call);
     }
     recovery_session_unref(r);
+    arena_fini(&run->em_arena);
     free(run);
 }
 
@@ -266,7 +268,7 @@ static enum err start_reading(struct recovery_session *r, struct remote_rq *call
     if (first) {
         source_begun(&r->core);
     }
-    *run = (struct read_run){.r = r, .call = call};
+    *run = (struct read_run){.r = r, .call = call, .em = err_in(&run->em_arena)};
     r->refs++;
     if (!executor_submit_force(r->sh->service->o.write_pool, read_run, run)) {
         read_run(run);
@@ -277,7 +279,7 @@ static enum err start_reading(struct recovery_session *r, struct remote_rq *call
 static void serve_ops(struct recovery_session *r, struct remote_rq *call)
 {
     const struct recovery_ops_wish *m = remote_body(call);
-    struct errmsg em;
+    ERR_LOCAL(em);
     enum source_answer a = source_ask_ops(&r->core, m->batch);
     if (a == SOURCE_ANSWER_LAST) {
         answer_batch(r, call);
@@ -301,7 +303,7 @@ void recovery_answer_finalize(struct recovery_session *r, struct remote_rq *rq)
 static void serve_finalize(struct recovery_session *r, struct remote_rq *call)
 {
     const struct recovery_finalize *m = remote_body(call);
-    struct errmsg em;
+    ERR_LOCAL(em);
     bool in_sync = false;
     bool caught_up =
         !r->core.waits && replication_catch_up(r->sh, r->allocation_id, m->local_checkpoint, &in_sync);
@@ -326,7 +328,7 @@ static void answer_handoff(struct recovery_session *r)
                                  .n = t->n};
     r->handover = NULL;
     if (m.v == NULL) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_no_memory(&em);
         remote_refuse(call, &em);
         return;
@@ -340,7 +342,7 @@ static void answer_handoff(struct recovery_session *r)
 /* Requests that wait for a refresh are under way too, and nobody knows when the next one would be. */
 void recovery_refresh_waiting(struct shard *sh)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (sh->upkeep.refresh_waiters != NULL && shard_refresh(sh, NULL, &em) == ERR_OK) {
         shard_maintain(sh);
     }
@@ -364,7 +366,7 @@ static void serve_handoff(struct recovery_session *r, struct remote_rq *call)
 {
     struct shard *sh = r->sh;
     if (source_ask_handoff(&r->core, str_is(r->allocation_id, sh->role.moving_to)) != SOURCE_LATER) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_set(&em, ERR_REJECTED, "shard [%.*s][%u] does not move to [%.*s] now", STR_ARG(sh->index->name),
                 sh->number, STR_ARG(r->allocation_id));
         remote_refuse(call, &em);
@@ -405,7 +407,7 @@ static void session_call(void *arg)
         recovery_refuse_no_session(call);
     } else if (row->knows && replication_handing_over(r->sh)
                && !str_is(r->allocation_id, r->sh->recovery->handed_to)) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_set(&em, ERR_REJECTED, "shard [%.*s][%u] moves to another node", STR_ARG(r->sh->index->name),
                 r->sh->number);
         remote_refuse(call, &em);

@@ -16,7 +16,7 @@ struct parked_start {
 
 void recovery_refuse_no_session(struct remote_rq *rq)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_set(&em, ERR_NO_SHARD, "no such recovery here");
     remote_refuse(rq, &em);
 }
@@ -123,7 +123,7 @@ static bool can_serve(const struct shard *sh)
 static bool same_history(const struct shard *sh, const struct recovery_start *m)
 {
     struct copy_data d;
-    struct errmsg em;
+    ERR_LOCAL(em);
     return m->history_uuid.n > 0 && copy_data_decode(&d, engine_user_data(sh->engine), &em) == ERR_OK
            && str_eq(d.history_uuid, m->history_uuid);
 }
@@ -245,7 +245,7 @@ static enum err start(struct shard *sh, struct remote_rq *call, const struct rec
 static bool try_start(const struct parked_start *p, bool last)
 {
     struct shard *sh = p->sh;
-    struct errmsg em;
+    ERR_LOCAL(em);
     const struct tracked *c = can_serve(sh) ? replication_copy(sh, p->m->allocation_id) : NULL;
     bool there = c != NULL && c->node.p != NULL;
     if (!there && !last) {
@@ -292,7 +292,7 @@ void recovery_serve_start(void *self, struct remote_rq *rq)
     const struct recovery_start *m = remote_body(rq);
     struct parked_start *p = ARENA_NEW(&rq->arena, struct parked_start);
     struct shard_ref which = {.index = m->index_uuid, .uuid = m->index_uuid, .shard = m->shard};
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct shard *sh = NULL;
     if (p == NULL) {
         err_no_memory(&em);

@@ -4,10 +4,11 @@
 #include <assert.h>
 #include <string.h>
 
-void target_init(struct target *t, uint32_t chunk_bytes)
+void target_init(struct target *t, uint32_t chunk_bytes, struct arena *why)
 {
     memset(t, 0, sizeof(*t));
     t->chunk_bytes = chunk_bytes;
+    t->why = err_in(why);
 }
 
 /* ---- ends ---------------------------------------------------------------------------------------------- */
@@ -21,7 +22,7 @@ static void fail(struct target *t, const struct errmsg *why)
 {
     if (t->end < TARGET_FAILS) {
         t->end = TARGET_FAILS;
-        t->why = *why;
+        err_copy(&t->why, why);
     }
 }
 
@@ -109,7 +110,7 @@ static void lost(struct target *t, const struct target_event *e)
 
 static void unreadable(struct target *t, const struct target_event *e)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     (void)e;
     err_set(&em, ERR_CORRUPT, "the source's answer cannot be read");
     answer_lost(t, &em);

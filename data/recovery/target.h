@@ -135,7 +135,7 @@ struct target_chunk {
 struct target {
     enum target_step step;
     enum target_end end; /* comes true once nothing is out */
-    struct errmsg why;   /* TARGET_FAILS */
+    struct errmsg why;   /* TARGET_FAILS; in memory of the driver's */
     unsigned out;        /* questions and jobs */
     bool waits;          /* for the tick */
     bool idle;           /* until something has changed */
@@ -160,8 +160,8 @@ struct target {
     bool more, syncing;
 };
 
-/* chunk_bytes: the largest part of a file that is asked for. */
-void target_init(struct target *t, uint32_t chunk_bytes);
+/* chunk_bytes: the largest part of a file that is asked for. why: holds what it fails with. */
+void target_init(struct target *t, uint32_t chunk_bytes, struct arena *why);
 void target_step(struct target *t, const struct target_event *e);
 /* What is to be done; false: nothing before the next event. Nothing more comes after TARGET_DO_LEAVE. */
 bool target_effect(struct target *t, const struct target_view *v, struct target_effect *out);

@@ -21,6 +21,12 @@ static void job_done(void *arg)
                                               .error = t->job_result != ERR_OK ? &t->job_em : NULL});
 }
 
+void target_clear_error(struct recovery_target *t)
+{
+    arena_fini(&t->job_arena);
+    t->job_em = err_in(&t->job_arena);
+}
+
 static void job_run(void *arg)
 {
     struct recovery_target *t = arg;
@@ -33,6 +39,7 @@ void target_job(struct recovery_target *t, void (*job)(struct recovery_target *t
 {
     t->job = job;
     t->job_event = event;
+    target_clear_error(t);
     if (!executor_submit_force(t->sh->service->o.write_pool, job_run, t)) {
         job_run(t);
     }
@@ -51,7 +58,7 @@ const void *target_answer(struct recovery_target *t)
 {
     const struct remote_call *c = &t->call;
     t->asking = false;
-    if (t->core.end == TARGET_GOES_ON && c->error.n == 0) {
+    if (t->core.end == TARGET_GOES_ON && !err_is(&c->error)) {
         return c->answer;
     }
     target_happened(t, c->unreadable ? &(struct target_event){.kind = TARGET_UNREADABLE}
@@ -98,7 +105,7 @@ static void open_job(struct recovery_target *t)
             t->from = engine_persisted_global_checkpoint(t->engine) + 1;
         } else {
             log_warn(sh->service->o.log, "data", "shard [%.*s][%u]: what is on disk cannot be opened: %s",
-                     STR_ARG(sh->index->name), sh->number, t->job_em.frame[0].reason);
+                     STR_ARG(sh->index->name), sh->number, err_reason(&t->job_em));
         }
     }
     arena_fini(&scratch);
@@ -217,6 +224,8 @@ static void free_target(struct recovery_target *t)
     remote_call_fini(&t->call);
     buf_fini(&t->history);
     arena_fini(&t->arena);
+    arena_fini(&t->job_arena);
+    arena_fini(&t->why_arena);
     engine_close(t->engine);
     free(t);
 }
@@ -224,7 +233,8 @@ static void free_target(struct recovery_target *t)
 static void leave(struct recovery_target *t, enum target_end end)
 {
     struct shard *sh = t->sh;
-    struct errmsg why = t->core.why;
+    ERR_LOCAL(why);
+    err_copy(&why, &t->core.why);
     if (end == TARGET_GOES_ON) {
         target_complete(t);
     }
@@ -395,7 +405,7 @@ void recovery_abandon_target(struct shard *sh)
 void recovery_begin(struct shard *sh)
 {
     struct data_service *s = sh->service;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (sh->life.leaving) {
         return;
     }
@@ -407,7 +417,7 @@ void recovery_begin(struct shard *sh)
         return;
     }
     t->sh = shard_ref(sh);
-    target_init(&t->core, TRANSPORT_CHUNK_BYTES);
+    target_init(&t->core, TRANSPORT_CHUNK_BYTES, &t->why_arena);
     snprintf(t->allocation_id, sizeof(t->allocation_id), "%.*s", STR_ARG(sh->role.allocation_id));
     arena_init(&t->arena, NULL, ARENA_UNLIMITED);
     buf_init(&t->history, NULL, BUF_UNLIMITED);

@@ -9,7 +9,7 @@
 
 void request_unparked(struct shard *sh, struct parked_request *p, enum group_outcome outcome)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (outcome == GROUP_TIMED_OUT) {
         err_set(&em, ERR_NOT_PRIMARY, "shard [%.*s][%u]: the primary has not begun to serve in time",
                 STR_ARG(sh->index->name), sh->number);
@@ -219,7 +219,7 @@ void fanout_wait(struct fanout *f, struct shard_waiter *w, int64_t deadline_ms)
 void fanout_woken(struct fanout *f, enum group_outcome outcome)
 {
     struct shard_waiter *w = f->waiter;
-    struct errmsg em;
+    ERR_LOCAL(em);
     f->waiter = NULL;
     explain(f, outcome, &em);
     w->wake(w, outcome != GROUP_FINE ? &em : NULL); /* f may be gone now */

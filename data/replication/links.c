@@ -70,8 +70,8 @@ static void master_has_answered(void *arg)
 {
     struct copy_link *l = arg;
     struct shard *sh = l->sh;
-    bool deposed = l->event_failed && err_code(&l->event_error) == ERR_STALE_TERM;
-    group_reported(&sh->replication->group, &l->c, !l->event_failed, deposed);
+    group_reported(&sh->replication->group, &l->c, l->event_result == ERR_OK,
+                   l->event_result == ERR_STALE_TERM);
     group_perform(sh);
     shard_unref(sh);
 }
@@ -79,10 +79,7 @@ static void master_has_answered(void *arg)
 static void master_answered(void *arg, const struct errmsg *error)
 {
     struct copy_link *l = arg;
-    l->event_failed = error != NULL;
-    if (error != NULL) {
-        l->event_error = *error;
-    }
+    l->event_result = error != NULL ? err_code(error) : ERR_OK;
     shard_post_back(l->sh, master_has_answered, l);
 }
 
@@ -101,7 +98,7 @@ static void report(struct copy_link *l)
              STR_ARG(sh->index->name), sh->number, STR_ARG(l->c.allocation_id), l->c.why);
     shard_ref(sh);
     if (!s->o.shard_event(s->o.node_self, &e, master_answered, l)) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_no_memory(&em);
         master_answered(l, &em);
     }
@@ -125,14 +122,14 @@ static void answered(struct remote_call *call)
     struct shard *sh = l->sh;
     struct group *g = &sh->replication->group;
     const struct replication_answer *a = &o->answer;
-    if (call->error.n == 0) {
+    if (!err_is(&call->error)) {
         if (o->m.kind == GROUP_RESYNC && o->m.last && !l->c.ended && !l->c.gone) {
             log_follows(l);
         }
         group_answered(g, &o->m, a->local_checkpoint, a->global_checkpoint,
                        sh->engine != NULL ? engine_max_seq_no(sh->engine) : a->local_checkpoint);
     } else {
-        group_failed(g, &o->m, call->error.frame[0].reason, err_code(&call->error) == ERR_NO_SHARD,
+        group_failed(g, &o->m, err_reason(&call->error), err_code(&call->error) == ERR_NO_SHARD,
                      clock_mono_ms(sh->service->o.clock));
     }
     group_perform(sh);
@@ -220,7 +217,7 @@ static void send_resync(struct copy_link *l)
     struct shard *sh = l->sh;
     struct replication_msg m = {0};
     struct buf ops;
-    struct errmsg em;
+    ERR_LOCAL(em);
     size_t n = 0;
     bool more = true;
     if (sh->engine == NULL) {
@@ -233,7 +230,7 @@ static void send_resync(struct copy_link *l)
         shard_doubt_disk(sh, &em);
     }
     if (o == NULL) {
-        group_report(&l->c, e != ERR_OK ? em.frame[0].reason : "the primary had no memory for it");
+        group_report(&l->c, e != ERR_OK ? err_reason(&em) : "the primary had no memory for it");
     } else {
         o->m.last = !more;
         if (group_send(&sh->replication->group, &l->c, &o->m)) {

@@ -97,7 +97,7 @@ void replication_follow(struct shard *sh, const struct cluster_state *state)
     const struct shard_routing *r = ir != NULL && sh->number < ir->n ? &ir->shards[sh->number] : NULL;
     bool leads = r != NULL && sh->role.primary && !sh->role.initializing && sh->life.of_role
                  && sh->engine != NULL && !sh->life.failing;
-    struct errmsg em;
+    ERR_LOCAL(em);
     enum err e = ERR_OK;
     if (m != NULL && !str_is(sh->role.allocation_id, sh->replication->follower.id)) {
         sh->replication->retain_from = 0; /* that was another copy's */
@@ -115,7 +115,7 @@ void replication_follow(struct shard *sh, const struct cluster_state *state)
     }
     if (e != ERR_OK) {
         log_error(sh->service->o.log, "data", "shard [%.*s][%u] cannot lead: %s", STR_ARG(sh->index->name),
-                  sh->number, em.frame[0].reason);
+                  sh->number, err_reason(&em));
         stop_leading(sh);
         shard_fail(sh, &em);
     }

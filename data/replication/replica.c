@@ -47,7 +47,7 @@ static void explain(const struct replica_run *r, struct errmsg *em)
     unsigned long long term = r->msg->term;
     switch (m->why) {
     case FOLLOWER_FAILED:
-        *em = *r->error;
+        err_copy(em, r->error);
         break;
     case FOLLOWER_NOT_HERE:
         err_set(em, ERR_NO_SHARD, "copy [%.*s] of shard [%.*s][%u] is not here",
@@ -89,12 +89,12 @@ static void explain(const struct replica_run *r, struct errmsg *em)
 static void refuse_with_reason(struct replica_run *r)
 {
     struct shard *sh = r->sh;
-    struct errmsg em;
+    ERR_LOCAL(em);
     explain(r, &em);
     if (r->m.diverges) {
         log_info(sh->service->o.log, "data",
                  "shard [%.*s][%u] has diverged from its primary of term %llu: %s", STR_ARG(sh->index->name),
-                 sh->number, (unsigned long long)r->msg->term, em.frame[0].reason);
+                 sh->number, (unsigned long long)r->msg->term, err_reason(&em));
     }
     end(r, &em);
 }
@@ -104,7 +104,7 @@ static void refuse_with_reason(struct replica_run *r)
 /* What was done with a message has come to that. */
 static void came(struct replica_run *r, enum follower_event_kind what, const struct errmsg *error)
 {
-    r->error = error != NULL ? memory_keep_error(&r->call->arena, error) : NULL;
+    r->error = error != NULL ? err_keep(&r->call->arena, error) : NULL;
     replica_step(r->sh, &(struct follower_event){.kind = what,
                                                  .message = &r->m,
                                                  .error = error != NULL ? err_code(error) : ERR_OK});
@@ -137,7 +137,7 @@ static void read_own(struct replica_run *r, int64_t from, int64_t to)
 {
     struct replication *p = r->sh->replication;
     size_t n = (size_t)(to - from) + 1;
-    struct errmsg em;
+    ERR_LOCAL(em);
     free(p->own_terms);
     p->own_terms = calloc(n, sizeof(*p->own_terms));
     if (read_terms(r->sh, from, to, p->own_terms, &em) != ERR_OK) {
@@ -164,14 +164,14 @@ static enum err apply_one(struct replica_run *r, size_t at, struct errmsg *em)
 
 static void apply(struct replica_run *r)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     enum err e = ERR_OK;
     size_t n = 0;
     while (e == ERR_OK && r->m.at + n < r->msg->n) {
         e = apply_one(r, r->m.at + n, &em);
         n += e == ERR_OK;
     }
-    r->error = e != ERR_OK && e != ERR_REJECTED ? memory_keep_error(&r->call->arena, &em) : NULL;
+    r->error = e != ERR_OK && e != ERR_REJECTED ? err_keep(&r->call->arena, &em) : NULL;
     replica_step(r->sh,
                  &(struct follower_event){.kind = FOLLOWER_APPLIED, .message = &r->m, .n = n, .error = e});
 }
@@ -207,7 +207,7 @@ static void shown(struct shard_waiter *w, const struct errmsg *error)
 static void show(struct replica_run *r)
 {
     struct shard *sh = r->sh;
-    struct errmsg em;
+    ERR_LOCAL(em);
     shard_wrote(sh);
     if (r->msg->refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < r->waiter.location
         && !sh->life.leaving) {
@@ -366,7 +366,7 @@ static enum err parse(struct replica_run *r, struct errmsg *em)
 static void parse_task(void *arg)
 {
     struct replica_run *r = arg;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (r->sh->index->mapping_version < r->msg->mapping_version) {
         shard_post_back(r->sh, unparsed_task, r);
     } else if (parse(r, &em) != ERR_OK) {
@@ -383,7 +383,7 @@ static void handle(void *self, struct remote_rq *call)
     const struct replication_msg *m = remote_body(call);
     struct replica_run *r = ARENA_NEW(&call->arena, struct replica_run);
     struct shard_ref which = {STR_NULL, m->uuid, m->shard};
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct shard *sh = NULL;
     if (r == NULL) {
         err_no_memory(&em);

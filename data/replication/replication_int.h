@@ -29,9 +29,8 @@ struct copy_link {
     struct shard *sh;
     struct arena arena; /* its allocation id */
     struct arena peer_arena;
-    struct transport_peer peer; /* address.p == NULL: on no node */
-    struct errmsg event_error;  /* what the master said */
-    bool event_failed;
+    struct transport_peer peer;     /* address.p == NULL: on no node */
+    enum err event_result;          /* what the master said */
     struct engine_history *history; /* of what is re-sent */
 };
 

@@ -7,9 +7,9 @@
 
 void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (view_damage(v, &em) != ERR_OK) { /* then whatever came out counts for nothing */
-        rq->error = em;
+        err_copy(&rq->error, &em);
         err_about_index(&rq->error, sh->index->name, sh->index->uuid);
         err_about_shard(&rq->error, (int)sh->number);
         shard_report_damage(sh);
@@ -297,7 +297,7 @@ static void refresh_first(void *arg)
 {
     struct search_run *r = arg;
     struct shard *sh = r->sh;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (sh->upkeep.refresh_owed && shard_readable(sh, &em)) {
         if (shard_refresh(sh, NULL, &em) != ERR_OK) {
             shard_check(sh);

@@ -25,8 +25,8 @@ static void copies_refreshed(struct shard_waiter *w, const struct errmsg *error)
  * written all the same, and may be started, and searched, before its own next refresh. */
 static bool refresh_copies(struct act_run *r)
 {
-    struct errmsg em;
-    struct fanout *f = r->a->rq.error.n == 0 ? fanout_new(r->sh, &em) : NULL;
+    ERR_LOCAL(em);
+    struct fanout *f = !err_is(&r->a->rq.error) ? fanout_new(r->sh, &em) : NULL;
     if (f == NULL) {
         return false;
     }

@@ -61,11 +61,11 @@ void service_index_changed(struct shard *sh)
 static void update_index(struct data_service *s, struct index_service *ix, const struct index_meta *m,
                          const struct cluster_state *state)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct index_change c;
     if (index_update(ix, s, m, &c, &em) != ERR_OK) {
         log_error(s->o.log, "data", "mapping of [%.*s] cannot be applied: %s", STR_ARG(ix->name),
-                  em.frame[0].reason);
+                  err_reason(&em));
         if (c.opens) {
             data_refuse_copies(s, state, m, 0, m->n_shards, &em);
             return;
@@ -79,9 +79,9 @@ static void update_index(struct data_service *s, struct index_service *ix, const
 static struct shard *add_shard(struct data_service *s, struct index_service *ix, uint32_t number)
 {
     struct shard *sh;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (shard_new(&sh, s, ix, number, &em) != ERR_OK) {
-        log_error(s->o.log, "data", "no place for a shard: %s", em.frame[0].reason);
+        log_error(s->o.log, "data", "no place for a shard: %s", err_reason(&em));
         return NULL;
     }
     if (!tables_add_shard(s, sh)) {
@@ -142,7 +142,7 @@ static void follow_routing(struct data_service *s, struct index_service *ix, con
             *run = (struct role_run){shard_ref(sh), cluster_state_ref(state)};
             shard_post_back(sh, take_role, run);
         } else if (here) {
-            struct errmsg em;
+            ERR_LOCAL(em);
             err_no_memory(&em);
             data_refuse_copies(s, state, m, i, i + 1, &em);
         }
@@ -153,8 +153,7 @@ static struct index_service *add_index(struct data_service *s, const struct inde
 {
     struct index_service *ix;
     if (index_service_new(&ix, s, m, em) != ERR_OK) {
-        log_error(s->o.log, "data", "index [%.*s] cannot be opened: %s", STR_ARG(m->name),
-                  em->frame[0].reason);
+        log_error(s->o.log, "data", "index [%.*s] cannot be opened: %s", STR_ARG(m->name), err_reason(em));
         return NULL;
     }
     if (!tables_add_index(s, ix)) {
@@ -198,7 +197,7 @@ static void apply_state(void *arg)
         const struct index_meta *m = a->state->indices[i];
         struct index_service *ix = tables_index(s, m->uuid);
         bool new = ix == NULL;
-        struct errmsg em;
+        ERR_LOCAL(em);
         if (new) {
             ix = add_index(s, m, &em);
         } else if (ix->version != m->version || ix->mapping_version != m->mapping_version

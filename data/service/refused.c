@@ -9,7 +9,7 @@ static void refuse_copy(struct data_service *s, const struct index_meta *m, uint
                             .index_uuid = m->uuid,
                             .shard = shard,
                             .allocation_id = allocation_id,
-                            .why = str_of(why->n > 0 ? why->frame[0].reason : "unknown")};
+                            .why = str_of(err_is(why) ? err_reason(why) : "unknown")};
     (void)s->o.shard_event(s->o.node_self, &e, NULL, NULL); /* what the next state says of the copy counts */
 }
 

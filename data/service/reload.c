@@ -12,12 +12,12 @@ struct reload {
 
 static void reload_index(struct data_service *s, struct index_service *ix)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (index_reload(ix, s, &em) == ERR_OK) {
         shards_follow(s, ix, &(struct index_change){.mapping = true}, service_index_changed);
     } else {
         log_error(s->o.log, "analysis", "index [%.*s] keeps the dictionaries it has: %s", STR_ARG(ix->name),
-                  em.frame[0].reason);
+                  err_reason(&em));
     }
 }
 
@@ -30,7 +30,7 @@ static void reload(void *arg)
     struct settings none;
     struct arena scratch;
     struct analysis *own = NULL;
-    struct errmsg em;
+    ERR_LOCAL(em);
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     settings_init(&none, &scratch);
     s->o.env = r->env;
@@ -42,7 +42,7 @@ static void reload(void *arg)
         analysis_unref(was);
     } else {
         log_error(s->o.log, "analysis", "analysis without an index keeps the dictionaries it has: %s",
-                  em.frame[0].reason);
+                  err_reason(&em));
     }
     for (size_t i = 0; i < s->n_indices; i++) {
         reload_index(s, s->indices[i]);

@@ -35,13 +35,13 @@ static void finish(struct write_run *r)
 
 static void fail_all(struct write_run *r, const struct errmsg *em)
 {
-    r->rq->rq.error = *em;
+    err_copy(&r->rq->rq.error, em);
     finish(r);
 }
 
 void write_fail_item(struct write_run *r, struct write_item *it, const struct errmsg *em)
 {
-    it->error = memory_keep_error(&r->rq->rq.arena, em);
+    it->error = err_keep(&r->rq->rq.arena, em);
 }
 
 static void name_shard(const struct write_run *r, struct errmsg *em)
@@ -75,7 +75,7 @@ static void refreshed(struct shard_waiter *w, const struct errmsg *error)
 static void durable(struct write_run *r)
 {
     struct shard *sh = r->sh;
-    struct errmsg em;
+    ERR_LOCAL(em);
     shard_wrote(sh);
     if (!shard_readable(sh, &em)) { /* it failed meanwhile; what was promised is kept */
         finish(r);
@@ -125,8 +125,7 @@ static void fail_applied(struct write_run *r, const struct errmsg *error)
     struct errmsg em = *error;
     enum err e = err_code(error);
     if (e == ERR_NO_SHARD || e == ERR_NOT_PRIMARY || e == ERR_REJECTED) {
-        err_set(&em, ERR_STALE_TERM, "whether the operations are kept is unknown: %s",
-                error->frame[0].reason);
+        err_set(&em, ERR_STALE_TERM, "whether the operations are kept is unknown: %s", err_reason(error));
     }
     fail_all(r, &em);
 }
@@ -135,14 +134,13 @@ static void fail_applied(struct write_run *r, const struct errmsg *error)
 static void on_disk(struct shard_waiter *w, const struct errmsg *error)
 {
     struct write_run *r = (struct write_run *)w;
-    struct errmsg em;
-    err_clear(&em);
+    ERR_LOCAL(em);
     if (error != NULL) {
         fail_applied(r, error);
     } else if (r->fanout == NULL) {
         durable(r);
     } else if (fanout_settled(r->fanout, &em)) {
-        copies_have_it(w, em.n > 0 ? &em : NULL);
+        copies_have_it(w, err_is(&em) ? &em : NULL);
     } else {
         w->wake = copies_have_it;
         fanout_wait(r->fanout, w, deadline_of(r));
@@ -191,7 +189,7 @@ static bool may_apply(struct write_run *r)
     }
     if (can && r->fanout == NULL) { /* a copy may have come since the slice before */
         r->fanout = fanout_new(sh, em);
-        can = em->n == 0;
+        can = !err_is(em);
     }
     if (can) {
         return true;
@@ -201,7 +199,7 @@ static bool may_apply(struct write_run *r)
         bool led = err_code(em) == ERR_NOT_PRIMARY;
         struct errmsg why = *em;
         err_set(em, led ? ERR_STALE_TERM : ERR_IO, "shard [%.*s][%u] failed during the request: %s",
-                STR_ARG(sh->index->name), sh->number, why.frame[0].reason);
+                STR_ARG(sh->index->name), sh->number, err_reason(&why));
     }
     finish(r);
     return false;
@@ -213,7 +211,7 @@ static void fail_engine(struct write_run *r, const struct errmsg *why)
     struct shard *sh = r->sh;
     struct errmsg em = *why;
     if (err_code(why) != ERR_IO) {
-        err_set(&em, ERR_IO, "the shard copy failed: %s", why->frame[0].reason);
+        err_set(&em, ERR_IO, "the shard copy failed: %s", err_reason(why));
     }
     name_shard(r, &em);
     shard_ref(sh); /* r is answered */
@@ -242,7 +240,7 @@ static void apply_task(void *arg)
     }
     for (; r->at < r->slice_end; r->at++, r->mapping_rounds = 0) {
         struct write_item *it = &rq->items[r->at];
-        struct errmsg em;
+        ERR_LOCAL(em);
         enum err e = ERR_OK;
         bool wait = false;
         if (it->error != NULL) {
@@ -280,7 +278,7 @@ static void apply_task(void *arg)
         if (write_begin_slice(r, r->slice_end)) {
             write_resume(r);
         } else {
-            struct errmsg em;
+            ERR_LOCAL(em);
             err_no_memory(&em);
             fail_all(r, &em);
         }
@@ -309,7 +307,7 @@ void data_write(struct data_service *s, struct shard_write *rq)
     *r = (struct write_run){.rq = rq, .sh = sh};
     memory_request_arena(&r->scratch);
     if (!write_begin_slice(r, 0)) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_no_memory(&em);
         fail_all(r, &em);
         return;
@@ -318,7 +316,7 @@ void data_write(struct data_service *s, struct shard_write *rq)
         r->parse_ns = ARENA_ARRAY(&rq->rq.arena, int64_t, rq->n);
     }
     if (!executor_submit(s->o.write_pool, write_parse_task, r)) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_set(&em, ERR_REJECTED, "rejected execution of write on shard [%.*s][%u]: queue is full",
                 STR_ARG(sh->index->name), sh->number);
         fail_all(r, &em);

@@ -63,7 +63,7 @@ static struct engine_op base_op(const struct write_run *r, const struct write_it
 /* A no-op in the place of an operation that failed. */
 static void skip_seq_no(struct write_run *r, const struct write_item *it, const char *why)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct engine_op op = base_op(r, it);
     struct write_item none = *it;
     op.kind = OP_NOOP;
@@ -74,7 +74,7 @@ static void skip_seq_no(struct write_run *r, const struct write_item *it, const 
     op.reason = str_of(why);
     if (apply_op(r, &none, &op, &em) != ERR_OK) {
         log_error(r->sh->service->o.log, "data", "no-op on [%.*s][%u]: %s", STR_ARG(r->sh->index->name),
-                  r->sh->number, em.frame[0].reason);
+                  r->sh->number, err_reason(&em));
     }
 }
 
@@ -89,7 +89,7 @@ static enum err apply_index(struct write_run *r, struct write_item *it, const st
     int64_t since = r->parse_ns != NULL ? clock->mono_ns(clock->self) : 0;
     enum err e = apply_op(r, it, &op, em);
     if (e == ERR_ILLEGAL_ARGUMENT) { /* the index cannot hold the document; its sequence number is spent */
-        skip_seq_no(r, it, em->frame[0].reason);
+        skip_seq_no(r, it, err_reason(em));
     } else if (e == ERR_OK && r->parse_ns != NULL) {
         slowlog_index(r->sh, r->parse_ns[r->at] + clock->mono_ns(clock->self) - since, it, source);
     }
@@ -209,8 +209,8 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
         write_confirm(r);
         return write_get(r, it, plan.source, em);
     }
-    if (r->rq->inactive.n > 0) {
-        *em = r->rq->inactive;
+    if (err_is(&r->rq->inactive)) {
+        err_copy(em, &r->rq->inactive);
         return err_code(em);
     }
     if (plan.result == UPDATE_DELETE) {

@@ -25,7 +25,7 @@ void write_ask_for_fields(struct write_run *r, const struct json *update)
     jw_value(&w, update);
     struct data_service *s = r->sh->service;
     if (b.failed || ++r->mapping_rounds > MAPPING_ROUNDS_MAX) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_set(&em, ERR_ILLEGAL_STATE, "dynamic mapping of [%.*s] does not settle",
                 STR_ARG(r->sh->index->name));
         buf_fini(&b);
@@ -36,7 +36,7 @@ void write_ask_for_fields(struct write_run *r, const struct json *update)
                                      mapping_updated, r);
     buf_fini(&b); /* r may be gone, if somebody was asked */
     if (!asked) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_no_memory(&em);
         mapping_updated(r, &em);
     }
@@ -116,7 +116,7 @@ static bool parse_slice(struct write_run *r)
     for (; r->at < r->slice_end; r->at++, r->mapping_rounds = 0) {
         struct write_item *it = &r->rq->items[r->at];
         struct parsed_doc *doc = &r->docs[r->at - r->slice];
-        struct errmsg em;
+        ERR_LOCAL(em);
         if (it->kind == WRITE_DELETE && lacks_mapping(r)) {
             struct json none = json_mk_object();
             write_ask_for_fields(r, &none);

@@ -16,7 +16,7 @@ void shard_doubt_disk(struct shard *sh, const struct errmsg *why)
         return;
     }
     log_warn(sh->service->o.log, "data", "shard [%.*s][%u]: damaged on its disk, and whole in memory: %s",
-             STR_ARG(sh->index->name), sh->number, why->n > 0 ? why->frame[0].reason : "unknown");
+             STR_ARG(sh->index->name), sh->number, err_is(why) ? err_reason(why) : "unknown");
     engine_doubt_disk(sh->engine);
     shard_want_flush(sh, false);
 }
@@ -28,7 +28,7 @@ static void look(void *arg)
     shard_check(sh);
     uint64_t doubted = atomic_exchange(&sh->upkeep.doubted, 0);
     if (doubted != 0 && sh->engine != NULL && !sh->life.failing) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_set(&em, ERR_CORRUPT, "a file of the commit does not match its checksum");
         if (doubted != SHARD_FILE_OTHER + 1 && engine_has_segment(sh->engine, doubted - 1)) {
             shard_fail(sh, &em); /* it is needed as it should be on the disk */
@@ -61,16 +61,16 @@ void shard_mark_damaged(struct shard *sh, const struct errmsg *why)
 {
     const struct fs *fs = sh->service->o.fs;
     struct arena a;
-    struct errmsg em;
+    ERR_LOCAL(em);
     arena_init(&a, NULL, ARENA_UNLIMITED);
     struct str path =
         arena_printf(&a, "%.*s/" MARK_PREFIX "%.*s", STR_ARG(sh->dir), STR_ARG(sh->role.allocation_id));
-    struct str text = arena_printf(&a, "%s\n", why->n > 0 ? why->frame[0].reason : "unknown");
+    struct str text = arena_printf(&a, "%s\n", err_is(why) ? err_reason(why) : "unknown");
     enum err e =
         path.p != NULL && text.p != NULL ? fs_replace_file(fs, path.p, text, &em) : err_no_memory(&em);
     if (e != ERR_OK) {
         log_warn(sh->service->o.log, "data", "shard [%.*s][%u]: cannot be marked as damaged: %s",
-                 STR_ARG(sh->index->name), sh->number, em.frame[0].reason);
+                 STR_ARG(sh->index->name), sh->number, err_reason(&em));
     }
     arena_fini(&a);
 }

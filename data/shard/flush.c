@@ -20,7 +20,7 @@ static void answer_flush_waiters(struct shard *sh, const struct errmsg *em)
         struct shard_act *a = list;
         list = (struct shard_act *)a->rq.next;
         if (em != NULL) {
-            a->rq.error = *em;
+            err_copy(&a->rq.error, em);
         }
         shard_rq_answer(&a->rq);
     }
@@ -30,13 +30,13 @@ static void flush_finished(void *arg)
 {
     struct flush_run *f = arg;
     struct shard *sh = f->sh;
-    struct errmsg em;
+    ERR_LOCAL(em);
     enum err e = engine_flush_finish(sh->engine, f->flush, &em);
     free(f);
     sh->upkeep.flush_out = false;
     if (e != ERR_OK) {
         log_error(sh->service->o.log, "data", "flush of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number,
-                  em.frame[0].reason);
+                  err_reason(&em));
     }
     if (!sh->upkeep.flush_wanted) { /* else they wait for the one to come */
         answer_flush_waiters(sh, e != ERR_OK ? &em : NULL);
@@ -81,7 +81,7 @@ static bool all_durable(struct shard *sh, uint64_t location)
 
 static void begin_flush(struct shard *sh)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     bool force = sh->upkeep.flush_forced;
     sh->upkeep.flush_wanted = sh->upkeep.flush_forced = sh->upkeep.flush_synced = false;
     sh->service->watch->persisted(sh);
@@ -123,7 +123,7 @@ void shard_want_flush(struct shard *sh, bool force)
 void shard_give_up_flush(struct shard *sh)
 {
     if (sh->upkeep.sealed != NULL && !sh->upkeep.flush_out) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         engine_flush_run(sh->upkeep.sealed); /* refuses: nothing is written */
         engine_flush_finish(sh->engine, sh->upkeep.sealed, &em);
         sh->upkeep.sealed = NULL;

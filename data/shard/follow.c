@@ -24,9 +24,9 @@ static void apply(const struct follow_run *r)
 {
     struct shard *sh = r->sh;
     const struct log *log = sh->service->o.log;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (r->mapping != NULL && engine_set_mapping(sh->engine, r->mapping, r->version, &em) != ERR_OK) {
-        log_error(log, "data", "new mapping: %s", em.frame[0].reason);
+        log_error(log, "data", "new mapping: %s", err_reason(&em));
     }
     if (r->settings != NULL) {
         struct engine_settings es;
@@ -34,7 +34,7 @@ static void apply(const struct follow_run *r)
         engine_set_settings(sh->engine, &es);
     }
     if (r->opens && engine_refresh(sh->engine, NULL, &em) != ERR_OK) {
-        log_error(log, "data", "refresh: %s", em.frame[0].reason);
+        log_error(log, "data", "refresh: %s", err_reason(&em));
         shard_check(sh);
     }
 }

@@ -82,7 +82,7 @@ void shard_tell_started(struct shard *sh)
 
 void shard_fail(struct shard *sh, const struct errmsg *why)
 {
-    snprintf(sh->life.why, sizeof(sh->life.why), "%s", why->n > 0 ? why->frame[0].reason : "unknown");
+    snprintf(sh->life.why, sizeof(sh->life.why), "%s", err_is(why) ? err_reason(why) : "unknown");
     log_error(sh->service->o.log, "data", "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name),
               sh->number, sh->life.why);
     if (sh->engine != NULL && err_code(why) == ERR_CORRUPT) {
@@ -102,7 +102,7 @@ bool shard_close_engine(struct shard *sh)
         return true;
     }
     if (!sh->life.failing) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         sh->life.failing = true;
         err_set(&em, ERR_NO_SHARD, "shard [%.*s][%u] is not here any more", STR_ARG(sh->index->name),
                 sh->number);
@@ -133,11 +133,11 @@ bool shard_close_engine(struct shard *sh)
 
 static void remove_data(struct shard *sh)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     const struct fs *fs = sh->service->o.fs;
     sh->life.remove_data = false;
     if (fs->remove_tree(fs->self, sh->dir.p, &em) != ERR_OK) {
-        log_warn(sh->service->o.log, "data", "cannot remove %.*s: %s", STR_ARG(sh->dir), em.frame[0].reason);
+        log_warn(sh->service->o.log, "data", "cannot remove %.*s: %s", STR_ARG(sh->dir), err_reason(&em));
     }
 }
 
@@ -170,7 +170,7 @@ void shard_step(struct shard *sh)
     } else if (sh->life.event_out) {
         return; /* event_done() looks again */
     } else if (!sh->role.initializing) {
-        struct errmsg em; /* after a crash that the master has not noticed */
+        ERR_LOCAL(em); /* after a crash that the master has not noticed */
         err_set(&em, ERR_IO, "the master says that the copy has started, but it is not open here");
         shard_fail(sh, &em);
     } else if (sh->role.source == RECOVER_PEER) {
@@ -236,7 +236,7 @@ void shard_take_role(struct shard *sh, struct cluster_state *state)
 
 void shard_check(struct shard *sh)
 {
-    struct errmsg why;
+    ERR_LOCAL(why);
     bool open = sh->engine != NULL && !sh->life.failing;
     if (open && engine_damage(sh->engine) != ERR_OK && engine_failure(sh->engine, &why) != ERR_OK) {
         shard_fail(sh, &why);

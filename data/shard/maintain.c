@@ -42,7 +42,7 @@ static bool refresh_can_wait(struct shard *sh, int64_t now)
 
 static void refresh_due(struct shard *sh, int64_t now)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     /* Who waits for an operation that left nothing to search (a delete of nothing) waits all the same. */
     if (!engine_refresh_needed(sh->engine) && sh->upkeep.refresh_waiters == NULL) {
         return;
@@ -53,7 +53,7 @@ static void refresh_due(struct shard *sh, int64_t now)
     }
     if (engine_refresh(sh->engine, NULL, &em) != ERR_OK) {
         log_error(sh->service->o.log, "data", "refresh of [%.*s][%u]: %s", STR_ARG(sh->index->name),
-                  sh->number, em.frame[0].reason);
+                  sh->number, err_reason(&em));
         shard_check(sh);
     }
     shard_maintain(sh);

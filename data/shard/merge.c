@@ -23,14 +23,14 @@ static void merge_finished(void *arg)
 {
     struct merge_run *m = arg;
     struct shard *sh = m->sh;
-    struct errmsg em;
+    ERR_LOCAL(em);
     sh->upkeep.merge = NULL;
     enum err e = engine_merge_commit(sh->engine, m->merge, &em);
     free(m);
     sh->upkeep.merge_out = false;
     if (e != ERR_OK) {
         log_error(sh->service->o.log, "data", "merge of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number,
-                  em.frame[0].reason);
+                  err_reason(&em));
         sh->upkeep.merge_again_ms = clock_mono_ms(sh->service->o.clock) + MERGE_PAUSE_MS;
         shard_fail_merges(sh, &em);
     } else if (!sh->life.failing) {
@@ -56,7 +56,7 @@ static void merge_run(void *arg)
 /* false: nothing worth merging (or one is out). */
 static bool start_merge(struct shard *sh, const struct engine_merge_wish *wish)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct merge_run *m = sh->upkeep.merge_out ? NULL : malloc(sizeof(*m));
     if (m == NULL) {
         return sh->upkeep.merge_out;
@@ -91,7 +91,7 @@ static void next_forced_merge(struct shard *sh)
             return;
         }
         sh->upkeep.merge_waiters = (struct shard_act *)a->rq.next;
-        struct errmsg em;
+        ERR_LOCAL(em);
         engine_show_merged(sh->engine, &em);
         if (a->flush_after) {
             shard_flush_for(sh, a);
@@ -106,7 +106,7 @@ void shard_fail_merges(struct shard *sh, const struct errmsg *em)
     while (sh->upkeep.merge_waiters != NULL) {
         struct shard_act *a = sh->upkeep.merge_waiters;
         sh->upkeep.merge_waiters = (struct shard_act *)a->rq.next;
-        a->rq.error = *em;
+        err_copy(&a->rq.error, em);
         shard_rq_answer(&a->rq);
     }
 }

@@ -71,7 +71,7 @@ enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct 
 void shard_take_engine(struct shard *sh, struct engine *engine, int64_t vouched_term)
 {
     uint64_t version;
-    struct errmsg em;
+    ERR_LOCAL(em);
     pthread_mutex_lock(&sh->view_lock);
     sh->engine = engine;
     pthread_mutex_unlock(&sh->view_lock);
@@ -83,7 +83,7 @@ void shard_take_engine(struct shard *sh, struct engine *engine, int64_t vouched_
     /* Mapping and settings may have come while it was being opened. */
     struct mapping *m = index_mapping(sh->index, &version);
     if (engine_set_mapping(engine, m, version, &em) != ERR_OK) {
-        log_error(sh->service->o.log, "data", "new mapping: %s", em.frame[0].reason);
+        log_error(sh->service->o.log, "data", "new mapping: %s", err_reason(&em));
     }
     mapping_unref(m);
     struct settings_part *settings = index_settings(sh->index);
@@ -115,6 +115,7 @@ struct open_run {
     char allocation_id[32];
     enum err result;
     struct errmsg em;
+    struct arena em_arena;
 };
 
 static void opened(void *arg)
@@ -137,6 +138,7 @@ static void opened(void *arg)
         shard_step(sh);
     }
     buf_fini(&r->user_data);
+    arena_fini(&r->em_arena);
     free(r);
     shard_unref(sh);
 }
@@ -198,6 +200,7 @@ void shard_open(struct shard *sh, enum engine_open_mode mode)
     }
     r->sh = sh;
     r->mode = mode;
+    r->em = err_in(&r->em_arena);
     shard_hide(sh, false);
     snprintf(r->allocation_id, sizeof(r->allocation_id), "%.*s", STR_ARG(sh->role.allocation_id));
     buf_init(&r->user_data, NULL, BUF_UNLIMITED);

@@ -82,10 +82,10 @@ static void remove_files(struct shard *sh)
     struct data_service *s = sh->service;
     const struct fs *fs = s->o.fs;
     struct fs_names names;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct str parent = arena_printf(&sh->arena, "%s/indices/%.*s", s->o.dir, STR_ARG(sh->index->uuid));
     if (fs->remove_tree(fs->self, sh->dir.p, &em) != ERR_OK) {
-        log_warn(s->o.log, "data", "cannot remove %.*s: %s", STR_ARG(sh->dir), em.frame[0].reason);
+        log_warn(s->o.log, "data", "cannot remove %.*s: %s", STR_ARG(sh->dir), err_reason(&em));
         return;
     }
     if (parent.p != NULL && fs->list(fs->self, parent.p, &sh->arena, &names, NULL) == ERR_OK

@@ -12,7 +12,7 @@ static void sync_finished(void *arg)
 {
     struct sync_run *y = arg;
     struct shard *sh = y->sh;
-    struct errmsg em;
+    ERR_LOCAL(em);
     enum err e = engine_sync_finish(sh->engine, y->sync, &em);
     free(y);
     sh->upkeep.sync_out = false;
@@ -41,7 +41,7 @@ static void sync_run(void *arg)
 
 void shard_start_sync(struct shard *sh)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct sync_run *y = sh->upkeep.sync_out ? NULL : malloc(sizeof(*y));
     if (y == NULL) {
         return; /* one is out: its end looks again */

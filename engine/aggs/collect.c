@@ -61,7 +61,7 @@ enum err collector_new(struct collector **out, struct agg_run *r, const struct a
 {
     enum err e = a->type->collector(out, r, a, em);
     if (e == ERR_OK && r->failed != ERR_OK) {
-        *em = r->em;
+        err_copy(em, &r->em);
         e = r->failed;
     }
     for (uint32_t i = 0; e == ERR_OK && i < (*out)->n_subs; i++) {
@@ -199,7 +199,7 @@ enum err collector_replay(struct collector *c, const struct put_off *v, uint32_t
         }
     }
     if (r->failed != ERR_OK) {
-        *em = r->em;
+        err_copy(em, &r->em);
     }
     return r->failed;
 }
@@ -364,14 +364,12 @@ static enum err bad_path(const struct agg_order *o, struct errmsg *em, const cha
     PRINTF_LIKE(3, 4);
 static enum err bad_path(const struct agg_order *o, struct errmsg *em, const char *fmt, ...)
 {
-    char why[ERR_REASON_BYTES];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(why, sizeof(why), fmt, args);
+    err_setv(em, ERR_ILLEGAL_ARGUMENT, 0, 0, fmt, args);
     va_end(args);
-    err_set(em, ERR_ILLEGAL_ARGUMENT, "%s", why);
     return err_wrap(em, ERR_AGG_EXECUTION, "Invalid aggregation order path [%.*s]. %s", STR_ARG(o->path.text),
-                    why);
+                    err_reason(em));
 }
 
 #define NOT_SINGLE                                                                                         \

@@ -315,7 +315,7 @@ static enum err composite_finish(struct collector *c, struct errmsg *em)
         collector_leaf_end(c);
     }
     if (e == ERR_OK && r->failed != ERR_OK) {
-        *em = r->em;
+        err_copy(em, &r->em);
         e = r->failed;
     }
     return e;

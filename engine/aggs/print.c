@@ -328,7 +328,7 @@ enum err aggs_reduce(const struct agg_spec *spec, const struct str *partials, ui
                      const struct aggs_reduce_opts *opts, struct arena *arena, struct jsonw *w,
                      struct errmsg *em)
 {
-    struct errmsg own;
+    ERR_LOCAL(own);
     struct reduce r = {
         .spec = spec, .arena = arena, .max_buckets = opts->max_buckets, .em = em != NULL ? em : &own};
     struct agg_result root;

@@ -20,8 +20,9 @@ enum err err_too_many_buckets(int64_t max, int64_t n, struct errmsg *em)
             "limit can be set by "
             "changing the [search.max_buckets] cluster level setting.",
             (long long)max, (long long)n);
-    if (em != NULL) {
-        em->about.limit = max;
+    struct err_about *a = err_about_change(em);
+    if (a != NULL) {
+        a->limit = max;
     }
     return ERR_TOO_MANY_BUCKETS;
 }

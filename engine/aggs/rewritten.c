@@ -61,7 +61,7 @@ static const struct field *field_of(struct agg_run *r, const struct json *body, 
 static bool dates_decided(struct agg_run *r, const struct json *query)
 {
     const struct query *q;
-    struct errmsg em;
+    ERR_LOCAL(em);
     return query_build(&q, &r->cx->query, query, &em) == ERR_OK && q->ops != &q_num_range;
 }
 

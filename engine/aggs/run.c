@@ -42,7 +42,7 @@ static void end_leaf(struct run *s)
 static enum err run_error(struct run *s, struct errmsg *em)
 {
     if (s->r.failed != ERR_OK && em != NULL) {
-        *em = s->r.em;
+        err_copy(em, &s->r.em);
     }
     return s->r.failed;
 }
@@ -147,8 +147,12 @@ enum err aggs_collector_new(struct doc_collector **out, const struct agg_spec *s
         return err_no_memory(em);
     }
     *kept = *cx;
-    s->r = (struct agg_run){
-        .spec = spec, .cx = kept, .query = query, .arena = cx->arena, .scores = spec->needs_scores};
+    s->r = (struct agg_run){.spec = spec,
+                            .cx = kept,
+                            .query = query,
+                            .arena = cx->arena,
+                            .em = err_in(cx->arena),
+                            .scores = spec->needs_scores};
     s->api = (struct doc_collector){.self = s,
                                     .needs_scores = spec->needs_scores,
                                     .leaf = on_leaf,
@@ -276,7 +280,7 @@ static enum err collect_global(struct run *s, struct errmsg *em)
 enum err aggs_result(struct doc_collector *c, struct buf *out, struct errmsg *em)
 {
     struct run *s = c->self;
-    struct errmsg own;
+    ERR_LOCAL(own);
     em = em != NULL ? em : &own;
     end_leaf(s);
     enum err e = run_error(s, em);

@@ -286,15 +286,13 @@ static const struct agg_param sig_table[] = {{"size", TK_INT, terms_size},
 /* A key that is no parameter is taken for the name of a heuristic. */
 static enum err sig_unknown(struct agg_parse *p, const struct json_member *m)
 {
-    jr_fail_xc(p->text, m->value.off, p->em, "unknown field [%.*s]", STR_ARG(m->key));
-    if (p->em != NULL) {
-        p->em->frame[0].code = ERR_NAMED_OBJECT;
-    }
     const char *known[AGG_NAMES_MAX];
     char hint[JR_HINT_MAX];
     uint32_t line, col;
     agg_param_names(sig_table, agg_source_params, known);
     jr_did_you_mean(m->key, known, hint, sizeof(hint));
+    json_place(p->text, m->value.off, &line, &col);
+    err_set(p->em, ERR_NAMED_OBJECT, "[%u:%u] unknown field [%.*s]", line, col, STR_ARG(m->key));
     json_place(p->text, m->key_off, &line, &col);
     return err_wrap(p->em, ERR_X_CONTENT, "[%u:%u] [significant_terms] unknown field [%.*s]%s", line, col,
                     STR_ARG(m->key), hint);

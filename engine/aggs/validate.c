@@ -72,13 +72,12 @@ static void visit(struct ordering *o, uint32_t i);
 static bool read_path(struct ordering *o, struct agg_path *path)
 {
     struct agg_spec *spec = o->p->spec;
-    struct errmsg em;
-    err_clear(&em);
+    ERR_LOCAL(em);
     enum err e = agg_path_parse(path, path->text, o->p->arena, &em);
     if (e == ERR_OK) {
         return true;
     }
-    o->wrong = arena_printf(o->p->arena, "%s", em.n > 0 ? em.frame[0].reason : "");
+    o->wrong = arena_printf(o->p->arena, "%s", err_reason(&em));
     spec->bad_path = e == ERR_AGG_EXECUTION && spec->bad_path.p == NULL ? o->wrong : spec->bad_path;
     return false;
 }

@@ -31,7 +31,7 @@ static enum err missing_type(const char *component, const struct settings *s, st
 {
     struct buf b;
     struct jsonw w;
-    buf_init(&b, NULL, ERR_REASON_BYTES);
+    buf_init(&b, NULL, ERR_REASON_MAX);
     jsonw_init(&w, &b, false);
     write_flat(&w, s);
     enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Missing [type] setting for anonymous %s: %.*s", component,

@@ -88,7 +88,7 @@ static enum err check_definition(const char *field, const struct json *v, struct
         return e;
     }
     struct buf b;
-    buf_init(&b, NULL, ERR_REASON_BYTES);
+    buf_init(&b, NULL, ERR_REASON_MAX);
     struct json shown = java_ordered(v, arena);
     put_java(&b, &shown);
     err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse [%.*s]", (int)b.n, b.n > 0 ? b.p : "");

@@ -130,7 +130,7 @@ enum err chain_end(struct chain *c, const struct analyzer **out, struct errmsg *
     const struct errmsg *why = first_unusable(&c->an);
     if (why != NULL) {
         if (em != NULL) {
-            *em = *why;
+            err_copy(em, why);
         }
         return ERR_PART_UNUSABLE;
     }

@@ -19,7 +19,7 @@ enum err part_int(const struct settings *s, const char *key, int32_t otherwise, 
         return ERR_OK;
     }
     struct buf b;
-    buf_init(&b, NULL, ERR_REASON_BYTES);
+    buf_init(&b, NULL, ERR_REASON_MAX);
     settings_put_text(t, &b);
     err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", (int)b.n, b.n > 0 ? b.p : "");
     enum err e = err_wrap(em, ERR_SETTINGS, "Failed to parse int setting [%s] with value [%.*s]", key,

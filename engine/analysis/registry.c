@@ -124,7 +124,7 @@ struct str part_type(const struct settings *s, struct arena *arena)
         return STR_NULL;
     }
     struct buf b;
-    buf_init(&b, NULL, ERR_REASON_BYTES);
+    buf_init(&b, NULL, ERR_REASON_MAX);
     settings_put_text(t, &b);
     struct str text = arena_str(arena, buf_view(&b));
     buf_fini(&b);
@@ -196,14 +196,10 @@ static bool names_language(const struct found *f)
 /* What stands for a part that cannot be used. */
 static const void *unusable(enum part_kind kind, size_t at, struct arena *arena, const struct errmsg *em)
 {
-    struct errmsg *why = ARENA_NEW(arena, struct errmsg);
+    const struct errmsg *why = err_keep(arena, em);
     struct tokenizer *t = kind == PART_TOKENIZER ? ARENA_NEW(arena, struct tokenizer) : NULL;
     struct token_filter *f = kind == PART_TOKEN_FILTER ? ARENA_NEW(arena, struct token_filter) : NULL;
     struct char_filter *c = kind == PART_CHAR_FILTER ? ARENA_NEW(arena, struct char_filter) : NULL;
-    if (why == NULL) {
-        return NULL;
-    }
-    *why = *em;
     if (t != NULL) {
         t->unusable = why;
     }

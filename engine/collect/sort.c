@@ -22,7 +22,7 @@ enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, 
     if (p == NULL || keys == NULL) {
         return err_no_memory(em);
     }
-    *p = (struct sort_plan){.cx = cx, .keys = keys, .n = n};
+    *p = (struct sort_plan){.cx = cx, .keys = keys, .n = n, .error = err_in(cx->arena)};
     for (uint32_t i = 0; i < n; i++) {
         keys[i].spec = &specs[i];
         enum err e = sort_key_bind(cx, &keys[i], p, em);
@@ -154,7 +154,7 @@ double sort_fraction(const struct sort_key *k, int64_t v)
 static double *room_for(struct sort_plan *p, size_t n, double *few)
 {
     double *v = n <= FEW ? few : alloc_array(memory_allocator(MEMORY_REQUEST), n, sizeof(double));
-    if (v == NULL && p->error.n == 0) {
+    if (v == NULL && !err_is(&p->error)) {
         err_no_memory(&p->error);
     }
     return v;
@@ -238,7 +238,7 @@ bool sort_surely_after(const struct sort_plan *p, doc_id doc, const struct sort_
 void sort_check_nanos(struct sort_plan *p, const struct sort_key *k, int64_t v)
 {
     if (!str_is(k->spec->numeric_type, "date_nanos") || !field_is_date(k->field) || k->is_nanos
-        || p->error.n > 0) {
+        || err_is(&p->error)) {
         return;
     }
     if (v < 0) {
@@ -357,9 +357,9 @@ bool sort_cell_settle(struct sort_plan *p, uint32_t i, struct sort_cell *c)
         return true;
     }
     c->settled = seg_term_by_ord(k->seg, c->ord, &c->text);
-    if (!c->settled && p->error.n == 0 && c->text.failed) {
+    if (!c->settled && !err_is(&p->error) && c->text.failed) {
         err_no_memory(&p->error);
-    } else if (!c->settled && p->error.n == 0) {
+    } else if (!c->settled && !err_is(&p->error)) {
         err_set(&p->error, ERR_CORRUPT, "a term of field [%.*s] cannot be read", STR_ARG(k->field->name));
     }
     return c->settled;

@@ -52,7 +52,7 @@ struct sort_plan {
     float score; /* of the document at hand, when scores are needed */
     struct stored_reader stored;
     bool stored_open;
-    struct errmsg error; /* of a script; n == 0: none */
+    struct errmsg error; /* of a script */
 };
 
 enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, const struct sort_spec *specs,

@@ -83,15 +83,14 @@ void sort_script_load(struct sort_plan *p, struct sort_key *k, doc_id doc, struc
 {
     double d = 0;
     struct str text = STR("");
-    struct errmsg em;
-    err_clear(&em);
+    ERR_LOCAL(em);
     enum err e = k->nested != NULL ? run_nested(p, k, doc, out, &em) : run(p, k, doc, &d, &text, &em);
     if (k->nested == NULL && k->is_text) {
         set_text(out, text);
     } else if (k->nested == NULL) {
         out->num = num_from_double(d);
     }
-    if (e != ERR_OK && p->error.n == 0) {
-        p->error = em;
+    if (e != ERR_OK && !err_is(&p->error)) {
+        err_copy(&p->error, &em);
     }
 }

@@ -116,6 +116,7 @@ enum err top_docs_new(struct top_docs **out, const struct top_docs_opts *opts, s
         return err_no_memory(em);
     }
     t->o = *opts;
+    t->error = err_in(opts->arena);
     t->by_score = opts->sort == NULL && opts->group == NULL;
     if (t->by_score) {
         if (!score_heap_init(&t->scores, opts->k)) {
@@ -311,7 +312,7 @@ static void settle(struct top_docs *t, uint32_t to)
 /* The candidate as one entry more. false: no memory, and top_docs_take() will say so. */
 static bool add_entry(struct top_docs *t)
 {
-    if (t->error.n > 0) {
+    if (err_is(&t->error)) {
         return false;
     }
     if (t->n == t->made && ((t->made == t->cap && !grow(t)) || !entry_init(t, &t->entries[t->made++]))) {
@@ -486,8 +487,8 @@ static enum err take_scores(struct top_docs *t, uint32_t slot, struct arena *are
 enum err top_docs_take(struct top_docs *t, uint32_t slot, struct arena *arena, struct top_doc **out,
                        uint32_t *n, struct errmsg *em)
 {
-    if (t->error.n > 0 || (t->o.sort != NULL && t->o.sort->error.n > 0)) {
-        *em = t->error.n > 0 ? t->error : t->o.sort->error;
+    if (err_is(&t->error) || (t->o.sort != NULL && err_is(&t->o.sort->error))) {
+        err_copy(em, err_is(&t->error) ? &t->error : &t->o.sort->error);
         return err_code(em);
     }
     if (t->by_score) {

@@ -392,7 +392,7 @@ enum err search_fetch_phase(struct str *hits, const struct search_shard *shard,
                             const struct search_source *source, const struct top_doc *docs, uint32_t n,
                             struct arena *arena, struct errmsg *em)
 {
-    struct errmsg own;
+    ERR_LOCAL(own);
     struct fetch f = {.shard = shard, .source = source, .arena = arena, .em = em != NULL ? em : &own};
     err_clear(f.em);
     if (n == 0) { /* what fetching would refuse goes unnoticed */

@@ -33,10 +33,10 @@ static const char *path_of(struct run *r, const char *name)
 /* false: it cannot be read, which is said. */
 static bool read_file(struct run *r, const char *name, struct fs_map *map)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     const char *path = path_of(r, name);
     if (path == NULL || r->c->fs->map(r->c->fs->self, path, map, &em) != ERR_OK) {
-        copy_check_report(r, name, path != NULL ? em.frame[0].reason : "no memory");
+        copy_check_report(r, name, path != NULL ? err_reason(&em) : "no memory");
         return false;
     }
     r->c->files++;
@@ -59,7 +59,7 @@ static bool is_there(const struct run *r, const char *name)
 /* The checks of contents, for bytes whose checksums are right. */
 static void check_content(struct run *r, const char *name, const struct manifest_segment *m, struct str live)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct segment *s = NULL;
     struct live *l = NULL;
     char segment[FILE_NAME_BYTES];
@@ -80,7 +80,7 @@ static void check_content(struct run *r, const char *name, const struct manifest
         }
     }
     if (e != ERR_OK) {
-        copy_check_report(r, name, em.frame[0].reason);
+        copy_check_report(r, name, err_reason(&em));
     }
     live_unref(l);
     segment_unref(s);
@@ -104,14 +104,14 @@ static void check_named(struct run *r, const char *name, const struct manifest_s
         snprintf(text, sizeof(text), "it has %zu bytes, and had %" PRIu64, map.n, bytes);
         copy_check_report(r, name, text);
     } else if (hash_bytes(map.p, map.n, 0) != checksum) {
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         struct segment *s = NULL;
         enum err e = str_starts(str_of(name), STR(SEGMENT_PREFIX))
                          ? segment_open(&s, r->c->fs, path_of(r, name), &em)
                          : ERR_OK;
         e = s != NULL ? segment_verify(s, &em) : e;
         segment_unref(s);
-        copy_check_report(r, name, e != ERR_OK ? em.frame[0].reason : "it does not match its checksum");
+        copy_check_report(r, name, e != ERR_OK ? err_reason(&em) : "it does not match its checksum");
     } else {
         check_content(r, name, m, live ? str_mk(map.p, map.n) : STR_NULL);
     }
@@ -171,7 +171,7 @@ static enum err check_manifest(struct run *r, uint64_t number, struct errmsg *em
 {
     char name[FILE_NAME_BYTES];
     struct fs_map map;
-    struct errmsg why;
+    ERR_LOCAL(why);
     struct manifest *m = arena_alloc(&r->arena, sizeof(*m));
     manifest_file_name(number, name);
     if (m == NULL) {
@@ -183,7 +183,7 @@ static enum err check_manifest(struct run *r, uint64_t number, struct errmsg *em
     enum err e = manifest_decode(m, str_mk(map.p, map.n), &r->arena, &why);
     r->c->fs->unmap(r->c->fs->self, &map);
     if (e != ERR_OK) {
-        copy_check_report(r, name, why.frame[0].reason);
+        copy_check_report(r, name, err_reason(&why));
     } else if (m->generation != number || m->shard != r->shard || strcmp(m->uuid, r->uuid) != 0) {
         copy_check_report(r, name, "it is of another shard or place");
     } else {
@@ -199,7 +199,7 @@ static void check_generation(struct run *r, uint64_t number, bool last)
 {
     char name[FILE_NAME_BYTES];
     struct fs_map map;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct tlog_header h;
     struct tlog_summary s;
     bool torn;
@@ -224,7 +224,7 @@ static void check_generation(struct run *r, uint64_t number, bool last)
         e = err_set(&em, ERR_CORRUPT, "the next generation is missing");
     }
     if (e != ERR_OK) {
-        copy_check_report(r, name, em.frame[0].reason);
+        copy_check_report(r, name, err_reason(&em));
     }
     r->c->fs->unmap(r->c->fs->self, &map);
 }

@@ -49,8 +49,8 @@ enum err engine_check(const struct engine *e, struct errmsg *em)
 
 enum err engine_failure(const struct engine *e, struct errmsg *em)
 {
-    if (e->failure != ERR_OK && em != NULL) {
-        *em = e->failure_em;
+    if (e->failure != ERR_OK) {
+        err_copy(em, &e->failure_em);
     }
     return e->failure;
 }
@@ -59,7 +59,8 @@ enum err engine_fail(struct engine *e, enum err code, const struct errmsg *why)
 {
     if (e->failure == ERR_OK) {
         e->failure = code;
-        e->failure_em = *why;
+        e->failure_em = err_in(&e->failure_arena);
+        err_copy(&e->failure_em, why);
     }
     return e->failure;
 }
@@ -123,6 +124,7 @@ static void dispose(struct engine *e)
     seq_tracker_fini(&e->persisted);
     op_ids_fini(&e->op_ids);
     arena_fini(&e->parse_arena);
+    arena_fini(&e->failure_arena);
     buf_fini(&e->user_data);
     mapping_unref(e->mapping);
     alloc_put(e->alloc, e->dir);

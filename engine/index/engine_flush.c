@@ -147,6 +147,7 @@ enum err engine_flush_begin(struct engine *e, bool force, struct engine_flush **
     *f = (struct engine_flush){.fs = e->fs, .alloc = e->alloc, .dir = e->dir, .durable = &e->durable};
     f->begun_ns = e->clock->mono_ns(e->clock->self);
     arena_init(&f->arena, e->alloc, ARENA_UNLIMITED);
+    f->em = err_in(&f->arena);
     buf_init(&f->bytes, e->alloc, BUF_UNLIMITED);
     buf_init(&f->names, e->alloc, BUF_UNLIMITED);
     r = take_state(e, f, em);
@@ -278,21 +279,18 @@ static void update_slot(struct engine *e, struct flush_item *it)
 /* Without memory the manifest was not written: the engine goes on. Any other failure may have left one. */
 static enum err take_failure(struct engine *e, struct engine_flush *f, struct errmsg *em)
 {
-    struct errmsg why = f->em;
     enum err r = f->result;
-    flush_free(f);
+    bool fails = r != ERR_NO_MEMORY && r != ERR_ILLEGAL_STATE;
     e->flush = NULL;
     e->uncommitted = true;
     e->doubts = e->history_floor > 0;
     e->sweep = true;
-    if (r != ERR_NO_MEMORY && r != ERR_ILLEGAL_STATE) {
-        engine_fail(e, r, &why);
-        return engine_check(e, em);
+    if (fails) {
+        engine_fail(e, r, &f->em);
     }
-    if (em != NULL) {
-        *em = why;
-    }
-    return r;
+    err_copy(em, &f->em);
+    flush_free(f);
+    return fails ? engine_check(e, em) : r;
 }
 
 enum err engine_flush_finish(struct engine *e, struct engine_flush *f, struct errmsg *em)

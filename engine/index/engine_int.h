@@ -80,7 +80,8 @@ struct engine {
     struct buf user_data;
 
     enum err failure;
-    struct errmsg failure_em;
+    struct errmsg failure_em; /* in failure_arena */
+    struct arena failure_arena;
 
     struct mapping *mapping;
     uint64_t mapping_version;

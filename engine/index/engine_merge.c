@@ -140,6 +140,7 @@ enum err engine_merge_plan(struct engine *e, const struct engine_merge_wish *wis
                                .memory_bytes_max = e->settings.memory_segment_bytes_max,
                                .begun_ns = e->clock->mono_ns(e->clock->self)};
     arena_init(&m->arena, e->alloc, ARENA_UNLIMITED);
+    m->em = err_in(&m->arena);
     bool *pick;
     size_t n = choose(e, wish, &m->arena, &pick);
     if (n == 0) {
@@ -336,8 +337,8 @@ static void leave(struct engine *e, struct engine_merge *m)
 enum err engine_merge_commit(struct engine *e, struct engine_merge *m, struct errmsg *em)
 {
     enum err r = m->result;
-    if (r != ERR_OK && em != NULL) {
-        *em = m->em;
+    if (r != ERR_OK) {
+        err_copy(em, &m->em);
     }
     r = r == ERR_OK ? engine_check(e, em) : r;
     if (r == ERR_OK && (m->epoch != e->epoch || m->cancelled)) {

@@ -315,7 +315,7 @@ enum err engine_rollback(struct engine *e, int64_t seq_no, struct errmsg *em)
         return err_set(em, ERR_ILLEGAL_STATE, "cannot roll back to [%lld]: %s", (long long)seq_no,
                        to == NULL ? "no commit is old enough" : "a sync or a flush is out");
     }
-    struct errmsg why = {0};
+    ERR_LOCAL(why);
     r = rollback(e, to, seq_no, &why);
     if (r != ERR_OK) {
         engine_fail(e, r, &why);

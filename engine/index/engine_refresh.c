@@ -96,7 +96,7 @@ static enum err spill(struct engine *e, struct errmsg *em)
 
 enum err engine_spill(struct engine *e, struct errmsg *em)
 {
-    struct errmsg why = {0};
+    ERR_LOCAL(why);
     enum err r = engine_check(e, em);
     if (r != ERR_OK || index_buffer_docs(e->buffer) == 0) {
         return r;

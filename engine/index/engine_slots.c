@@ -118,7 +118,7 @@ void engine_find(struct engine *e, struct str id, uint64_t hash, bool in_segment
     }
     for (size_t i = e->n_slots; i > 0 && in_segments; i--) {
         struct slot *s = e->slots[i - 1];
-        struct errmsg em;
+        ERR_LOCAL(em);
         doc_id doc;
         if (seg_find_id(s->segment, id, slot_words(s), &doc)) {
             out->place = PLACE_SLOT;
@@ -140,7 +140,7 @@ void engine_find(struct engine *e, struct str id, uint64_t hash, bool in_segment
 
 enum err engine_damage(struct engine *e)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     for (size_t i = 0; i < e->n_slots; i++) {
         if (segment_damage(e->slots[i]->segment, &em) != ERR_OK) {
             return engine_fail(e, ERR_CORRUPT, &em);

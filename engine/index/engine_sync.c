@@ -91,7 +91,7 @@ static void persisted(void *self, int64_t seq)
 
 enum err engine_sync_finish(struct engine *e, struct engine_sync *s, struct errmsg *em)
 {
-    struct errmsg why = {0};
+    ERR_LOCAL(why);
     enum err r = translog_job_finish(&e->log, s->job, persisted, e, &why);
     alloc_put(e->alloc, s);
     if (r != ERR_OK) {

@@ -189,10 +189,10 @@ enum err segment_check_structure(const struct segment *s, struct errmsg *em)
 
 void segment_invariant(const struct segment *s)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     bool wrong = segment_verify(s, NULL) == ERR_OK && segment_check_structure(s, &em) == ERR_CORRUPT;
     if (wrong) {
-        fprintf(stderr, "a segment is wrong: %s\n", em.frame[0].reason);
+        fprintf(stderr, "a segment is wrong: %s\n", err_reason(&em));
     }
     assert(!wrong);
 }

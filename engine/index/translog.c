@@ -343,7 +343,7 @@ static enum err run(struct tlog_job *j, struct errmsg *em)
 
 void translog_job_run(struct tlog_job *j)
 {
-    err_clear(&j->em);
+    j->em = err_in(&j->em_arena);
     j->result = run(j, &j->em);
     if (j->result != ERR_OK && j->file != NULL) {
         j->fs->close(j->fs->self, j->file);
@@ -387,9 +387,10 @@ enum err translog_job_finish(struct translog *t, struct tlog_job *j,
         for (struct tlog_chunk *c = j->chunks; c != NULL; c = c->next) {
             take_chunk(t, c, persisted, self);
         }
-    } else if (em != NULL) {
-        *em = j->em;
+    } else {
+        err_copy(em, &j->em);
     }
+    arena_fini(&j->em_arena);
     struct tlog_chunk *c = j->chunks;
     if (e == ERR_OK && t->spare == NULL && c->bytes.cap <= 64 * KIB && c->seqs_cap <= 1024) {
         tlog_chunks_free(t->o.alloc, c->next);

@@ -47,7 +47,8 @@ struct tlog_job {
     const char *dir;
     struct fs_file *file; /* open generation; owned while the job is out */
     enum err result;
-    struct errmsg em;
+    struct errmsg em; /* in em_arena */
+    struct arena em_arena;
 };
 
 struct tlog_opts {

@@ -57,7 +57,7 @@ static enum err parse_text(struct doc_parser *p, struct json *tree)
         return p->text.n == 0 ? err_set(p->em, ERR_MAPPER_PARSING, "failed to parse, document is empty")
                               : refuse_start(p);
     }
-    struct errmsg why = {0};
+    ERR_LOCAL(why);
     size_t extra;
     enum err e = json_parse_until(tree, &extra, p->text, p->arena, &json_limits_default, &why);
     bool enabled = mapping_root(p->m)->enabled;

@@ -38,7 +38,7 @@ bool doc_ignore(struct doc_parser *p, const struct field *f)
 enum err doc_broken(struct doc_parser *p)
 {
     if (p->em != NULL) {
-        *p->em = *p->broken;
+        err_copy(p->em, p->broken);
     }
     return err_code(p->broken);
 }

@@ -47,9 +47,8 @@ enum err build_date_format(struct builder *b, struct node *n)
     struct str pattern = given.p != NULL ? given : STR(DATE_FORMAT_DEFAULT);
     enum err e = date_format_new(&n->f.format, pattern, b->arena, b->em);
     if (e == ERR_ILLEGAL_ARGUMENT && !is_range) {
-        char why[ERR_REASON_BYTES];
-        snprintf(why, sizeof(why), "%s", b->em != NULL ? b->em->frame[0].reason : "");
-        return err_wrap(b->em, e, "Error parsing [format] on field [%.*s]: %s", STR_ARG(n->f.name), why);
+        return err_wrap(b->em, e, "Error parsing [format] on field [%.*s]: %s", STR_ARG(n->f.name),
+                        err_reason(b->em));
     }
     struct str locale = param_given(n, "locale");
     return e != ERR_OK || locale_is_english(locale) || !date_format_is_local(n->f.format)

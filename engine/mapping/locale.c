@@ -51,7 +51,7 @@ static enum err split(struct builder *b, struct str s, struct str parts[LOCALE_P
     size_t line = str_find(s, '_', 0), dash = str_find(s, '-', 0), n = 0;
     char at = line < dash ? '_' : '-';
     struct buf all;
-    buf_init(&all, NULL, ERR_REASON_BYTES);
+    buf_init(&all, NULL, ERR_REASON_MAX);
     for (struct str rest = s; rest.p != NULL; n++) {
         struct str part = str_cut(rest, at, &rest);
         if (n < LOCALE_PARTS_MAX) {

@@ -100,9 +100,7 @@ static enum err parse_tree(struct builder *b, const struct json *body, struct no
         e = node_link(b, *root, NULL);
     }
     if (e != ERR_OK && e != ERR_NO_MEMORY) {
-        char why[ERR_REASON_BYTES];
-        snprintf(why, sizeof(why), "%s", em != NULL ? em->frame[0].reason : "");
-        e = err_wrap(em, ERR_MAPPER_PARSING, "Failed to parse mapping [_doc]: %s", why);
+        e = err_wrap(em, ERR_MAPPER_PARSING, "Failed to parse mapping [_doc]: %s", err_reason(em));
     }
     return e;
 }

@@ -46,22 +46,21 @@ static bool may_become(const struct param *p, const struct json *from, const str
 static enum err check_params(struct builder *b, const struct node *into, const struct node *from)
 {
     enum err e = ERR_OK;
-    char why[ERR_REASON_BYTES];
-    int at = snprintf(why, sizeof(why),
-                      "Mapper for [%.*s] conflicts with existing mapper:", STR_ARG(into->f.path));
+    struct buf why;
+    buf_init(&why, NULL, ERR_REASON_MAX);
+    buf_printf(&why, "Mapper for [%.*s] conflicts with existing mapper:", STR_ARG(into->f.path));
     for (size_t i = 0; into->f.class->params[i].name != NULL; i++) {
         if (may_become(&into->f.class->params[i], into->set[i], from->set[i])) {
             continue;
         }
         struct str old = shown_value(b, into, i), new = shown_value(b, from, i);
-        if (at >= 0 && (size_t)at < sizeof(why)) {
-            at += snprintf(why + at, sizeof(why) - (size_t)at,
-                           "\n\tCannot update parameter [%s] from [%.*s] to [%.*s]",
-                           into->f.class->params[i].name, STR_ARG(old), STR_ARG(new));
-        }
+        buf_printf(&why, "\n\tCannot update parameter [%s] from [%.*s] to [%.*s]",
+                   into->f.class->params[i].name, STR_ARG(old), STR_ARG(new));
         e = ERR_ILLEGAL_ARGUMENT;
     }
-    return e == ERR_OK ? e : err_set(b->em, e, "%s", why);
+    e = e == ERR_OK ? e : err_set(b->em, e, "%.*s", STR_ARG(buf_view(&why)));
+    buf_fini(&why);
+    return e;
 }
 
 static const char *kind_name(const struct node *n)

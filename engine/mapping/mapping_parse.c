@@ -275,7 +275,7 @@ static enum err parse_nested_flag(struct builder *b, struct node *n, const struc
     if (v == NULL || v->type == JSON_NULL) {
         return ERR_OK;
     }
-    char where[ERR_NAME_BYTES];
+    char where[260];
     snprintf(where, sizeof(where), "%.*s.%s", STR_ARG(n->f.name), name);
     bool on = false;
     enum err e = parse_named_bool(b, where, v, &on);

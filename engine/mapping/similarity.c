@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#define NAME_BYTES 260 /* of a similarity; what is longer is none */
+
 #define SIMILARITY_USUAL ((struct similarity){SIM_BM25, 1.2F, 0.75F, true})
 
 /* A setting's name without "index.similarity.", cut into the similarity's and the parameter's. */
@@ -19,7 +21,7 @@ static enum err check_number(struct builder *b, const struct setting *s, const c
                              const char *want)
 {
     double v = 0;
-    char key[ERR_NAME_BYTES];
+    char key[NAME_BYTES];
     snprintf(key, sizeof(key), "%.*s", STR_ARG(s->key));
     enum err e = settings_double(b->settings, key, 0, &v, b->em);
     if (e == ERR_OK && !(v >= 0 && v <= max)) {
@@ -42,7 +44,7 @@ static enum err check_param(struct builder *b, const struct setting *s, struct s
         return check_number(b, s, "b", 1, "between 0 and 1");
     }
     if (bm25 && str_is(param, "discount_overlaps")) {
-        char key[ERR_NAME_BYTES];
+        char key[NAME_BYTES];
         snprintf(key, sizeof(key), "%.*s", STR_ARG(s->key));
         return settings_bool(b->settings, key, true, &on, b->em);
     }
@@ -52,8 +54,8 @@ static enum err check_param(struct builder *b, const struct setting *s, struct s
 
 static enum err check_one(struct builder *b, const struct setting *s, struct str name, struct str param)
 {
-    char key[ERR_NAME_BYTES + 32];
-    snprintf(key, sizeof(key), "index.similarity.%.*s.type", STR_ARG(str_slice(name, 0, ERR_NAME_BYTES)));
+    char key[NAME_BYTES + 32];
+    snprintf(key, sizeof(key), "index.similarity.%.*s.type", STR_ARG(str_slice(name, 0, NAME_BYTES)));
     struct str type = settings_str(b->settings, key, STR_NULL);
     if (str_is(name, "BM25") || str_is(name, "boolean")) {
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
@@ -99,8 +101,8 @@ enum err similarities_check(struct builder *b)
 
 enum err similarity_of(struct builder *b, struct str name, struct similarity *out, bool *known)
 {
-    char key[ERR_NAME_BYTES + 64];
-    struct str cut = str_slice(name, 0, ERR_NAME_BYTES);
+    char key[NAME_BYTES + 64];
+    struct str cut = str_slice(name, 0, NAME_BYTES);
     *out = SIMILARITY_USUAL;
     snprintf(key, sizeof(key), "index.similarity.%.*s.type", STR_ARG(cut));
     struct str type = settings_str(b->settings, key, STR(""));

@@ -369,10 +369,8 @@ enum err regexp_check(struct str pattern, uint32_t flags, uint32_t max_states, s
 {
     const struct dfa *d;
     enum err e = dfa_regexp(&d, pattern, flags, false, max_states, arena, em);
-    if (e == ERR_TOO_COMPLEX && em != NULL) { /* reported by the automaton, and again by the expression */
-        char reason[ERR_REASON_BYTES];
-        memcpy(reason, em->frame[0].reason, sizeof(reason));
-        err_wrap(em, e, "%s", reason);
+    if (e == ERR_TOO_COMPLEX) { /* reported by the automaton, and again by the expression */
+        err_wrap(em, e, "%s", err_reason(em));
     }
     return e;
 }

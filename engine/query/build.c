@@ -49,14 +49,12 @@ struct query *qnode_new(struct builder *b, const struct query_ops *ops)
 
 enum err qnode_none(struct builder *b, struct query **out, struct errmsg *em, const char *fmt, ...)
 {
-    char reason[ERR_REASON_BYTES];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(reason, sizeof(reason), fmt, ap);
-    va_end(ap);
     struct query *q = qnode_new(b, &q_match_none);
     if (q != NULL) {
-        q->none.reason = arena_str(b->arena, str_of(reason));
+        va_list ap;
+        va_start(ap, fmt);
+        q->none.reason = arena_vprintf(b->arena, fmt, ap);
+        va_end(ap);
     }
     *out = q;
     return q != NULL && q->none.reason.p != NULL ? ERR_OK : err_no_memory(em);
@@ -64,11 +62,8 @@ enum err qnode_none(struct builder *b, struct query **out, struct errmsg *em, co
 
 enum err qnode_failed(struct builder *b, struct str field, struct query **out, struct errmsg *em)
 {
-    char type[64] = "exception", reason[ERR_REASON_BYTES] = "";
-    if (em != NULL && em->n > 0) {
-        snprintf(type, sizeof(type), "%s", err_type(em->frame[0].code));
-        memcpy(reason, em->frame[0].reason, sizeof(reason));
-    }
+    const char *reason = err_reason(em);
+    const char *type = em != NULL && err_is(em) ? err_type(err_code(em)) : "exception";
     err_clear(em); /* forgiven */
     return qnode_none(b, out, em, "failed [%.*s] query, caused by %s:[%s]", STR_ARG(field), type, reason);
 }
@@ -281,12 +276,10 @@ enum err apply_min_should(struct builder *b, struct query **q, struct str spec, 
 
 enum err err_query_shard(struct builder *b, struct errmsg *em, const char *fmt, ...)
 {
-    char reason[ERR_REASON_BYTES];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(reason, sizeof(reason), fmt, ap);
+    enum err e = err_setv(em, ERR_QUERY_SHARD, 0, 0, fmt, ap);
     va_end(ap);
-    enum err e = err_set(em, ERR_QUERY_SHARD, "%s", reason);
     err_about_index(em, b->cx->index_name, b->cx->index_uuid);
     return e;
 }
@@ -345,7 +338,7 @@ enum err query_rewrites_to_none(bool *none, const struct query_context *cx, cons
 {
     struct json_pull p;
     struct dsl *d;
-    struct errmsg refusal;
+    ERR_LOCAL(refusal);
     *none = false;
     err_clear(&refusal);
     if (!json_pull_init(&p, dsl, cx->text, cx->arena)) {
@@ -357,8 +350,8 @@ enum err query_rewrites_to_none(bool *none, const struct query_context *cx, cons
     }
     struct builder b = {.cx = cx, .arena = cx->arena, .nested = cx->nested, .refusal = &refusal};
     *none = dsl_is_none(&b, d);
-    if (!*none && refusal.n > 0) {
-        *em = refusal;
+    if (!*none && err_is(&refusal)) {
+        err_copy(em, &refusal);
         return err_code(em);
     }
     return ERR_OK;
@@ -380,7 +373,7 @@ enum err query_build(const struct query **out, const struct query_context *cx, c
         return e;
     }
     struct builder b = {.cx = cx, .arena = cx->arena, .nested = cx->nested, .raw_error = cx->raw_errors};
-    struct errmsg own;
+    ERR_LOCAL(own);
     if (em == NULL) {
         em = &own;
     }
@@ -393,9 +386,7 @@ enum err query_build(const struct query **out, const struct query_context *cx, c
                     b.expensive->expensive_advice != NULL ? b.expensive->expensive_advice : "");
     }
     if (e != ERR_OK && !stands_alone(&b, e)) {
-        char reason[ERR_REASON_BYTES];
-        memcpy(reason, em->frame[0].reason, sizeof(reason));
-        e = err_wrap(em, ERR_QUERY_SHARD, "failed to create query: %s", reason);
+        e = err_wrap(em, ERR_QUERY_SHARD, "failed to create query: %s", err_reason(em));
         err_about_index(em, cx->index_name, cx->index_uuid);
     }
     *out = q;

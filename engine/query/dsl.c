@@ -144,17 +144,18 @@ enum err dsl_one_field(const struct json_pull *p, const char *query, struct str 
 /* What reading a broken text gives: its own error, below the fields of the bodies that it stands in. */
 static enum err broken_off(const struct errmsg *broken, struct errmsg *em)
 {
-    struct errmsg found = *em;
-    *em = *broken;
+    const char *bodies[ERR_FRAMES_MAX];
     unsigned n = 0;
-    while (n < found.n && found.frame[n].code == ERR_X_CONTENT
-           && strstr(found.frame[n].reason, "failed to parse field") != NULL) {
-        n++;
+    for (const struct err_frame *f = em->frame;
+         f != NULL && f->code == ERR_X_CONTENT && strstr(f->reason, "failed to parse field") != NULL;
+         f = f->cause) {
+        bodies[n++] = f->reason;
     }
+    err_copy(em, broken);
     while (n-- > 0) {
-        err_wrap(em, ERR_X_CONTENT, "%s", found.frame[n].reason);
+        err_wrap(em, ERR_X_CONTENT, "%s", bodies[n]);
     }
-    return em->frame[0].code;
+    return err_code(em);
 }
 
 /* The cursor stands where a query is to begin. */
@@ -170,7 +171,7 @@ enum err query_check_until(const struct json *dsl, struct str text, const struct
 {
     struct json_pull p;
     struct dsl *d;
-    struct errmsg own;
+    ERR_LOCAL(own);
     em = em != NULL ? em : &own;
     if (!json_pull_init(&p, dsl, text, arena)) {
         return err_no_memory(em);
@@ -181,7 +182,7 @@ enum err query_check_until(const struct json *dsl, struct str text, const struct
     if (at != NULL) {
         *at = p.off;
     }
-    return p.broken && broken->n > 0 && e != ERR_NO_MEMORY ? broken_off(broken, em) : e;
+    return p.broken && err_is(broken) && e != ERR_NO_MEMORY ? broken_off(broken, em) : e;
 }
 
 enum err query_check_at(struct json_pull *c, const struct json **query, struct arena *arena,

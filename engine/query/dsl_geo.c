@@ -143,11 +143,8 @@ static enum err parse_box(struct json_pull *p, struct arena *arena, struct dsl *
             q->field = name;
             q->has_box = true;
             if (geo_box_read(p, &q->box, em) != ERR_OK) {
-                char reason[ERR_REASON_BYTES] = "";
-                if (em != NULL) {
-                    memcpy(reason, em->frame[0].reason, sizeof(reason));
-                }
-                return err_set(em, ERR_PARSE, "failed to parse [geo_bounding_box] query. [%s]", reason);
+                return err_set(em, ERR_PARSE, "failed to parse [geo_bounding_box] query. [%s]",
+                               err_reason(em));
             }
         } else if (json_token_is_value(p->token)) {
             if (str_is(name, "validation_method")) {

@@ -217,19 +217,15 @@ static const struct object_field bare_fields[] = {
 static enum err parse_bare(struct json_pull *p, struct arena *arena, const struct dsl_type *type,
                            struct dsl **out, struct errmsg *em)
 {
-    struct errmsg own;
-    em = em != NULL ? em : &own;
     *out = dsl_new(arena, type, sizeof(**out));
     if (*out == NULL) {
         return err_no_memory(em);
     }
     enum err e = dsl_parse_object(p, arena, type->name, bare_fields, ARRAY_LEN(bare_fields), *out, em);
     if (e == ERR_X_CONTENT) {
-        char reason[ERR_REASON_BYTES];
-        memcpy(reason, em->frame[0].reason, sizeof(reason));
         uint32_t line, col;
         json_place(p->text, p->off, &line, &col);
-        return err_wrap_at(em, ERR_PARSING, line, col, "%s", reason);
+        return err_wrap_at(em, ERR_PARSING, line, col, "%s", err_reason(em));
     }
     return e;
 }

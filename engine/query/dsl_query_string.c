@@ -305,10 +305,8 @@ static enum err build_query_string(struct builder *b, const struct dsl *d, struc
         return e;
     }
     e = parse_syntax(&p, text, out);
-    if ((e == ERR_QUERY_SYNTAX || e == ERR_TOKEN_MGR) && em != NULL && em->n > 0) {
-        char reason[ERR_REASON_BYTES];
-        memcpy(reason, em->frame[0].reason, sizeof(reason));
-        err_wrap(em, ERR_QUERY_SYNTAX, "Cannot parse '%.*s': %s", STR_ARG(text), reason);
+    if ((e == ERR_QUERY_SYNTAX || e == ERR_TOKEN_MGR) && em != NULL && err_is(em)) {
+        err_wrap(em, ERR_QUERY_SYNTAX, "Cannot parse '%.*s': %s", STR_ARG(text), err_reason(em));
         e = err_wrap(em, ERR_QUERY_SHARD, "Failed to parse query [%.*s]", STR_ARG(q->query));
         err_about_index(em, b->cx->index_name, b->cx->index_uuid);
     }

@@ -88,14 +88,11 @@ static enum err range_check(const struct dsl_range_query *q, struct arena *arena
     }
     if (q->time_zone.p != NULL) {
         const struct zone *z;
-        struct errmsg own;
-        struct errmsg *at = em != NULL ? em : &own;
-        enum err e = zone_of(&z, q->time_zone, arena, at);
-        if (e != ERR_OK && at->n > 0) {
-            char why[ERR_REASON_BYTES];
-            memcpy(why, at->frame[0].reason, sizeof(why));
-            return err_wrap(at, ERR_ILLEGAL_ARGUMENT, "java.time.%s: %s",
-                            e == ERR_ZONE_RULES ? "zone.ZoneRulesException" : "DateTimeException", why);
+        enum err e = zone_of(&z, q->time_zone, arena, em);
+        if (e != ERR_OK) {
+            return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "java.time.%s: %s",
+                            e == ERR_ZONE_RULES ? "zone.ZoneRulesException" : "DateTimeException",
+                            err_reason(em));
         }
     }
     if (q->format.p != NULL) {
@@ -231,7 +228,7 @@ static bool range_none(struct builder *b, const struct dsl *d)
     const struct field *f = build_field(b, q->field);
     struct range_bounds r;
     enum date_relation relation;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (f == NULL) {
         return true;
     }
@@ -239,7 +236,7 @@ static bool range_none(struct builder *b, const struct dsl *d)
     enum err e = range_of(b, q, &r, &em);
     e = e == ERR_OK ? compare_dates(b, f, &r, &relation, &em) : e;
     if (e != ERR_OK && b->refusal != NULL) {
-        *b->refusal = em;
+        err_copy(b->refusal, &em);
     }
     return e == ERR_OK && relation == DATES_DISJOINT;
 }

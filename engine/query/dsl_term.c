@@ -328,8 +328,6 @@ static enum err parse_ids(struct json_pull *p, struct arena *arena, struct dsl *
         {"boost", OBJ_NUMBER | OBJ_STRING, PARAM_BOOST, offsetof(struct dsl, boost), NULL},
         {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},
     };
-    struct errmsg own;
-    em = em != NULL ? em : &own;
     struct dsl_ids_query *q = (struct dsl_ids_query *)(void *)dsl_new(arena, &dsl_ids, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
@@ -337,11 +335,9 @@ static enum err parse_ids(struct json_pull *p, struct arena *arena, struct dsl *
     *out = &q->dsl;
     enum err e = dsl_parse_object(p, arena, "ids", fields, ARRAY_LEN(fields), q, em);
     if (e == ERR_X_CONTENT) {
-        char reason[ERR_REASON_BYTES];
-        memcpy(reason, em->frame[0].reason, sizeof(reason));
         uint32_t line, col;
         json_place(p->text, p->off, &line, &col);
-        return err_wrap_at(em, ERR_PARSING, line, col, "%s", reason);
+        return err_wrap_at(em, ERR_PARSING, line, col, "%s", err_reason(em));
     }
     return e;
 }

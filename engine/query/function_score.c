@@ -168,7 +168,7 @@ static float compute(struct function_scorer *f)
     double factor = factor_of(f, f->base.doc, score, &ok);
     float result = ok ? combine(q, (double)score, factor) : 0;
     if (result < 0 || isnan(result)) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         struct buf t;
         buf_init(&t, NULL, 64);
         num_put_float(&t, result);
@@ -333,6 +333,7 @@ static enum err function_scorer(const struct weight *w, const struct scorer_requ
     if (f == NULL) {
         return err_no_memory(rq->em);
     }
+    f->em = err_in(rq->arena);
     f->child = child;
     f->w = fw(w);
     f->scored = DOC_END;

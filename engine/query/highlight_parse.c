@@ -359,7 +359,7 @@ static void inherit(struct hl_options *o, const struct hl_options *request)
 enum err highlight_parse(const struct highlight_spec **out, const struct json *highlight, struct str text,
                          struct arena *arena, struct errmsg *em)
 {
-    struct errmsg own;
+    ERR_LOCAL(own);
     struct parse p = {.text = text, .arena = arena, .em = em != NULL ? em : &own};
     enum err e = parse_options(&p, highlight, FOR_REQUEST, "highlight", &p.request);
     if (e != ERR_OK) {

@@ -101,10 +101,7 @@ enum err string_text(struct string_run *r, const struct field_boosts *fields, st
 /* What simple_query_string says of a clause that failed and was forgiven. */
 static enum err failed(struct string_run *r, struct query **out)
 {
-    char reason[ERR_REASON_BYTES] = "";
-    if (r->em != NULL && r->em->n > 0) {
-        memcpy(reason, r->em->frame[0].reason, sizeof(reason));
-    }
+    const char *reason = err_reason(r->em);
     err_clear(r->em);
     return qnode_none(r->b, out, r->em, "failed query, caused by %s", reason);
 }

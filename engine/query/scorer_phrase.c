@@ -162,8 +162,7 @@ static doc_id phrase_seek(struct scorer *s, doc_id target)
 
 static bool fail(struct phrase_scorer *p)
 {
-    struct errmsg em;
-    err_clear(&em);
+    ERR_LOCAL(em);
     err_no_memory(&em);
     weight_fail(p->shared, &em);
     return false;

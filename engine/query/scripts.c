@@ -53,7 +53,7 @@ static const struct script_weight *sw(const struct weight *w)
 
 static float script_compute(struct script_scorer *s)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     double v = 0;
     float score = s->w->child_scores ? scorer_score(s->child) : 0;
     if (s->w->base.shared->failed) {
@@ -260,7 +260,7 @@ struct script_test {
 static bool script_says(void *arg, doc_id doc)
 {
     struct script_test *t = arg;
-    struct errmsg em;
+    ERR_LOCAL(em);
     bool yes = false;
     if (t->failed) {
         return false;

@@ -72,11 +72,8 @@ static enum err nested_member(const struct parse *p, const struct json_member *m
         if (query_check(n->filter, p->text, NULL, p->arena, p->em) == ERR_OK) {
             return ERR_OK;
         }
-        uint32_t line = p->em->frame[0].line, col = p->em->frame[0].col;
-        err_wrap(p->em, ERR_PARSING, "Expected nested_filter element.");
-        p->em->frame[0].line = line;
-        p->em->frame[0].col = col;
-        return ERR_PARSING;
+        const struct err_frame *f = p->em->frame;
+        return err_wrap_at(p->em, ERR_PARSING, f->line, f->col, "Expected nested_filter element.");
     }
     if (str_is(m->key, "nested")) {
         struct nested_sort_spec *inside;

@@ -201,8 +201,7 @@ static bool span_matches(struct scorer *s)
         }
     }
     if (has_failed(p->root)) {
-        struct errmsg em;
-        err_clear(&em);
+        ERR_LOCAL(em);
         err_no_memory(&em);
         weight_fail(p->shared, &em);
         return false;

@@ -112,7 +112,7 @@ static enum err minimum_open(struct minimum *m, const struct weight *w, const st
 /* false: the document has none, the script gives null for it, or it failed. */
 static bool minimum_of(struct minimum *m, doc_id doc, int64_t *out)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     double v = 0;
     if (m->failed) {
         return false;

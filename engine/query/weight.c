@@ -25,7 +25,8 @@ void weight_fail(struct weight_shared *sh, const struct errmsg *em)
 {
     pthread_mutex_lock(&sh->lock);
     if (!sh->failed) {
-        sh->error = *em;
+        sh->error = err_in(&sh->error_arena);
+        err_copy(&sh->error, em);
         sh->failed = true;
     }
     pthread_mutex_unlock(&sh->lock);
@@ -38,9 +39,7 @@ enum err weight_error(const struct weight *w, struct errmsg *em)
         return ERR_OK;
     }
     pthread_mutex_lock(&sh->lock);
-    if (em != NULL) {
-        *em = sh->error;
-    }
+    err_copy(em, &sh->error);
     enum err e = err_code(&sh->error);
     pthread_mutex_unlock(&sh->lock);
     return e;
@@ -141,6 +140,13 @@ enum err weight_matched_names(const struct weight *w, const struct leaf *leaf, d
 
 /* ---- the whole ---- */
 
+static void shared_end(void *p)
+{
+    struct weight_shared *sh = p;
+    arena_fini(&sh->error_arena);
+    pthread_mutex_destroy(&sh->lock);
+}
+
 static struct weight_shared *shared_new(const struct weight_context *cx)
 {
     struct weight_shared *sh = ARENA_NEW(cx->arena, struct weight_shared);
@@ -148,7 +154,7 @@ static struct weight_shared *shared_new(const struct weight_context *cx)
         sh->cx = *cx;
         pthread_mutex_init(&sh->lock, NULL);
     }
-    return sh;
+    return sh != NULL && arena_defer(cx->arena, shared_end, sh) ? sh : NULL;
 }
 
 enum err query_simplify(const struct query **out, const struct weight_context *cx, const struct query *q,

@@ -58,7 +58,8 @@ struct weight_shared { /* of one weight_new() */
     struct weight_context cx;
     pthread_mutex_t lock;
     _Atomic bool failed;
-    struct errmsg error;
+    struct errmsg error; /* in error_arena; both under the lock */
+    struct arena error_arena;
     struct named_query *named; /* of the whole query */
     uint32_t n_named;
 };

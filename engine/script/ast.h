@@ -232,9 +232,10 @@ enum err script_parse(struct program *out, struct str source, struct arena *a, s
 /* Notes in the message at which byte of the source the error is. */
 static inline void script_error_at(struct errmsg *em, uint32_t off)
 {
-    if (em != NULL) {
-        em->about.script_placed = true;
-        em->about.script_at = off;
+    struct err_about *a = err_about_change(em);
+    if (a != NULL) {
+        a->script_placed = true;
+        a->script_at = off;
     }
 }
 

@@ -272,10 +272,11 @@ enum err expression_link(const struct script *s, const struct json *params, stru
                 : err_set(em, ERR_QUERY_SYNTAX, "Parameter [%.*s] must be a numeric type", STR_ARG(text));
         if (e != ERR_OK) {
             (void)err_wrap(em, ERR_SCRIPT, "link error");
-            if (em != NULL) {
-                em->about.script_start = s->links[i].off;
-                em->about.script_end = s->links[i].off + (uint32_t)text.n;
-                em->about.script_at = s->links[i].off + column;
+            struct err_about *a = err_about_change(em);
+            if (a != NULL) {
+                a->script_start = s->links[i].off;
+                a->script_end = s->links[i].off + (uint32_t)text.n;
+                a->script_at = s->links[i].off + column;
             }
             return ERR_SCRIPT;
         }

@@ -100,7 +100,7 @@ enum err gen_arguments(struct gen *g, struct node *n, uint32_t first, const stru
 enum err gen_unknown_call(struct gen *g, struct node *n)
 {
     struct buf b;
-    buf_init(&b, NULL, ERR_REASON_BYTES);
+    buf_init(&b, NULL, ERR_REASON_MAX);
     for (uint32_t i = 1; i < n->n; i++) {
         struct node *a = n->kids[i];
         const char *class = a->kind != N_CONST         ? node_class(a)

@@ -8,30 +8,26 @@
 
 /* ---- executing ---- */
 
-static enum err prepare(struct script_run *m, const struct script_env *env, struct errmsg *em)
+static void prepare(struct script_run *m, const struct script_env *env)
 {
     static const struct script_env nothing = {0};
     arena_reset(&m->mem);
     m->env = env != NULL ? env : &nothing;
-    m->em = em != NULL ? em : &m->own_em;
-    err_clear(m->em);
+    m->own_em = err_in(&m->mem);
+    m->em = &m->own_em;
     m->steps = 0;
     m->sp = 0;
     m->depth = 0;
     m->has_source = false;
     m->placed = false;
-    return ERR_OK;
 }
 
 static void about_script(const struct script *s, struct errmsg *em)
 {
-    if (em != NULL) {
-        size_t n = MIN_OF(s->source.n, sizeof(em->about.script) - 1);
-        memcpy(em->about.script, s->source.p, n);
-        em->about.script[n] = '\0';
-        n = MIN_OF(s->lang.n, sizeof(em->about.lang) - 1);
-        memcpy(em->about.lang, s->lang.p, n);
-        em->about.lang[n] = '\0';
+    struct err_about *a = err_about_change(em);
+    if (a != NULL) {
+        a->script = err_text(em, s->source);
+        a->lang = err_text(em, s->lang);
     }
 }
 
@@ -45,7 +41,10 @@ static bool answers_in_numbers(enum script_context c)
 static void about_statement(const struct script_run *m)
 {
     const struct script *s = m->script;
-    struct err_about *a = &m->em->about;
+    struct err_about *a = err_about_change(m->em);
+    if (a == NULL) {
+        return;
+    }
     a->script_placed = m->placed && m->off != OFF_UNKNOWN;
     a->script_at = m->off;
     a->script_start = 0;
@@ -67,15 +66,21 @@ static void about_statement(const struct script_run *m)
     }
 }
 
-static enum err fail(struct script_run *m, enum err e)
+/* What the run says goes to whoever asked for it. */
+static enum err fail(const struct script_run *m, enum err e, struct errmsg *em)
 {
-    if (e == ERR_NO_MEMORY) {
-        return e;
+    err_copy(em, m->em);
+    return e;
+}
+
+static enum err fail_script(struct script_run *m, enum err e, struct errmsg *em)
+{
+    if (e != ERR_NO_MEMORY) {
+        e = err_wrap(m->em, ERR_SCRIPT, "runtime error");
+        about_script(m->script, m->em);
+        about_statement(m);
     }
-    (void)err_wrap(m->em, ERR_SCRIPT, "runtime error");
-    about_script(m->script, m->em);
-    about_statement(m);
-    return ERR_SCRIPT;
+    return fail(m, e, em);
 }
 
 /* Parameters with the caller's numbers over them. */
@@ -105,12 +110,12 @@ static enum err with_vars(struct script_run *m)
     return ERR_OK;
 }
 
-static enum err execute(struct script_run *m, struct sv *out)
+static enum err execute(struct script_run *m, struct sv *out, struct errmsg *em)
 {
     struct sv params = m->params;
     if (m->script->mutates && !sv_thaw(&m->params, params, &m->mem)) {
         m->params = params;
-        return vm_no_memory(m);
+        return fail(m, vm_no_memory(m), em);
     }
     if (m->script->context == SCRIPT_UPDATE || m->script->context == SCRIPT_FILTER) {
         m->params.map->frozen = true; /* what is in it may change */
@@ -118,13 +123,13 @@ static enum err execute(struct script_run *m, struct sv *out)
     enum err e = with_vars(m);
     e = e == ERR_OK ? vm_run(m, 0, NULL, 0, out) : e;
     m->params = params;
-    return e == ERR_OK ? e : fail(m, e);
+    return e == ERR_OK ? e : fail_script(m, e, em);
 }
 
 static enum err start(struct script_run *m, const struct script_env *env, struct sv *out, struct errmsg *em)
 {
-    enum err e = prepare(m, env, em);
-    return e == ERR_OK ? execute(m, out) : e;
+    prepare(m, env);
+    return execute(m, out, em);
 }
 
 enum err script_number(struct script_run *run, const struct script_env *env, double *out, bool *is_null,
@@ -143,7 +148,7 @@ enum err script_number(struct script_run *run, const struct script_env *env, dou
         return ERR_OK;
     }
     e = vm_arg_num(run, v.kind == SV_BOOL ? sv_int(v.b) : v, out);
-    return e == ERR_OK ? e : fail(run, e);
+    return e == ERR_OK ? e : fail_script(run, e, em);
 }
 
 enum err script_bool(struct script_run *run, const struct script_env *env, bool *out, struct errmsg *em)
@@ -162,7 +167,7 @@ enum err script_bool(struct script_run *run, const struct script_env *env, bool 
         return ERR_OK;
     }
     e = vm_arg_bool(run, v, out);
-    return e == ERR_OK ? e : fail(run, e);
+    return e == ERR_OK ? e : fail_script(run, e, em);
 }
 
 enum err script_text(struct script_run *run, const struct script_env *env, struct str *out, struct errmsg *em)
@@ -171,7 +176,7 @@ enum err script_text(struct script_run *run, const struct script_env *env, struc
     enum err e = start(run, env, &v, em);
     if (e == ERR_OK) {
         e = vm_text(run, v, out);
-        e = e == ERR_OK ? e : fail(run, e);
+        e = e == ERR_OK ? e : fail_script(run, e, em);
     }
     return e;
 }
@@ -201,14 +206,11 @@ enum err script_update(struct script_run *run, const struct script_env *env, con
                        struct arena *arena, struct json *out, bool *unwritable, struct errmsg *em)
 {
     struct sv ignored;
-    enum err e = prepare(run, env, em);
-    if (e != ERR_OK) {
-        return e;
-    }
+    prepare(run, env);
     if (!sv_of_json(&run->ctx, ctx, &run->mem, false)) {
-        return vm_no_memory(run);
+        return fail(run, vm_no_memory(run), em);
     }
-    e = execute(run, &ignored);
+    enum err e = execute(run, &ignored, em);
     if (e == ERR_OK) {
         e = sv_to_json(out, run->ctx, arena, 0, em);
         if (unwritable != NULL) {
@@ -227,10 +229,10 @@ const struct script_limits script_limits_default = {.steps_max = 10000000, .byte
 
 static void about_surroundings(const struct script *s, struct errmsg *em)
 {
-    if (em == NULL) {
+    struct err_about *a = err_about_change(em);
+    if (a == NULL) {
         return;
     }
-    struct err_about *a = &em->about;
     if (str_is(s->lang, "expression")) { /* they are shown whole, without numbers of a place */
         a->script_placed = false;
         a->script_start = 0;

@@ -33,14 +33,12 @@ static enum err parsed(struct script_run *m, enum sv_local form, struct sv *a, u
 /* What a parser of dates says of a text, without what Elasticsearch's own would put around it. */
 enum err vm_unparsed(struct script_run *m, struct str text)
 {
-    const struct err_frame *last = m->em != NULL && m->em->n > 0 ? &m->em->frame[m->em->n - 1] : NULL;
-    char reason[ERR_REASON_BYTES];
+    const struct err_frame *last = err_innermost(m->em);
     if (last == NULL || last->code != ERR_DATE_TIME_PARSE) {
         return err_set(m->em, ERR_DATE_TIME_PARSE, "Text '%.*s' could not be parsed at index 0",
                        STR_ARG(text));
     }
-    snprintf(reason, sizeof(reason), "%s", last->reason);
-    return err_set(m->em, ERR_DATE_TIME_PARSE, "%s", reason);
+    return err_set(m->em, ERR_DATE_TIME_PARSE, "%s", last->reason);
 }
 
 /* ---- statics ---- */

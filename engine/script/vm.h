@@ -16,8 +16,8 @@ struct script_run {
     uint32_t vars_n;
     struct arena mem; /* one execution's values */
     const struct script_env *env;
-    struct errmsg *em;
-    struct errmsg own_em; /* where the caller gave none: try needs to know */
+    struct errmsg *em;    /* own_em */
+    struct errmsg own_em; /* in `mem`: what a script throws and catches stays there */
     uint64_t steps;
     struct sv *stack;
     uint32_t sp;

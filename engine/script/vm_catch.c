@@ -48,11 +48,10 @@ static enum err caught_value(struct script_run *m, const struct frame *f)
     if (map.map == NULL) {
         return vm_no_memory(m);
     }
-    enum err e = vm_str(m, str_of(f->caught->frame[0].reason), &text);
+    enum err e = vm_str(m, str_of(err_reason(f->caught)), &text);
     if (e == ERR_OK
         && (!sv_map_put(&m->mem, map.map, sv_str(STR("message")), text)
-            || !sv_map_put(&m->mem, map.map, sv_str(STR("#code")),
-                           sv_int((int32_t)f->caught->frame[0].code)))) {
+            || !sv_map_put(&m->mem, map.map, sv_str(STR("#code")), sv_int((int32_t)err_code(f->caught))))) {
         e = vm_no_memory(m);
     }
     return e == ERR_OK ? push(m, map) : e;
@@ -77,7 +76,7 @@ INSTRUCTION(try_end)
 
 INSTRUCTION(is_caught)
 {
-    bool is = is_exception(in, name_of(m, in), f->caught->frame[0].code);
+    bool is = is_exception(in, name_of(m, in), err_code(f->caught));
     enum err e = is ? caught_value(m, f) : ERR_OK;
     return e == ERR_OK ? push(m, sv_bool(is)) : e;
 }

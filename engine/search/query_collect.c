@@ -216,8 +216,8 @@ enum err query_collect(struct query_run *r)
             return e;
         }
     }
-    if (r->sort != NULL && r->sort->error.n > 0) {
-        *r->em = r->sort->error;
+    if (r->sort != NULL && err_is(&r->sort->error)) {
+        err_copy(r->em, &r->sort->error);
         return err_code(r->em);
     }
     return ERR_OK;

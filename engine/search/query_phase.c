@@ -144,7 +144,7 @@ enum err search_query_check(const struct search_shard *shard, const struct searc
 enum err search_query_phase(struct query_result *out, const struct search_shard *shard,
                             const struct search_source *source, struct arena *arena, struct errmsg *em)
 {
-    struct errmsg own;
+    ERR_LOCAL(own);
     struct query_run r = {.shard = shard,
                           .source = source,
                           .arena = arena,

@@ -47,7 +47,7 @@ uint64_t search_cost(const struct search_context *cx, const struct query **q)
 {
     const struct search_source *s = cx->source;
     const struct view *v = cx->shard->view;
-    struct errmsg em;
+    ERR_LOCAL(em);
     *q = NULL;
     if (!is_plain(cx) || (s->query != NULL && !query_is_plain(s->query))
         || (s->size > 0 && !s->stored_none && stores_much(v))) {

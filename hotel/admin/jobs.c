@@ -210,7 +210,7 @@ static bool may_repeat(const struct job *j, enum err e)
 
 static void refuse(struct job *j, enum err e, const struct errmsg *em)
 {
-    const char *reason = em->frame[0].reason;
+    const char *reason = err_reason(em);
     uint64_t dropped;
     if (e == ERR_DOCUMENT_MISSING) {
         respond_error(j->req, 404, "not_found", NULL, reason);
@@ -234,7 +234,7 @@ static void refuse(struct job *j, enum err e, const struct errmsg *em)
 static void run_job(void *arg)
 {
     struct job *j = arg;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct buf out;
     buf_init(&out, NULL, BUF_UNLIMITED);
     enum err e = attempt(j, &out, &em);

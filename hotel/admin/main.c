@@ -33,7 +33,7 @@ static int serve(const struct hotel_config *c)
     struct log_fd sink;
     struct log log;
     struct admin *admin;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     log_fd_init(&sink, STDERR_FILENO);
     log_init(&log, &sink.base, clock_real(), c->log_level);
     process_raise_open_files();
@@ -47,7 +47,7 @@ static int serve(const struct hotel_config *c)
         admin_free(admin);
     }
     if (e != ERR_OK) {
-        fprintf(stderr, "serai-hotel-admin: %s\n", em.frame[0].reason);
+        fprintf(stderr, "serai-hotel-admin: %s\n", err_reason(&em));
         return e == ERR_IO ? EXIT_NO_SERVICE : EXIT_FAILED;
     }
     return EXIT_DONE;
@@ -58,13 +58,13 @@ int main(int argc, char **argv)
     struct arena arena;
     struct hotel_config config;
     struct config_args args;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     int status = EXIT_DONE;
     arena_init(&arena, NULL, ARENA_UNLIMITED);
     enum err e = config_read(&config, &args, CONFIG_ADMIN_PORT, argc - 1, argv + 1,
                              (const char *const *)environ, &arena, &em);
     if (e != ERR_OK) {
-        fprintf(stderr, "serai-hotel-admin: %s\n", em.frame[0].reason);
+        fprintf(stderr, "serai-hotel-admin: %s\n", err_reason(&em));
         status = EXIT_USAGE_ERROR;
     } else if (args.help) {
         fputs(usage, stdout);

@@ -29,7 +29,7 @@ static struct call *call_new(struct admin_routes *r, struct http_request *req, i
 /* Is this a whole answer with one of the statuses 200 and 404? If not, the request is answered. */
 static bool usable(struct call *c, const struct http_reply *reply, struct json *body)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     if (reply->err == ERR_OK && (reply->status == 200 || reply->status == 404)
         && json_parse(body, reply->body, c->req->arena, &json_limits_default, NULL) == ERR_OK) {
         return true;
@@ -37,16 +37,16 @@ static bool usable(struct call *c, const struct http_reply *reply, struct json *
     if (search_failure(reply, &em) == ERR_OK) {
         err_set(&em, ERR_PARSE, "the search service's answer is not understood");
     }
-    respond_error(c->req, 503, "search_unavailable", NULL, em.frame[0].reason);
+    respond_error(c->req, 503, "search_unavailable", NULL, err_reason(&em));
     return false;
 }
 
 static void send(struct call *c, const char *action, struct str body,
                  void (*done)(void *arg, const struct http_reply *reply))
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     if (search_call(c->routes->search, action, body, done, c, &em) != ERR_OK) {
-        respond_error(c->req, 503, "search_unavailable", NULL, em.frame[0].reason);
+        respond_error(c->req, 503, "search_unavailable", NULL, err_reason(&em));
     }
 }
 
@@ -193,14 +193,14 @@ static enum err write_mget(struct buf *out, struct str ids, struct errmsg *em)
 void promotion_list(struct admin_routes *r, struct http_request *req)
 {
     struct uri_params query = {0};
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct buf body;
     buf_init(&body, NULL, BUF_UNLIMITED);
     enum err e = uri_query(req->query, req->arena, &query, &em);
     const struct str *ids = e == ERR_OK ? uri_param(&query, "ids") : NULL;
     e = e != ERR_OK ? e : write_mget(&body, ids != NULL ? *ids : STR(""), &em);
     if (e != ERR_OK) {
-        respond_error(req, 400, "bad_request", "ids", em.frame[0].reason);
+        respond_error(req, 400, "bad_request", "ids", err_reason(&em));
     } else {
         struct call *c = call_new(r, req, 0);
         if (c != NULL) {

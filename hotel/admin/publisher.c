@@ -185,11 +185,11 @@ static bool failed(struct publisher *p, const struct errmsg *em)
 {
     uint64_t dropped;
     if (log_rate_ok(&p->failures, p->log, FAILURE_LOG_MS, &dropped)) {
-        log_warn(p->log, "hotel.publisher", "publishing waits: %s (%llu more not logged)",
-                 em->frame[0].reason, (unsigned long long)dropped);
+        log_warn(p->log, "hotel.publisher", "publishing waits: %s (%llu more not logged)", err_reason(em),
+                 (unsigned long long)dropped);
     }
     drop_both(p);
-    note(p, 0, em->frame[0].reason);
+    note(p, 0, err_reason(em));
     p->retry_ms = p->retry_ms == 0 ? RETRY_MS : MIN_OF(2 * p->retry_ms, (int64_t)RETRY_MS_MAX);
     return publisher_pause(p, p->retry_ms, true);
 }
@@ -199,7 +199,7 @@ static void *run(void *arg)
     struct publisher *p = arg;
     bool go_on = true;
     while (go_on) {
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         size_t n;
         if (publish_round(p, &n, &em) != ERR_OK) {
             go_on = failed(p, &em);

@@ -65,13 +65,13 @@ static bool type_ok(struct record *r, enum hotel_column c, const struct json *v)
 /* hotel_set() puts the column's name in front of its reason; ours stands beside it. */
 static void set_column(struct record *r, enum hotel_column c, struct str text)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     if (hotel_set(&r->h, c, text, &em) == ERR_OK) {
         r->given[c] = true;
         return;
     }
-    const char *colon = strstr(em.frame[0].reason, ": ");
-    record_problem(r, c, "%s", colon != NULL ? colon + 2 : em.frame[0].reason);
+    const char *colon = strstr(err_reason(&em), ": ");
+    record_problem(r, c, "%s", colon != NULL ? colon + 2 : err_reason(&em));
 }
 
 static void read_column(struct record *r, enum hotel_column c, const struct json *v, bool whole)

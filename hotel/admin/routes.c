@@ -51,7 +51,7 @@ static enum err read_number(const struct uri_params *query, const char *name, in
 static void list(struct admin_routes *r, struct http_request *req)
 {
     struct uri_params query = {0};
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     const char *field = NULL;
     struct job *j = job_new(r, req, job_list);
     if (j == NULL) {
@@ -75,7 +75,7 @@ static void list(struct admin_routes *r, struct http_request *req)
         e = err_set(&em, ERR_ILLEGAL_ARGUMENT, "key has more than %d bytes", KEY_BYTES_MAX);
     }
     if (e != ERR_OK) {
-        respond_error(req, 400, "bad_request", field, em.frame[0].reason);
+        respond_error(req, 400, "bad_request", field, err_reason(&em));
     } else {
         job_start(j);
     }
@@ -86,14 +86,14 @@ static void list(struct admin_routes *r, struct http_request *req)
 /* Reads the body into j; false: answered with what is wrong. has_id: the path names the hotel j->id. */
 static bool read_body(struct job *j, bool whole, bool has_id)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     j->record = ARENA_NEW(j->req->arena, struct record);
     enum err e = j->record == NULL ? err_no_memory(&em)
                                    : record_read(j->record, j->req->body, whole, j->req->arena, &em);
     if (e != ERR_OK) {
         bool memory = e == ERR_NO_MEMORY;
         respond_error(j->req, memory ? 429 : 400, memory ? "overloaded" : "bad_request", NULL,
-                      em.frame[0].reason);
+                      err_reason(&em));
         return false;
     }
     struct record *r = j->record;

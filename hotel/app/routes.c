@@ -162,16 +162,16 @@ static void search_failed(struct routes *r, struct http_request *req, const stru
     uint64_t dropped;
     if (log_rate_ok(&r->failures, r->log, FAILURE_LOG_MS, &dropped)) {
         log_warn(r->log, "hotel.search", "%s: %s%s%s (%.*s; %llu more not logged)", "a search failed",
-                 em->frame[0].reason, detail[0] != '\0' ? ": " : "", detail, STR_ARG(r->config->search_url),
+                 err_reason(em), detail[0] != '\0' ? ": " : "", detail, STR_ARG(r->config->search_url),
                  (unsigned long long)dropped);
     }
-    respond_error(req, 503, "search_unavailable", NULL, em->frame[0].reason);
+    respond_error(req, 503, "search_unavailable", NULL, err_reason(em));
 }
 
 static void on_reply(void *arg, const struct http_reply *reply)
 {
     struct exchange *x = arg;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct buf body;
     bool at_least = false;
     char detail[200] = "";
@@ -195,13 +195,13 @@ static void on_reply(void *arg, const struct http_reply *reply)
 static void run_route(struct routes *r, struct http_request *req, const struct route *route)
 {
     struct exchange *x = ARENA_NEW(req->arena, struct exchange);
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct buf body;
     const char *field = NULL;
     buf_init(&body, NULL, BUF_UNLIMITED);
     if (x == NULL) {
         err_no_memory(&em);
-        respond_error(req, 429, "overloaded", NULL, em.frame[0].reason);
+        respond_error(req, 429, "overloaded", NULL, err_reason(&em));
         return;
     }
     *x = (struct exchange){.routes = r, .req = req, .route = route, .distance_at = -1};
@@ -210,9 +210,9 @@ static void run_route(struct routes *r, struct http_request *req, const struct r
         e = err_no_memory(&em);
     }
     if (e == ERR_NO_MEMORY) {
-        respond_error(req, 429, "overloaded", NULL, em.frame[0].reason);
+        respond_error(req, 429, "overloaded", NULL, err_reason(&em));
     } else if (e != ERR_OK) {
-        respond_error(req, 400, "bad_request", field, em.frame[0].reason);
+        respond_error(req, 400, "bad_request", field, err_reason(&em));
     } else if (search_call(r->search[req->loop_index], route->action, buf_view(&body), on_reply, x, &em)
                != ERR_OK) {
         search_failed(r, req, &em, "");

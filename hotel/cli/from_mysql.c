@@ -147,7 +147,7 @@ static enum err import_all(struct import *im, struct arena *arena, struct errmsg
 int command_import_mysql(const struct hotel_config *c, const char *state_file, struct arena *arena)
 {
     struct import im = {.config = c};
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct str name = arena_printf(arena, "serai-hotel-import-%.*s.state", STR_ARG(c->index));
     im.state_file = state_file != NULL ? state_file : name.p;
     if (!c->has_mysql) {

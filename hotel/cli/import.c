@@ -95,10 +95,10 @@ static enum err import_finish(struct import *im, struct arena *arena, struct err
 
 static int run(struct import *im, struct arena *arena)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     const struct fs *fs = fs_posix();
     if (fs->map(fs->self, im->file, &im->map, &em) != ERR_OK) {
-        fprintf(stderr, "serai-hotel: %s\n", em.frame[0].reason);
+        fprintf(stderr, "serai-hotel: %s\n", err_reason(&em));
         return EXIT_NO_INPUT;
     }
     enum err e = read_hotels(im, NULL, &em);

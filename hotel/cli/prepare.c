@@ -40,7 +40,7 @@ static enum err delete_index(const struct remote *r, struct arena *arena, struct
 static enum err check_form(const struct remote *r, const struct json *definition, struct errmsg *em)
 {
     enum index_form form;
-    struct errmsg why = {0};
+    ERR_LOCAL(why);
     enum err e = index_form_of(definition, &form, &why, em);
     if (e != ERR_OK || form == INDEX_FORM_FINAL) {
         return e;
@@ -50,8 +50,7 @@ static enum err check_form(const struct remote *r, const struct json *definition
         "the index %.*s has %s: %s. A mapping cannot be altered: import with --recreate to delete the "
         "index, create it anew and load everything into it",
         STR_ARG(r->config->index),
-        form == INDEX_FORM_EARLIER ? "the earlier form, without pinyin" : "another form",
-        why.frame[0].reason);
+        form == INDEX_FORM_EARLIER ? "the earlier form, without pinyin" : "another form", err_reason(&why));
 }
 
 enum err index_prepare(const struct remote *r, bool recreate, struct arena *arena, struct errmsg *em)

@@ -39,11 +39,11 @@ static enum err find_index(const struct remote *r, struct arena *arena, struct e
 static int run(const struct remote *r, const int64_t *ids, size_t n, bool on, struct arena *arena)
 {
     struct remote_answer a;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     int status = EXIT_DONE;
     size_t done = 0;
     if (find_index(r, arena, &em) != ERR_OK) {
-        return command_failed(em.frame[0].code, &em);
+        return command_failed(err_code(&em), &em);
     }
     for (size_t i = 0; i < n; i++) {
         enum err e = promote_one(r, ids[i], on, arena, &em);

@@ -138,7 +138,7 @@ static enum err scroll(struct verify *v, struct errmsg *em)
     }
     if (id.n > 0) { /* it would go by itself, later */
         struct str body = arena_printf(&arena, "{\"scroll_id\":\"%.*s\"}", STR_ARG(id));
-        struct errmsg ignored = {0};
+        ERR_LOCAL(ignored);
         if (remote_call(&v->reconcile.remote, "DELETE", STR("_search/scroll"), body, "application/json",
                         &arena, &a, &ignored)
             != ERR_OK) {
@@ -200,7 +200,7 @@ static enum err verify_all(struct verify *v, struct errmsg *em)
 int command_verify(const struct hotel_config *c, const struct str *args, size_t n)
 {
     struct verify v = {.config = c};
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     if (n > 0 || !c->has_mysql) {
         fprintf(stderr,
                 n > 0 ? "serai-hotel verify: unknown argument %.*s\n"

@@ -65,8 +65,8 @@ static void complain(struct consumer *c, const struct errmsg *em)
 {
     uint64_t dropped;
     if (log_rate_ok(&c->failures, c->log, FAILURE_LOG_MS, &dropped)) {
-        log_warn(c->log, "hotel.sync", "synchronisation waits: %s (%llu more not logged)",
-                 em->frame[0].reason, (unsigned long long)dropped);
+        log_warn(c->log, "hotel.sync", "synchronisation waits: %s (%llu more not logged)", err_reason(em),
+                 (unsigned long long)dropped);
     }
 }
 
@@ -175,12 +175,12 @@ static enum err ids_of(struct consumer *c, struct portion *out, struct errmsg *e
     }
     for (size_t i = 0; i < c->held_n; i++) {
         const struct broker_delivery *d = &c->held[i];
-        struct errmsg why = {0};
+        ERR_LOCAL(why);
         if (payload_id(d->content_type, d->body, &out->ids[n], &why) == ERR_OK) {
             n++;
             continue;
         }
-        enum err e = bury(c, d->key.p, d->content_type, d->body, why.frame[0].reason, em);
+        enum err e = bury(c, d->key.p, d->content_type, d->body, err_reason(&why), em);
         if (e != ERR_OK) {
             return e;
         }
@@ -200,12 +200,12 @@ static void on_refused(void *arg, int64_t id, struct str type, struct str reason
 {
     struct consumer *c = arg;
     char text[400], body[24];
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     snprintf(text, sizeof(text), "hotel %lld was refused: %.*s: %.*s", (long long)id, STR_ARG(type),
              (int)MIN_OF(reason.n, (size_t)200), reason.n > 0 ? reason.p : "");
     snprintf(body, sizeof(body), "%lld", (long long)id);
     if (bury(c, MQ_INSERT_KEY, STR("text/plain"), str_of(body), text, &em) != ERR_OK) {
-        log_warn(c->log, "hotel.sync", "%s, which could not be put aside: %s", text, em.frame[0].reason);
+        log_warn(c->log, "hotel.sync", "%s, which could not be put aside: %s", text, err_reason(&em));
         c->unburied = true;
     }
 }
@@ -246,12 +246,15 @@ static enum err apply(struct consumer *c, const struct portion *p, struct errmsg
  * broker is returned, or ERR_REJECTED when it is to stop. */
 static enum err apply_until_done(struct consumer *c, const struct portion *p, struct errmsg *em)
 {
-    struct errmsg why = {0};
     int64_t retry_ms = 0;
     size_t held = c->held_n;
-    while (apply(c, p, &why) != ERR_OK) {
+    for (;;) {
+        ERR_LOCAL(why);
+        if (apply(c, p, &why) == ERR_OK) {
+            break;
+        }
         complain(c, &why);
-        note(c, 0, true, why.frame[0].reason);
+        note(c, 0, true, err_reason(&why));
         retry_ms = next_retry(retry_ms);
         for (int64_t ms = retry_ms; ms > 0; ms -= WAIT_MS) {
             if (atomic_load(&c->stopping)) {
@@ -281,10 +284,10 @@ static enum err serve(struct consumer *c, struct errmsg *em)
     struct portion p;
     enum err e = c->broker == NULL ? connect_broker(c, em) : ERR_OK;
     if (e == ERR_OK && c->held_n == 0) {
-        struct errmsg why = {0};
+        ERR_LOCAL(why);
         arena_reset(&c->arena);
         bool paused = prepare_index(c, &why) != ERR_OK;
-        note(c, 0, paused, paused ? why.frame[0].reason : "");
+        note(c, 0, paused, paused ? err_reason(&why) : "");
         e = gather(c, WAIT_MS, em);
         if (e == ERR_OK && c->held_n == 0) {
             reconcile_show(&c->reconcile);
@@ -303,7 +306,7 @@ static void *run(void *arg)
     struct consumer *c = arg;
     int64_t retry_ms = 0;
     while (!atomic_load(&c->stopping)) {
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         if (serve(c, &em) == ERR_OK) {
             retry_ms = 0;
             continue;
@@ -311,7 +314,7 @@ static void *run(void *arg)
         drop_broker(c);
         if (!atomic_load(&c->stopping)) {
             complain(c, &em);
-            note(c, 0, false, em.frame[0].reason);
+            note(c, 0, false, err_reason(&em));
             retry_ms = next_retry(retry_ms);
             rest(c, retry_ms);
         }

@@ -24,7 +24,7 @@ static void put_file(struct fs_mem *m, const char *path, struct str text)
 /* Dictionaries of a few words. */
 static void init(void)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     disk = fs_mem_new();
     const struct fs *fs = fs_mem_fs(disk);
     FUZZ_HOLDS(fs->make_dir(fs->self, "/c/analysis-ik", NULL) == ERR_OK);
@@ -50,7 +50,7 @@ static enum field_analysis no_field(void *self, struct str field, const struct a
 
 static void analyze(const struct analysis *registry, bool has_index, const struct json *body, struct arena *a)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf b;
     struct jsonw w;
     struct json answer;
@@ -77,7 +77,7 @@ static void one_analyze(struct str in)
     struct arena a;
     struct json v;
     struct settings s;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct analysis *registry;
     const struct analysis_env env = {.ik = ik, .pinyin = pinyin};
     fuzz_arena(&a);
@@ -104,7 +104,7 @@ static void one_text(struct str in)
 {
     static struct analysis *registry;
     struct arena a;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (registry == NULL) {
         static const char settings_text[] =
             "{\"analysis\":{\"analyzer\":{\"py\":{\"tokenizer\":\"ik_max_word\",\"filter\":[\"p\"]},"
@@ -151,7 +151,7 @@ static void one_java_regex(struct str in)
     const struct analysis_env env = {.cleanups = &cleanups};
     const struct regex *r;
     struct matcher *m;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf out;
     bool found = false;
     fuzz_arena(&a);
@@ -186,7 +186,7 @@ static void one_word_list(struct str in)
     const struct fs *fs = fs_mem_fs(m);
     struct ik_dictionary *words;
     struct pinyin_dictionary *readings;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf warnings;
     buf_init(&warnings, NULL, MIB);
     FUZZ_HOLDS(fs->make_dir(fs->self, "/c/analysis-ik", NULL) == ERR_OK);
@@ -216,7 +216,7 @@ static void one_dictionary(struct str in)
     const struct fs *fs = fs_mem_fs(m);
     struct ik_dictionary *words;
     struct pinyin_dictionary *readings;
-    struct errmsg em;
+    ERR_LOCAL(em);
     FUZZ_HOLDS(fs->make_dir(fs->self, "/d", NULL) == ERR_OK);
     put_file(m, "/d/x", in);
     enum err e = ik_dictionary_open(&words, fs, "/d/x", &em);

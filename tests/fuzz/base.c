@@ -20,7 +20,7 @@
 static void walk(const struct json *root, struct str text, struct arena *a)
 {
     struct json_pull p;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct str s;
     double d;
     size_t steps = 0;
@@ -38,7 +38,7 @@ static void write_again(const struct json *v, struct arena *a)
 {
     struct buf b;
     struct json again;
-    struct errmsg em;
+    ERR_LOCAL(em);
     buf_init(&b, NULL, FUZZ_ARENA_BYTES);
     struct jsonw w;
     jsonw_init(&w, &b, false);
@@ -55,7 +55,7 @@ static void one_json(struct str in)
 {
     struct arena a;
     struct json v, part;
-    struct errmsg em;
+    ERR_LOCAL(em);
     size_t extra;
     fuzz_arena(&a);
     enum err e = json_parse(&v, in, &a, &json_limits_default, &em);
@@ -77,7 +77,7 @@ static void one_settings(struct str in)
     struct arena a;
     struct settings s;
     struct json v;
-    struct errmsg em;
+    ERR_LOCAL(em);
     int64_t i;
     double d;
     bool b;
@@ -106,7 +106,7 @@ static void one_yaml(struct str in)
 {
     struct arena a;
     struct settings s;
-    struct errmsg em;
+    ERR_LOCAL(em);
     static const char *const environment[] = {"NAME=value", NULL};
     fuzz_arena(&a);
     settings_init(&s, &a);
@@ -121,7 +121,7 @@ static void one_date(struct str in)
     const struct date_format *f;
     const struct zone *zone = &zone_utc;
     struct instant t;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf b;
     fuzz_arena(&a);
     buf_init(&b, NULL, MIB);
@@ -147,7 +147,7 @@ static void one_rounding(struct str in)
 {
     struct arena a;
     const struct zone *zone = &zone_utc;
-    struct errmsg em;
+    ERR_LOCAL(em);
     enum date_unit unit;
     int64_t interval;
     struct rounding r;
@@ -202,7 +202,7 @@ static void one_decimal_format(struct str in)
 {
     struct arena a;
     const struct decimal_format *f;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf out;
     double d;
     fuzz_arena(&a);
@@ -235,7 +235,7 @@ static void one_geo(struct str in)
     struct arena a;
     struct geo_point p;
     struct geo_box box;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct json v;
     double metres;
     fuzz_arena(&a);
@@ -252,7 +252,7 @@ static void one_geo(struct str in)
 static void one_inet(struct str in)
 {
     uint8_t a[INET_BYTES], b[INET_BYTES];
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf out;
     buf_init(&out, NULL, KIB);
     enum err e = inet_parse(in, a, &em);
@@ -269,7 +269,7 @@ static void one_uri(struct str in)
 {
     struct arena a;
     struct uri_params params;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct str s;
     fuzz_arena(&a);
     fuzz_error(uri_decode(in, true, &a, &s, &em), &em);

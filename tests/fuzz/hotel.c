@@ -8,7 +8,7 @@
 /* A line with the content type, then the body. */
 static void one_payload(struct str in)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     int64_t id;
     struct str type = fuzz_line(&in);
     fuzz_error(payload_id(type, in, &id, &em), &em);
@@ -18,7 +18,7 @@ static void one_csv(struct str in)
 {
     struct arena a;
     struct csv c;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct str v[CSV_FIELDS_MAX];
     size_t n = 1, rows = 0;
     fuzz_arena(&a);
@@ -37,7 +37,7 @@ static void one_csv(struct str in)
 static void one_record(struct str in)
 {
     struct arena a;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf b;
     struct jsonw w;
     struct json again;

@@ -28,7 +28,7 @@ static void echo(void *self, struct http_request *rq)
 
 static void init(void)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     FUZZ_HOLDS(loop_new(&loop, "fuzz", &em) == ERR_OK && loop_start(loop, &em) == ERR_OK);
     struct http_server_opts o = {
         .loops = &loop, .loops_n = 1, .ports = "0", .compression = true, .handle = echo};

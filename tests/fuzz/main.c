@@ -87,9 +87,10 @@ void fuzz_error(enum err e, const struct errmsg *em)
     if (e == ERR_OK) {
         return;
     }
-    FUZZ_HOLDS(em->n <= ERR_FRAMES_MAX);
-    for (unsigned i = 0; i < em->n; i++) {
-        FUZZ_HOLDS(memchr(em->frame[i].reason, 0, sizeof(em->frame[i].reason)) != NULL);
-        FUZZ_HOLDS(utf8_valid(str_of(em->frame[i].reason)));
+    uint32_t depth = 0;
+    for (const struct err_frame *f = em->frame; f != NULL; f = f->cause) {
+        FUZZ_HOLDS(strlen(f->reason) <= ERR_REASON_MAX && utf8_valid(str_of(f->reason)));
+        depth++;
     }
+    FUZZ_HOLDS(depth <= ERR_FRAMES_MAX && (em->frame == NULL || em->frame->depth == depth));
 }

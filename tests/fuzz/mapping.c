@@ -31,7 +31,7 @@ static void init(void)
 {
     const struct analysis_env env = {0};
     struct json body;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (mapping != NULL) {
         return;
     }
@@ -48,7 +48,7 @@ static void print_again(const struct mapping *m, struct arena *a)
     struct buf b, c;
     struct jsonw w;
     struct json v;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct mapping *again;
     buf_init(&b, NULL, FUZZ_ARENA_BYTES);
     buf_init(&c, NULL, FUZZ_ARENA_BYTES);
@@ -73,7 +73,7 @@ static void one_mapping(struct str in)
     struct arena a;
     struct json v;
     struct mapping *m;
-    struct errmsg em;
+    ERR_LOCAL(em);
     fuzz_arena(&a);
     if (json_parse(&v, in, &a, &json_limits_default, NULL) == ERR_OK && v.type == JSON_OBJECT) {
         enum err e = mapping_new(&m, &v, analysis, &settings, &em);
@@ -95,7 +95,7 @@ static void one_document(struct str in)
 {
     struct arena a;
     struct parsed_doc doc;
-    struct errmsg em;
+    ERR_LOCAL(em);
     const struct source_to_parse s = {
         .index_name = STR("i"), .id = STR("1"), .source = in, .dynamic_allowed = true};
     fuzz_arena(&a);

@@ -50,16 +50,16 @@ static struct search_shard the_shard(void)
 static void holds_json(struct str text, bool keyed, struct arena *a)
 {
     struct json v;
-    struct errmsg em;
+    ERR_LOCAL(em);
     FUZZ_HOLDS(utf8_valid(text));
     enum err e = json_parse(&v, text, a, &json_limits_default, &em);
-    bool twice = e == ERR_JSON && strncmp(em.frame[em.n - 1].reason, "Duplicate field", 15) == 0;
+    bool twice = e == ERR_JSON && strncmp(err_innermost(&em)->reason, "Duplicate field", 15) == 0;
     FUZZ_HOLDS(e == ERR_OK || e == ERR_NO_MEMORY || (keyed && twice));
 }
 
 static void reduce(const struct search_source *s, const struct query_result *r, struct arena *a)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf b;
     struct jsonw w;
     buf_init(&b, NULL, FUZZ_ARENA_BYTES);
@@ -94,7 +94,7 @@ static void show(const struct search_shard *shard, const struct search_source *s
                  struct arena *a)
 {
     struct query_result again;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf b;
     struct str hits[PAGE_MAX];
     buf_init(&b, NULL, FUZZ_ARENA_BYTES);
@@ -117,7 +117,7 @@ static void run_body(const struct json *body, struct str text, struct arena *a)
     struct search_source s;
     struct search_shard shard = the_shard();
     struct query_result r;
-    struct errmsg em;
+    ERR_LOCAL(em);
     bool matches;
     search_source_init(&s);
     enum err e = search_source_parse(&s, body, text, a, &em);
@@ -153,7 +153,7 @@ static void one_query(struct str in)
     struct arena a;
     struct json dsl;
     const struct query *q;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf b;
     size_t extra;
     fuzz_arena(&a);
@@ -218,7 +218,7 @@ static void one_regexp(struct str in)
 {
     struct arena a;
     const struct dfa *d;
-    struct errmsg em;
+    ERR_LOCAL(em);
     fuzz_arena(&a);
     struct str pattern = fuzz_line(&in);
     if (utf8_valid(pattern) && utf8_valid(in)) {
@@ -259,7 +259,7 @@ static void run_script(struct str source, const char *lang, enum script_context 
     struct arena a;
     struct script *s;
     struct script_run *run;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct json params, out;
     const struct script_env env = {.doc_values = no_values, .score = script_score, .now_ms = 1600000000000};
     const struct script_limits limits = {.steps_max = 20000, .bytes_max = MIB};
@@ -310,7 +310,7 @@ static void one_script(struct str in)
 static void one_expression(struct str in)
 {
     struct script *s;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (utf8_valid(in)) {
         enum err e = script_compile(&s, in, STR("expression"), SCRIPT_SCORE, &em);
         fuzz_error(e, &em);

@@ -39,7 +39,7 @@ static void init_segment(void)
 static void open_segment(struct str bytes)
 {
     struct segment *s;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct str copy = fuzz_copy(bytes);
     enum err e = segment_open_memory(&s, (char *)(uintptr_t)copy.p, copy.n, NULL, &em);
     fuzz_error(e, &em);
@@ -73,7 +73,7 @@ static void one_raw_segment(struct str in)
 static void one_live(struct str in)
 {
     struct live *l;
-    struct errmsg em;
+    ERR_LOCAL(em);
     static const uint64_t roots[2] = {UINT64_MAX, UINT64_MAX};
     enum err e = live_decode(&l, in, 1, 100, roots, NULL, &em);
     fuzz_error(e, &em);
@@ -86,7 +86,7 @@ static void one_manifest(struct str in)
 {
     struct arena a;
     struct manifest m;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf b;
     fuzz_arena(&a);
     enum err e = manifest_decode(&m, in, &a, &em);
@@ -106,7 +106,7 @@ static void one_translog(struct str in)
     struct tlog_header h;
     struct tlog_summary s;
     struct tlog_record r;
-    struct errmsg em;
+    ERR_LOCAL(em);
     bool torn;
     enum err e = tlog_header_decode(&h, in, &torn, &em);
     fuzz_error(e, &em);
@@ -123,7 +123,7 @@ static void one_state_log(struct str in)
     const struct fs *fs = fs_mem_fs(m);
     struct state_log *l;
     struct cluster_state *s;
-    struct errmsg em;
+    ERR_LOCAL(em);
     uint64_t term;
     FUZZ_HOLDS(fs->make_dir(fs->self, "/d/_state", NULL) == ERR_OK);
     FUZZ_HOLDS(fs_replace_file(fs, "/d/_state/state-1.log", in, NULL) == ERR_OK);

@@ -17,7 +17,7 @@
 static void one_frame(struct str in)
 {
     struct frame f;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf b;
     enum err e = frame_decode(&f, in, &em);
     fuzz_error(e, &em);
@@ -100,7 +100,7 @@ static void packed_state(struct str in)
 {
     struct arena a;
     struct str out;
-    struct errmsg em;
+    ERR_LOCAL(em);
     fuzz_arena(&a);
     fuzz_error(state_unpack(&out, in, &a, &em), &em);
     arena_fini(&a);
@@ -109,7 +109,7 @@ static void packed_state(struct str in)
 static void state(struct str in)
 {
     struct cluster_state *s;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf b;
     enum err e = cluster_state_decode(&s, in, &em);
     fuzz_error(e, &em);
@@ -151,15 +151,18 @@ MESSAGE_LIST(MESSAGE_READ)
 static void copy_data(struct str in)
 {
     struct copy_data d;
-    struct errmsg em;
+    ERR_LOCAL(em);
     fuzz_error(copy_data_decode(&d, in, &em), &em);
 }
 
 static void error(struct str in)
 {
-    static struct errmsg em; /* large */
+    ERR_LOCAL(em);
     struct bytes_in b = bytes_in(in);
     errmsg_decode(&em, &b);
+    if (err_is(&em)) {
+        fuzz_error(err_code(&em), &em);
+    }
 }
 
 static void json_value(struct str in)
@@ -177,7 +180,7 @@ static void result(struct str in)
 {
     struct arena a;
     struct query_result r;
-    struct errmsg em;
+    ERR_LOCAL(em);
     fuzz_arena(&a);
     fuzz_error(query_result_decode(&r, in, &a, &em), &em);
     arena_fini(&a);

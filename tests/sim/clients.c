@@ -71,7 +71,7 @@ static void written_in_lane(void *arg)
         w->c->run->timers->cancel(w->c->run->timers->self, w->patience);
     }
     if (e != NULL) {
-        w->error = *e;
+        err_copy(&w->error, e);
     }
     enum err code = e != NULL ? err_code(e) : ERR_OK;
     op_over(w, code == ERR_OK ? FATE_ACKNOWLEDGED : code == ERR_CONFLICT ? FATE_REFUSED : FATE_UNKNOWN);
@@ -146,12 +146,14 @@ static void next_op(void *arg)
     }
     struct writing *w = calloc(1, sizeof(*w));
     arena_init(&w->arena, NULL, ARENA_UNLIMITED);
+    w->error = err_in(&w->arena);
     w->c = c;
     w->place = run->h.n;
     history_begin(&run->h, &p);
     run->r->writes++;
     w->env = (struct op_env){.co = member_coordinator(n->member),
                              .arena = &w->arena,
+                             .em = err_in(&w->arena),
                              .state = cluster_state(member_cluster(n->member))};
     w->entry = (struct write_entry){.target = STR("i"), .action = p.is_delete ? "delete" : "index"};
     fill_item(run, w, &p);
@@ -191,7 +193,7 @@ bool clients_quiet(const struct run *run)
 static void index_made(struct meta_request *rq)
 {
     struct run *run = rq->user;
-    run->created |= rq->error.n == 0 || err_code(&rq->error) == ERR_INDEX_EXISTS;
+    run->created |= !err_is(&rq->error) || err_code(&rq->error) == ERR_INDEX_EXISTS;
 }
 
 void make_index(struct run *run)

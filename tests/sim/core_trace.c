@@ -183,7 +183,7 @@ const void *trace_core_with(enum core core, const void *object)
 void put_error(struct buf *b, const struct errmsg *em)
 {
     put_varint(b, em != NULL ? err_code(em) : ERR_OK);
-    put_str(b, em != NULL && em->n > 0 ? str_of(em->frame[0].reason) : STR(""));
+    put_str(b, str_of(err_reason(em)));
 }
 
 const struct errmsg *get_error(struct bytes_in *in, struct errmsg *em)

@@ -64,7 +64,7 @@ static bool on_disk(const struct run *run, unsigned at, unsigned shard, struct s
 {
     struct arena a;
     struct copy_data d;
-    struct errmsg em;
+    ERR_LOCAL(em);
     bool found;
     arena_init(&a, NULL, ARENA_UNLIMITED);
     bool is =

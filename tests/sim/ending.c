@@ -94,9 +94,9 @@ static void read_doc(struct run *run, struct sim_node *n, const struct index_met
     const struct shard_api *api = data_api(member_data(n->member));
     api->serve(api->self, &r.get.rq);
     *out = (struct last_doc){0};
-    if (!sim_exec_run_until(run->w.x, was_got, &r, 10 * SECOND) || r.get.rq.error.n > 0) {
+    if (!sim_exec_run_until(run->w.x, was_got, &r, 10 * SECOND) || err_is(&r.get.rq.error)) {
         violated(run, "doc %u cannot be read at %s: %s", doc, n->name,
-                 r.get.rq.error.n > 0 ? r.get.rq.error.frame[0].reason : "no answer");
+                 err_is(&r.get.rq.error) ? err_reason(&r.get.rq.error) : "no answer");
     } else if (r.get.found) {
         char text[64];
         snprintf(text, sizeof(text), "%.*s", STR_ARG(r.get.source));

@@ -133,7 +133,7 @@ static void order_in_lane(void *arg)
         o->run->members.ordering = false;
     }
     world_say(&o->run->w, "operator: order %llu %s", (unsigned long long)o->number,
-              o->rq.error.n > 0 ? err_type(err_code(&o->rq.error)) : "is done");
+              err_is(&o->rq.error) ? err_type(err_code(&o->rq.error)) : "is done");
     meta_request_fini(&o->rq);
     free(o);
 }

@@ -84,9 +84,9 @@ static void check_reason(struct run *run, unsigned shard)
     }
     world_say(&run->w, "shard %u is red: %.*s", shard, STR_ARG(a->rq.response));
     bool said = memmem(a->rq.response.p, a->rq.response.n, "\"details\":", 10) != NULL;
-    if (a->rq.error.n > 0 || !said) {
+    if (err_is(&a->rq.error) || !said) {
         violated(run, "shard %u is red, and why is not said: %.*s", shard,
-                 STR_ARG(a->rq.error.n > 0 ? str_of(a->rq.error.frame[0].reason) : a->rq.response));
+                 STR_ARG(err_is(&a->rq.error) ? str_of(err_reason(&a->rq.error)) : a->rq.response));
     }
     meta_request_fini(&a->rq);
     free(a);
@@ -142,7 +142,7 @@ void damage_check_whole(struct run *run)
             const struct shard_copy *copy = &r->shards[k].copies[i];
             struct checking c = {run, copy_active(copy) ? place_of(run, copy->node) : SIM_NODES_MAX, k};
             char dir[96];
-            struct errmsg em;
+            ERR_LOCAL(em);
             if (c.at == SIM_NODES_MAX) {
                 continue;
             }
@@ -151,7 +151,7 @@ void damage_check_whole(struct run *run)
                 .fs = fs_mem_fs(run->w.nodes[c.at].disk), .dir = dir, .damaged = said_damaged, .self = &c};
             if (fs_mem_harmed(run->w.nodes[c.at].disk, dir) == 0
                 && copy_check_run(&x, m->uuid.p, k, &em) != ERR_OK) {
-                violated(run, "n%u, shard %u cannot be checked: %s", c.at, k, em.frame[0].reason);
+                violated(run, "n%u, shard %u cannot be checked: %s", c.at, k, err_reason(&em));
             }
         }
     }

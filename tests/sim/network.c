@@ -86,8 +86,8 @@ static void end(struct flight *m)
     if (!m->from->alive) {
         return;
     }
-    rq->error = m->error;
-    if (m->error.n == 0) {
+    err_copy(&rq->error, &m->error);
+    if (!err_is(&m->error)) {
         rq->answer_memory = m->answer;
         rq->answer = buf_view(&rq->answer_memory);
         buf_init(&m->answer, NULL, BUF_UNLIMITED);
@@ -109,6 +109,7 @@ static void message_free(struct flight *m)
 {
     shared_drop(m->payload);
     buf_fini(&m->answer);
+    arena_fini(&m->error_memory);
     free(m);
 }
 
@@ -136,7 +137,7 @@ static void put(struct network *n, struct link *l, struct flight *m, bool is_ans
         n->sent(n->sent_self, is_answer ? m->to->at : m->from->at, is_answer ? m->from->at : m->to->at,
                 m->call.kind, is_answer);
     }
-    if (n->watch != NULL && m->error.n == 0) {
+    if (n->watch != NULL && !err_is(&m->error)) {
         n->watch(n->watch_self, is_answer ? m->to->at : m->from->at, m->call.kind, is_answer,
                  buf_view(is_answer ? &m->answer : &m->payload->bytes));
     }
@@ -203,7 +204,8 @@ static void transport_send(void *self, const struct transport_peer *to, struct t
             target = p;
         }
     }
-    *m = (struct flight){.from = from, .to = target, .rq = rq};
+    *m = (struct flight){.from = from, .to = target, .rq = rq, .error = err_in(&m->error_memory)};
+    transport_rq_take(rq);
     rq->slot = m;
     link_message(n, m);
     buf_init(&m->answer, NULL, BUF_UNLIMITED);
@@ -267,7 +269,7 @@ static void transport_refuse(void *self, struct transport_call *call, const stru
     struct flight *m = call->slot;
     (void)self;
     payload_done(m);
-    m->error = *error;
+    err_copy(&m->error, error);
     answer(m);
 }
 

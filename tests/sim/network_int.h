@@ -41,6 +41,7 @@ struct flight {
     struct shared *payload;
     struct buf answer;
     struct errmsg error;
+    struct arena error_memory;
     struct timer *timer; /* of the time-out */
     bool answered;
 };

@@ -180,11 +180,11 @@ static void check_answer(struct reading *r)
 {
     struct run *run = r->run;
     run->damages.reads++;
-    if (r->q.rq.error.n > 0) {
+    if (err_is(&r->q.rq.error)) {
         run->damages.failed_reads++;
         if (r->last && r->kind != READ_ACT && !damage_in_shard(run, r->node, r->shard)) {
             violated(run, "shard %u cannot be read at n%u: %s", r->shard, r->node,
-                     r->q.rq.error.frame[0].reason);
+                     err_reason(&r->q.rq.error));
         }
     } else if (r->kind == READ_SEARCH) {
         check_search(r);

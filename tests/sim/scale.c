@@ -186,7 +186,7 @@ static void write_line(void *self, struct str line)
 static void node_start(struct scale *s, unsigned at)
 {
     struct big_node *n = &s->nodes[at];
-    struct errmsg em;
+    ERR_LOCAL(em);
     rng_seed(&n->rng, rng_u64(&s->rng));
     rng_seed(&n->loop_rng, rng_u64(&s->rng));
     n->loop = sim_lane_new(s->x, SIM_LOOP, 0);
@@ -226,7 +226,7 @@ static void node_start(struct scale *s, unsigned at)
                              .self = n};
     quorum_settings_init(&o.settings, NULL);
     if (cluster_new(&n->cluster, &o, &em) != ERR_OK) {
-        printf("a node cannot start: %s\n", em.frame[0].reason);
+        printf("a node cannot start: %s\n", err_reason(&em));
         abort();
     }
     n->up = true;
@@ -375,8 +375,8 @@ static void answered(struct meta_request *rq)
 {
     struct scale *s = rq->user;
     s->answered++;
-    if (rq->error.n > 0) {
-        printf("refused: %s\n", rq->error.frame[0].reason);
+    if (err_is(&rq->error)) {
+        printf("refused: %s\n", err_reason(&rq->error));
     }
     meta_request_fini(rq);
     free(rq);

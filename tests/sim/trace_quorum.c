@@ -137,7 +137,7 @@ static void put_effect(struct buf *b, bool any, const struct quorum_effect *e)
     put_u8(b, (uint8_t)e->mode);
     put_bool(b, e->ok);
     put_u64(b, (uint64_t)(uintptr_t)e->call);
-    put_error(b, e->error.n > 0 ? &e->error : NULL);
+    put_error(b, err_is(&e->error) ? &e->error : NULL);
     put_text(b, e->text);
     put_varint(b, e->config.n);
     for (uint32_t i = 0; i < e->config.n; i++) {
@@ -265,7 +265,8 @@ static void play_new(struct played *p, struct bytes_in *in)
 static void play_step(struct played *p, unsigned kind, struct bytes_in *in, struct buf *out)
 {
     struct quorum_event e = {.kind = (enum quorum_event_kind)kind};
-    struct errmsg error, em;
+    ERR_LOCAL(error);
+    ERR_LOCAL(em);
     get_rng(in, &p->rng);
     e.now = get_zigzag(in);
     e.id = get_varint(in);
@@ -294,7 +295,7 @@ static void play(void *core, unsigned call, struct bytes_in *in, struct buf *out
             quorum_effect_fini(&e);
         }
     } else if (call == CALL_REFUSE_WAITING) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         quorum_refuse_waiting(p->q, get_error(in, &em));
     } else {
         play_step(p, call, in, out);

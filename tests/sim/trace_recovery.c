@@ -7,10 +7,10 @@
 
 /* ---- the side that receives ---------------------------------------------------------------------------------- */
 
-void __real_target_init(struct target *t, uint32_t chunk_bytes);
+void __real_target_init(struct target *t, uint32_t chunk_bytes, struct arena *why);
 void __real_target_step(struct target *t, const struct target_event *e);
 bool __real_target_effect(struct target *t, const struct target_view *v, struct target_effect *out);
-void __wrap_target_init(struct target *t, uint32_t chunk_bytes);
+void __wrap_target_init(struct target *t, uint32_t chunk_bytes, struct arena *why);
 void __wrap_target_step(struct target *t, const struct target_event *e);
 bool __wrap_target_effect(struct target *t, const struct target_view *v, struct target_effect *out);
 
@@ -52,6 +52,7 @@ static void put_event(struct buf *b, const struct target_event *e)
 }
 
 struct played_target {
+    struct arena why;
     struct target t;
     struct arena files; /* of the last look */
 };
@@ -72,7 +73,7 @@ static void get_files(struct played_target *p, struct target_event *e, struct by
 
 static void play_step(struct played_target *p, unsigned kind, struct bytes_in *in)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct target_event e = {.kind = (enum target_event_kind)kind};
     e.error = get_error(in, &em);
     switch (e.kind) {
@@ -121,9 +122,9 @@ static void put_effect(struct buf *b, const struct target *t, bool any, const st
     }
 }
 
-void __wrap_target_init(struct target *t, uint32_t chunk_bytes)
+void __wrap_target_init(struct target *t, uint32_t chunk_bytes, struct arena *why)
 {
-    __real_target_init(t, chunk_bytes);
+    __real_target_init(t, chunk_bytes, why);
     struct core_trace *c = trace_begin(CORE_TARGET, t, CALL_NEW, true);
     if (c != NULL) {
         put_varint(&c->in, chunk_bytes);
@@ -169,7 +170,7 @@ static void play_target(void *core, unsigned call, struct bytes_in *in, struct b
 {
     struct played_target *p = core;
     if (call == CALL_NEW) {
-        target_init(&p->t, (uint32_t)get_varint(in));
+        target_init(&p->t, (uint32_t)get_varint(in), &p->why);
     } else if (call == CALL_EFFECT) {
         struct target_view v = {.wanted = get_bool(in), .term = 0};
         struct target_effect f;
@@ -186,6 +187,7 @@ static void end_target(void *core)
 {
     struct played_target *p = core;
     arena_fini(&p->files);
+    arena_fini(&p->why);
     free(p);
 }
 

@@ -235,10 +235,10 @@ static enum err look_at_folder(struct sim_node *n, struct errmsg *em)
 static bool refuse(struct sim_node *n, const struct errmsg *em)
 {
     if (!n->w->folders) {
-        printf("node %s cannot start: %s\n", n->name, em->frame[0].reason);
+        printf("node %s cannot start: %s\n", n->name, err_reason(em));
         abort();
     }
-    snprintf(n->refused, sizeof(n->refused), "%s", em->frame[0].reason);
+    snprintf(n->refused, sizeof(n->refused), "%s", err_reason(em));
     world_say(n->w, "%s: refuses to start: %s", n->name, n->refused);
     if (n->up) {
         world_kill(n->w, n->at, false);
@@ -249,7 +249,7 @@ static bool refuse(struct sim_node *n, const struct errmsg *em)
 bool world_start(struct world *w, unsigned at)
 {
     struct sim_node *n = &w->nodes[at];
-    struct errmsg em;
+    ERR_LOCAL(em);
     char id[23];
     n->refused[0] = '\0';
     if (w->folders && look_at_folder(n, &em) != ERR_OK) {

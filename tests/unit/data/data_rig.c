@@ -106,7 +106,7 @@ static bool update_mapping(void *self, struct str index, struct str uuid, struct
 void dr_start(struct dr_rig *r, int node)
 {
     struct dr_node *n = &r->nodes[node];
-    struct errmsg em;
+    ERR_LOCAL(em);
     n->rig = r;
     snprintf(n->id, sizeof(n->id), "node-%d", node);
     snprintf(n->ephemeral, sizeof(n->ephemeral), "life-%d-%u", node, ++n->lives);

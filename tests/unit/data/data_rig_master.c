@@ -228,7 +228,7 @@ static void told(void *arg)
         dr_publish(r);
     }
     if (t->done != NULL && r->nodes[t->node].s != NULL && r->nodes[t->node].lives == t->life) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_set(&em, ERR_NODE_CLOSED, "the node is closing");
         t->done(t->arg, r->nodes[t->node].up ? NULL : &em);
     }

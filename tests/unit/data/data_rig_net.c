@@ -16,6 +16,7 @@ struct flight { /* a request, from send() to done() and to the end of its call *
     struct transport_call call;
     struct buf payload, answer;
     struct errmsg error;
+    struct arena error_memory;
     bool served; /* the target has the call */
 };
 
@@ -41,6 +42,7 @@ static void free_flight(struct flight *f)
     *at = f->next;
     buf_fini(&f->payload);
     buf_fini(&f->answer);
+    arena_fini(&f->error_memory);
     free(f);
 }
 
@@ -58,10 +60,9 @@ static void finish(struct flight *f, const struct errmsg *error)
         return;
     }
     f->rq = NULL;
-    rq->error = (struct errmsg){0};
-    buf_init(&rq->answer_memory, NULL, BUF_UNLIMITED);
+    transport_rq_take(rq);
     if (error != NULL) {
-        rq->error = *error;
+        err_copy(&rq->error, error);
     } else {
         buf_add(&rq->answer_memory, f->answer.p, f->answer.n);
     }
@@ -71,7 +72,7 @@ static void finish(struct flight *f, const struct errmsg *error)
 
 static void finish_lost(struct flight *f)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_set(&em, ERR_NODE_DISCONNECTED, "the connection is gone");
     finish(f, &em);
 }
@@ -93,7 +94,7 @@ static void arrived_back(void *arg)
     if (lost(r) || r->nodes[f->from].cut || r->nodes[f->to].cut) {
         finish_lost(f);
     } else {
-        finish(f, f->error.n > 0 ? &f->error : NULL);
+        finish(f, err_is(&f->error) ? &f->error : NULL);
     }
     free_flight(f);
 }
@@ -119,8 +120,8 @@ static void refuse(void *self, struct transport_call *call, const struct errmsg 
 {
     struct flight *f = call->slot;
     (void)self;
-    ck_assert(f->served && error->n > 0);
-    f->error = *error;
+    ck_assert(f->served && err_is(error));
+    err_copy(&f->error, error);
     answered(f);
 }
 
@@ -165,8 +166,12 @@ static void send(void *self, const struct transport_peer *to, struct transport_r
     ck_assert(f != NULL && !rq->payload.failed);
     pthread_mutex_lock(&r->lock);
     struct dr_node *target = node_by_ephemeral(r, to->ephemeral_id);
-    *f = (struct flight){
-        .next = r->flights, .rig = r, .from = (int)(n - r->nodes), .rq = rq, .payload = rq->payload};
+    *f = (struct flight){.next = r->flights,
+                         .rig = r,
+                         .from = (int)(n - r->nodes),
+                         .rq = rq,
+                         .payload = rq->payload,
+                         .error = err_in(&f->error_memory)};
     f->to = target != NULL ? (int)(target - r->nodes) : f->from;
     snprintf(f->target, sizeof(f->target), "%.*s", STR_ARG(to->ephemeral_id));
     f->call = (struct transport_call){rq->cls, rq->kind, str_of(n->ephemeral), buf_view(&f->payload), f};
@@ -179,7 +184,7 @@ static void send(void *self, const struct transport_peer *to, struct transport_r
 static void cancel(void *self, struct transport_rq *rq)
 {
     struct dr_node *n = self;
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_set(&em, ERR_CANCELLED, "cancelled");
     pthread_mutex_lock(&n->rig->lock);
     for (struct flight *f = n->rig->flights; f != NULL; f = f->next) {

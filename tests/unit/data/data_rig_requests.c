@@ -22,7 +22,7 @@ static void write_done(struct shard_rq *rq)
     struct writing *w = (struct writing *)(void *)rq;
     w->done = true;
     if (w->left != NULL) {
-        *w->failed += rq->error.n > 0 || w->item.error != NULL;
+        *w->failed += err_is(&rq->error) || w->item.error != NULL;
         --*w->left;
         shard_rq_fini(rq);
         free(w);
@@ -57,7 +57,7 @@ static enum err write_once(struct dr_rig *r, const char *id, const char *source)
     while (!w->done) {
         dr_step(r);
     }
-    enum err e = w->rq.rq.error.n > 0    ? err_code(&w->rq.rq.error)
+    enum err e = err_is(&w->rq.rq.error) ? err_code(&w->rq.rq.error)
                  : w->item.error != NULL ? err_code(w->item.error)
                                          : ERR_OK;
     shard_rq_fini(&w->rq.rq);
@@ -133,7 +133,7 @@ static void get(struct dr_rig *r, int node, const char *id, struct shard_get *g)
     while (!done) {
         dr_step(r);
     }
-    ck_assert_msg(g->rq.error.n == 0, "get at %d: %s", node, g->rq.error.frame[0].reason);
+    ck_assert_msg(!err_is(&g->rq.error), "get at %d: %s", node, err_reason(&g->rq.error));
 }
 
 static void check_stats(struct dr_rig *r, int a, int b)

@@ -19,6 +19,7 @@ struct pending_event { /* what a node tells the master */
     void (*done)(void *arg, const struct errmsg *error);
     void *arg;
     struct errmsg error;
+    struct arena error_memory;
     bool failed;
     struct pending_event *next;
 };
@@ -102,6 +103,7 @@ static void confirm(void *arg)
         if (p->done != NULL) {
             p->done(p->arg, p->failed ? &p->error : NULL);
         }
+        arena_fini(&p->error_memory);
         free(p);
     }
 }
@@ -225,6 +227,7 @@ static bool shard_event(void *self, const struct shard_event *e, void (*done)(vo
     struct small_node *n = self;
     struct pending_event *p = calloc(1, sizeof(*p));
     *p = (struct pending_event){.node = n->number, .event = *e, .done = done, .arg = arg};
+    p->error = err_in(&p->error_memory);
     snprintf(p->allocation_id, sizeof(p->allocation_id), "%.*s", STR_ARG(e->allocation_id));
     p->event.allocation_id = str_of(p->allocation_id);
     p->event.index_uuid = STR("u1");
@@ -327,7 +330,7 @@ void sc_start(uint64_t seed, int replicas)
     sc.lose_percent = sc.stale_refused = sc.promotions = sc.dropped_copies = 0;
     for (int i = 0; i < NODES; i++) {
         struct small_node *n = &sc.nodes[i];
-        struct errmsg em;
+        ERR_LOCAL(em);
         *n = (struct small_node){.number = i, .disk = fs_mem_new()};
         n->write = sim_lane_new(sc.exec, SIM_POOL, 0);
         n->search = sim_lane_new(sc.exec, SIM_POOL, 0);
@@ -344,7 +347,7 @@ void sc_start(uint64_t seed, int replicas)
                               .shard_event = shard_event,
                               .node_self = n,
                               .transport = &n->transport};
-        ck_assert_msg(data_service_new(&n->data, &o, &em) == ERR_OK, "%s", em.frame[0].reason);
+        ck_assert_msg(data_service_new(&n->data, &o, &em) == ERR_OK, "%s", err_reason(&em));
         sc_later(100, tick_node, n);
     }
     first_state(replicas);
@@ -414,7 +417,7 @@ struct shard_stats sc_stats(int node)
     sc.answered = false;
     data_serve(sc.nodes[node].data, &a.rq);
     ck_assert(sim_exec_run_until(sc.exec, sc_is_answered, NULL, 60000 * MS));
-    ck_assert_msg(a.rq.error.n == 0, "%s", a.rq.error.frame[0].reason);
+    ck_assert_msg(!err_is(&a.rq.error), "%s", err_reason(&a.rq.error));
     struct shard_stats s = *a.stats;
     shard_rq_fini(&a.rq);
     return s;
@@ -428,7 +431,7 @@ struct seen sc_look(int node, const char *id)
     sc.answered = false;
     data_serve(sc.nodes[node].data, &g.rq);
     ck_assert(sim_exec_run_until(sc.exec, sc_is_answered, NULL, 60000 * MS));
-    ck_assert_msg(g.rq.error.n == 0, "%s", g.rq.error.frame[0].reason);
+    ck_assert_msg(!err_is(&g.rq.error), "%s", err_reason(&g.rq.error));
     struct seen s = {.found = g.found};
     if (g.found) {
         char text[128];

@@ -14,6 +14,7 @@ struct letter {
     bool refused;
     struct buf answer;
     struct errmsg error;
+    struct arena error_memory;
 };
 
 int64_t sc_delay_ms(void)
@@ -43,7 +44,7 @@ static void end_letter(struct letter *l, enum err e)
     if (e != ERR_OK) {
         err_set(&rq->error, e, "the network");
     } else if (l->refused) {
-        rq->error = l->error;
+        err_copy(&rq->error, &l->error);
     } else {
         rq->answer_memory = l->answer;
         buf_init(&l->answer, NULL, BUF_UNLIMITED);
@@ -57,6 +58,7 @@ static void free_letter(struct letter *l)
     if (l->over && l->answered) {
         buf_fini(&l->payload);
         buf_fini(&l->answer);
+        arena_fini(&l->error_memory);
         free(l);
     }
 }
@@ -109,8 +111,8 @@ static void net_send(void *self, const struct transport_peer *to, struct transpo
     l->payload = rq->payload;
     buf_init(&rq->payload, NULL, BUF_UNLIMITED);
     buf_init(&l->answer, NULL, BUF_UNLIMITED);
-    err_clear(&rq->error);
-    buf_init(&rq->answer_memory, NULL, BUF_UNLIMITED);
+    l->error = err_in(&l->error_memory);
+    transport_rq_take(rq);
     rq->slot = l;
     snprintf(l->from_id, sizeof(l->from_id), "e%d", n->number);
     l->call = (struct transport_call){rq->cls, rq->kind, str_of(l->from_id), buf_view(&l->payload), l};
@@ -150,7 +152,7 @@ static void net_refuse(void *self, struct transport_call *call, const struct err
     ck_assert(!l->answered);
     l->answered = true;
     l->refused = true;
-    l->error = *error;
+    err_copy(&l->error, error);
     sc_later(sc_delay_ms(), arrive_back, l);
 }
 

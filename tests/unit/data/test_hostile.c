@@ -98,13 +98,13 @@ static void done(struct transport_rq *rq)
 {
     struct recovery_plan plan;
     uint64_t *session = rq->user;
-    if (session != NULL && rq->error.n == 0
+    if (session != NULL && !err_is(&rq->error)
         && codec_read(message_recovery_start.answer, &plan, rq->answer, NULL)) {
         *session = plan.session;
     }
-    answered += rq->error.n == 0;
-    refused += rq->error.n > 0;
-    buf_fini(&rq->answer_memory);
+    answered += !err_is(&rq->error);
+    refused += err_is(&rq->error);
+    transport_rq_fini(rq);
     free(rq);
 }
 
@@ -146,7 +146,7 @@ static unsigned writes, written;
 
 static void write_done(struct shard_rq *rq)
 {
-    written += rq->error.n == 0 && writing.item.error == NULL;
+    written += !err_is(&rq->error) && writing.item.error == NULL;
     writing.out = false;
     shard_rq_fini(rq);
 }

@@ -206,7 +206,7 @@ static void fill_strand(const struct shard_api *api)
 /* What searches see knows the fields of the newest mapping. */
 START_TEST(a_mapping_reaches_a_busy_shard)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     dr_init(&rig, (uint64_t)_i);
     dr_create(&rig, 0);
     fill(5, 0);

@@ -64,7 +64,7 @@ static bool shard_event(void *self, const struct shard_event *event,
 
 static void end_open(struct end *e, const char *id, unsigned port)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     snprintf(e->id, sizeof(e->id), "%s", id);
     struct transport_nng_opts o = {STR("127.0.0.1"), port, port + 40, str_of(e->id)};
     ck_assert_int_eq(transport_nng_new(&e->t, &o, &em), ERR_OK);
@@ -192,7 +192,7 @@ struct writing {
 static void written(struct shard_rq *rq)
 {
     struct writing *w = (struct writing *)(void *)rq;
-    refused += rq->error.n > 0 || w->item.error != NULL;
+    refused += err_is(&rq->error) || w->item.error != NULL;
     answered++;
     shard_rq_fini(rq);
     free(w);
@@ -236,7 +236,7 @@ static void get(unsigned end, unsigned id, struct shard_get *g)
     while (!ready) {
         usleep(20);
     }
-    ck_assert(g->rq.error.n == 0);
+    ck_assert(!err_is(&g->rq.error));
 }
 
 static void flush(void)

@@ -40,8 +40,7 @@ static void check_item(struct client *c, uint32_t i)
 {
     const struct write_item *it = &c->items[i];
     struct doc *d = &c->next[c->target[i]];
-    ck_assert_msg(it->error == NULL, "client %d, %s: %s", c->number, c->ids[i],
-                  it->error != NULL ? it->error->frame[0].reason : "");
+    ck_assert_msg(it->error == NULL, "client %d, %s: %s", c->number, c->ids[i], err_reason(it->error));
     if (it->kind == WRITE_DELETE) {
         ck_assert_int_eq(it->outcome, d->there ? WRITE_DELETED : WRITE_NOT_FOUND);
         d->there = false;
@@ -59,7 +58,7 @@ static void check_item(struct client *c, uint32_t i)
 static void written(void *arg)
 {
     struct client *c = arg;
-    bool ok = c->w.rq.error.n == 0;
+    bool ok = !err_is(&c->w.rq.error);
     if (ok) {
         memcpy(c->next, c->docs, sizeof(c->docs));
         for (uint32_t i = 0; i < c->n; i++) {
@@ -394,7 +393,7 @@ static void half_written(int deaf_node, int heir, struct write_item *it)
     sc.deaf = -1;
     sc_leave(0);
     ck_assert(sim_exec_run_until(sc.exec, sc_is_answered, NULL, 60000 * MS));
-    ck_assert_int_ne(w.rq.error.n, 0); /* unknown */
+    ck_assert(err_is(&w.rq.error)); /* unknown */
     shard_rq_fini(&w.rq);
 }
 

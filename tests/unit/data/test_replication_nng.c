@@ -71,7 +71,7 @@ static bool update_mapping(void *self, struct str index, struct str uuid, struct
 static void open_node(int i)
 {
     struct node *n = &nodes[i];
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct transport_nng_opts t = {.host = STR("127.0.0.1"), .ephemeral_id = str_of(ephemeral[i])};
     n->number = i;
     snprintf(n->dir, sizeof(n->dir), "/tmp/serai-replication-%d-XXXXXX", i);
@@ -89,7 +89,7 @@ static void open_node(int i)
                           .shard_event = shard_event,
                           .node_self = n,
                           .transport = transport_nng_api(n->transport)};
-    ck_assert_msg(data_service_new(&n->data, &o, &em) == ERR_OK, "%s", em.frame[0].reason);
+    ck_assert_msg(data_service_new(&n->data, &o, &em) == ERR_OK, "%s", err_reason(&em));
     transport_nng_start(n->transport);
 }
 
@@ -159,7 +159,7 @@ static void written(struct shard_rq *rq)
 {
     struct one *o = rq->user;
     pthread_mutex_lock(&lock);
-    failed += rq->error.n > 0 || o->it.error != NULL || o->w.copies_ok != 2;
+    failed += err_is(&rq->error) || o->it.error != NULL || o->w.copies_ok != 2;
     answered++;
     pthread_cond_broadcast(&cond);
     pthread_mutex_unlock(&lock);
@@ -221,7 +221,7 @@ static struct shard_stats stats_of(int node)
         pthread_cond_wait(&cond, &lock);
     }
     pthread_mutex_unlock(&lock);
-    ck_assert_uint_eq(a.rq.error.n, 0);
+    ck_assert(!err_is(&a.rq.error));
     struct shard_stats s = *a.stats;
     shard_rq_fini(&a.rq);
     return s;
@@ -229,7 +229,7 @@ static struct shard_stats stats_of(int node)
 
 START_TEST(test_two_nodes)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     ck_assert_int_eq(pool_new(&pool, &(struct pool_opts){"t", 4, 10000}, &em), ERR_OK);
     for (int i = 0; i < NODES; i++) {
         open_node(i);

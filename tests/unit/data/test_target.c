@@ -15,6 +15,8 @@ static const uint64_t bytes[FILES] = {25, 7, 0, 40};
 static bool have[FILES]; /* here already */
 
 /* Plain data, so that a course can be copied and taken up from there in another way. */
+static struct arena errors;
+
 struct world {
     struct target t;
     struct target_view v;
@@ -140,7 +142,7 @@ static bool perform_now(struct world *w, struct rng *r, const struct target_effe
         e->kind = TARGET_APPLIED;
         e->ops.n = w->ops - w->applied < 2 ? w->ops - w->applied : 2;
         if (!lucky && e->ops.n > 0) {
-            static struct errmsg full;
+            static struct errmsg full = {.arena = &errors};
             err_set(&full, ERR_REJECTED, "full");
             e->ops.n = 1;
             e->error = &full;
@@ -304,7 +306,7 @@ static struct world world_new(bool by_files, bool moves, size_t n_files)
 {
     struct world w;
     memset(&w, 0, sizeof(w));
-    target_init(&w.t, CHUNK_BYTES);
+    target_init(&w.t, CHUNK_BYTES, &errors);
     w.v = (struct target_view){true, 1};
     w.by_files = by_files;
     w.moves = moves;
@@ -324,7 +326,7 @@ static void error_of(struct errmsg *em, unsigned which)
 
 static void happens(struct world *w, struct rng *r)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     switch (rng_below(r, 24)) {
     case 0:
         step(w, &(struct target_event){.kind = TARGET_TICK});
@@ -391,7 +393,7 @@ static void go_on(const struct world *from, int depth)
     }
     for (unsigned k = 0; k < 1 + TARGET_CHUNKS_MAX; k++) {
         for (unsigned how = 0; how < 3; how++) {
-            struct errmsg em;
+            ERR_LOCAL(em);
             struct world w = *from;
             error_of(&em, how % 2);
             if (!end_one(&w, NULL, k, how == 2 ? NULL : &em)) {
@@ -428,7 +430,7 @@ END_TEST
 /* A source whose disk is damaged is asked a few times; then the master should know. */
 START_TEST(test_gives_up)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct world w = world_new(true, false, 1);
     settle(&w, NULL);
     end_one(&w, NULL, 0, NULL);

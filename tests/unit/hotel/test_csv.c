@@ -13,7 +13,7 @@ static void read_all(const char *text, char *to, size_t cap)
     struct arena a;
     struct csv c;
     struct str v[CSV_FIELDS_MAX];
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct buf b;
     size_t n = 1;
     arena_init(&a, NULL, ARENA_UNLIMITED);
@@ -24,7 +24,7 @@ static void read_all(const char *text, char *to, size_t cap)
         enum err e = csv_row(&c, &a, v, &n, &em);
         if (e != ERR_OK) {
             buf_reset(&b);
-            buf_z(&b, em.frame[0].reason);
+            buf_z(&b, err_reason(&em));
             break;
         }
         if (n == 0) {

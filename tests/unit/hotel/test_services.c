@@ -11,13 +11,13 @@ static const char *parsed(const char *url)
     static char out[400];
     struct arena a;
     struct service_url u;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     arena_init(&a, NULL, ARENA_UNLIMITED);
     if (service_url_parse(&u, str_of(url), "mysql", 3306, &a, &em) == ERR_OK) {
         snprintf(out, sizeof(out), "%.*s|%.*s|%.*s|%u|%.*s", STR_ARG(u.user), STR_ARG(u.password),
                  STR_ARG(u.host), u.port, STR_ARG(u.path));
     } else {
-        ck_assert_ptr_null(strstr(em.frame[0].reason, "secret"));
+        ck_assert_ptr_null(strstr(err_reason(&em), "secret"));
         snprintf(out, sizeof(out), "error");
     }
     arena_fini(&a);

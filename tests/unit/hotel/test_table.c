@@ -14,7 +14,7 @@ static const char *first(const char *text)
     struct arena a;
     struct table t;
     struct hotel h;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     bool got = false;
     struct buf b;
     arena_init(&a, NULL, ARENA_UNLIMITED);
@@ -24,7 +24,7 @@ static const char *first(const char *text)
     if (e == ERR_OK && got) {
         hotel_write(&b, &h);
     }
-    snprintf(out, sizeof(out), "%s", e != ERR_OK ? em.frame[0].reason : got ? b.p : "none");
+    snprintf(out, sizeof(out), "%s", e != ERR_OK ? err_reason(&em) : got ? b.p : "none");
     buf_fini(&b);
     arena_fini(&a);
     return out;

@@ -270,8 +270,7 @@ void alloc_world_explain_some(void)
         q.index = m->name;
         q.shard = (uint32_t)rng_below(&alloc_world.rng, m->n_shards + 1);
     }
-    struct errmsg em;
-    err_clear(&em);
+    ERR_LOCAL(em);
     enum err e = allocation_explain(&env, alloc_world.state, &q, STR("n0"), &w, &em);
     if (e == ERR_OK) {
         ck_assert_int_eq(json_parse(&tree, buf_view(&out), &a, &json_limits_default, NULL), ERR_OK);

@@ -125,10 +125,10 @@ static void publish_if_wanted(struct quorum_node *n)
     snprintf(uuid, sizeof(uuid), "s%llu", (unsigned long long)++quorum_world.states);
     struct cluster_state *s = state_builder_seal(&b, str_of(uuid));
     n->wants_state = false;
-    struct errmsg em;
+    ERR_LOCAL(em);
     enum err e = quorum_step(
         n->q, &(struct quorum_event){.kind = EVENT_PUBLISH, .now = quorum_world.now, .state = s}, &em);
-    ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
+    ck_assert_msg(e == ERR_OK, "%s", err_reason(&em));
     cluster_state_unref(s);
 }
 
@@ -323,7 +323,7 @@ static void drop(struct quorum_effect *e)
 static void shut(struct quorum_node *n)
 {
     struct quorum_effect e;
-    struct errmsg em;
+    ERR_LOCAL(em);
     while (n->held != NULL) {
         struct held_effect *h = n->held;
         n->held = h->next;
@@ -402,7 +402,7 @@ static void happen(struct quorum_world_event *e)
     struct quorum_node *n = &quorum_world.v[e->to];
     struct arena scratch;
     struct quorum_message m;
-    struct errmsg em;
+    ERR_LOCAL(em);
     bool keep = false;
     if (e->kind == EV_RESTART) {
         boot(n);

@@ -46,7 +46,8 @@ static enum err fake_query(void *self, const struct json *q, struct str text, co
 static struct rng rng;
 static struct metadata_env env;
 static struct cluster_state *state;
-static struct errmsg em;
+static struct arena errors;
+static struct errmsg em = {.arena = &errors};
 
 static void setup(void)
 {
@@ -166,7 +167,7 @@ START_TEST(settings_refused)
         ck_assert_int_eq(update("i", bad[i]), ERR_ILLEGAL_ARGUMENT);
     }
     ck_assert_int_eq(update("i", "{\"a\":1,\"b\":2}"), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_uint_eq(em.n_suppressed, 1);
+    ck_assert_uint_eq(em.suppressed->n, 1);
     ck_assert_int_eq(update("zz", "{\"number_of_replicas\":1}"), ERR_INDEX_NOT_FOUND);
     ck_assert_int_eq(update("i", "{\"index.nope*\":null}"), ERR_OK);
     ck_assert_int_eq(create("j", "{\"settings\":{\"number_of_shards\":1025}}"), ERR_ILLEGAL_ARGUMENT);
@@ -350,7 +351,7 @@ START_TEST(shards_have_a_limit)
 {
     one_data_node();
     ck_assert_int_eq(create("a", "{\"settings\":{\"number_of_replicas\":65536}}"), ERR_VALIDATION);
-    ck_assert_str_eq(em.frame[0].reason,
+    ck_assert_str_eq(err_reason(&em),
                      "Validation Failed: 1: this action would add [65537] total shards, but this cluster "
                      "currently has [0]/[1000] maximum shards open;");
     ck_assert_int_eq(
@@ -381,7 +382,7 @@ START_TEST(keep_alives_agree)
     ck_assert_int_eq(run(META_CLUSTER_SETTINGS, NULL, "{\"transient\":{\"search.max_keep_alive\":\"1m\"}}",
                          TEMPLATE_LEGACY),
                      ERR_ILLEGAL_ARGUMENT);
-    ck_assert_str_eq(em.frame[0].reason,
+    ck_assert_str_eq(err_reason(&em),
                      "Default keep alive setting for request [search.default_keep_alive] should be smaller "
                      "than max keep alive [search.max_keep_alive], was (5m > 1m)");
     ck_assert_int_eq(

@@ -167,7 +167,7 @@ static uint64_t take(uint64_t v[HELD], size_t *n)
 
 static void step(struct quorum_event e)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     e.now = now_ms;
     (void)quorum_step(q, &e, &em);
 }
@@ -246,7 +246,7 @@ static void message(bool is_answer)
 
 static void happens(void)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     switch (one_of(12)) {
     case 0:
     case 1:

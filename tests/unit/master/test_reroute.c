@@ -134,9 +134,9 @@ static enum err orders(const char *body, struct str *explanations, struct errmsg
 
 static void refused(const char *body, const char *reason)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     ck_assert_int_ne(orders(body, NULL, &em), ERR_OK);
-    ck_assert_str_eq(em.frame[0].reason, reason);
+    ck_assert_str_eq(err_reason(&em), reason);
 }
 
 #define N1 "{n1}{id1}{e}{127.0.0.1}{127.0.0.1:9300}{dm}"
@@ -144,7 +144,7 @@ static void refused(const char *body, const char *reason)
 
 START_TEST(moves)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct str text;
     const bool first = str_is(copy("a", 0)->node, "id1");
     const char *there =
@@ -174,7 +174,7 @@ END_TEST
 
 START_TEST(primaries_are_not_cancelled_by_mistake)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct str text;
     const bool first = str_is(copy("b", 0)->node, "id1");
     const char *body = first ? "{\"commands\":[{\"cancel\":{\"index\":\"b\",\"shard\":0,\"node\":\"n1\"}}]}"
@@ -205,7 +205,7 @@ END_TEST
 
 START_TEST(lost_primaries)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct state_builder b;
     struct alloc_wants wants = {.again_ms = INT64_MAX, .arena = &arena};
     bool changed;
@@ -394,12 +394,13 @@ START_TEST(malformed_orders)
         {"[1]", "[1:1] [cluster_reroute] Expected START_OBJECT but was: START_ARRAY", NULL},
     };
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
-        struct errmsg em;
+        ERR_LOCAL(em);
         ck_assert_int_eq(orders(wrong[i].body, NULL, &em), ERR_X_CONTENT);
-        ck_assert_str_eq(em.frame[0].reason, wrong[i].outer);
-        ck_assert_uint_eq(em.n, wrong[i].inner != NULL ? 2 : 1);
+        ck_assert_str_eq(err_reason(&em), wrong[i].outer);
+        ck_assert_uint_eq(em.frame->depth, wrong[i].inner != NULL ? 2 : 1);
         if (wrong[i].inner != NULL) {
-            ck_assert_msg(strstr(em.frame[1].reason, wrong[i].inner) != NULL, "%s", em.frame[1].reason);
+            ck_assert_msg(strstr(em.frame->cause->reason, wrong[i].inner) != NULL, "%s",
+                          em.frame->cause->reason);
         }
     }
 }
@@ -465,7 +466,7 @@ START_TEST(malformed_questions)
         struct explain_question q = {.shard = 0};
         ck_assert_int_eq(json_parse(&tree, str_of(wrong[i].body), &arena, &json_limits_default, NULL),
                          ERR_OK);
-        struct errmsg em;
+        ERR_LOCAL(em);
         ck_assert_int_eq(explain_parse(&q, &tree, str_of(wrong[i].body), &em), wrong[i].e);
     }
 }

@@ -49,9 +49,9 @@ START_TEST(crashes)
     uint64_t term = 0, durable_term = 0, tried_term = 0;
     rng_seed(&rng, (uint64_t)_i);
     for (int life = 0; life < 30; life++) {
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         enum err e = state_log_open(&l, fs_mem_fs(disk), "/d/_state", &term, &found, &em);
-        ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
+        ck_assert_msg(e == ERR_OK, "%s", err_reason(&em));
         ck_assert((term == durable_term && same(found, durable))
                   || (term == tried_term && same(found, tried)));
         cluster_state_unref(durable);
@@ -259,9 +259,9 @@ START_TEST(names_of_another_process)
         ck_assert_int_eq(state_log_write(l, 2, second, NULL), ERR_OK);
         fs_mem_drop_unsynced(disk);
         state_log_close(l);
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         enum err e = state_log_open(&l, fs_mem_fs(disk), "/d", &term, &found, &em);
-        ck_assert_msg(e == ERR_OK, "%u: %s", at, em.frame[0].reason);
+        ck_assert_msg(e == ERR_OK, "%u: %s", at, err_reason(&em));
         ck_assert_uint_eq(term, 2);
         ck_assert(same(found, second));
         state_log_close(l);
@@ -302,9 +302,9 @@ START_TEST(tail_of_another_process)
             }
             fs_mem_drop_unsynced(disk);
             state_log_close(l);
-            struct errmsg em = {0};
+            ERR_LOCAL(em);
             enum err e = state_log_open(&l, fs_mem_fs(disk), "/d", &term, &found, &em);
-            ck_assert_msg(e == ERR_OK, "%u: %s", at, em.frame[0].reason);
+            ck_assert_msg(e == ERR_OK, "%u: %s", at, err_reason(&em));
             ck_assert_uint_eq(term, begun_term);
             ck_assert(same(found, begun));
             state_log_close(l);

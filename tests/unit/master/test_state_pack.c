@@ -16,7 +16,7 @@ static void fill(struct rng *r, char *p, size_t n, bool repeats)
 START_TEST(what_goes_in_comes_out)
 {
     struct rng r;
-    struct errmsg em;
+    ERR_LOCAL(em);
     char bytes[9000];
     rng_seed(&r, (uint64_t)_i);
     size_t n = _i == 0 ? 0 : rng_below(&r, sizeof(bytes));
@@ -56,7 +56,7 @@ START_TEST(lengths_are_not_believed)
 {
     static const char *const wrong[] = {"", "\xff\xff\xff\xff\x07x", "\x90\x4e\x1f", "\x02xxxx",
                                         "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"};
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct arena a;
     struct str out;
     arena_init(&a, NULL, ARENA_UNLIMITED);

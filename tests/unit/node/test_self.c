@@ -25,7 +25,7 @@ START_TEST(defaults)
 {
     struct self me;
     struct node_report r;
-    struct errmsg em;
+    ERR_LOCAL(em);
     ck_assert_int_eq(self_init(&me, &settings, &arena, &em), ERR_OK);
     ck_assert_uint_eq(me.roles, 1U << NODE_DATA | 1U << NODE_INGEST | 1U << NODE_MASTER | 1U << NODE_REMOTE);
     ck_assert_int_eq(self_reachable(&me, &settings, 9303, &arena, &em), ERR_OK);
@@ -45,7 +45,7 @@ END_TEST
 START_TEST(roles)
 {
     struct self me;
-    struct errmsg em;
+    ERR_LOCAL(em);
     put("node.master", "false");
     ck_assert_int_eq(self_init(&me, &settings, &arena, &em), ERR_OK);
     ck_assert_uint_eq(me.roles >> NODE_MASTER & 1, 0);
@@ -60,7 +60,7 @@ END_TEST
 START_TEST(no_roles)
 {
     struct self me;
-    struct errmsg em;
+    ERR_LOCAL(em);
     ck_assert(settings_put_list(&settings, STR("node.roles"), NULL, 0));
     ck_assert_int_eq(self_init(&me, &settings, &arena, &em), ERR_OK);
     ck_assert_uint_eq(me.roles, 0);
@@ -70,7 +70,7 @@ END_TEST
 START_TEST(addresses)
 {
     struct self me;
-    struct errmsg em;
+    ERR_LOCAL(em);
     put("network.host", "10.1.2.3");
     put("transport.publish_port", "9400");
     put("http.publish_host", "::1");
@@ -87,7 +87,7 @@ START_TEST(pools)
 {
     struct node_report r = {0};
     struct pool *p;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct pool_opts o = {.name = "t", .threads_max = 3, .queue_max = 7};
     ck_assert_int_eq(pool_new(&p, &o, &em), ERR_OK);
     self_add_pool(&r, "write", p);

@@ -67,7 +67,8 @@ END_TEST
 START_TEST(errors)
 {
     struct buf b;
-    struct errmsg em, out;
+    ERR_LOCAL(em);
+    ERR_LOCAL(out);
     struct rng rng;
     rng_seed(&rng, 3);
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -75,28 +76,29 @@ START_TEST(errors)
     err_wrap(&em, ERR_SEARCH_PHASE, "outer");
     err_about_index(&em, STR("hotel"), STR("uuid"));
     err_about_shard(&em, 4);
-    em.about.script_placed = true;
-    em.about.script_at = 300;
-    em.about.script_start = 7;
-    em.about.script_end = 70000;
-    em.about.refused = (struct err_refused){7, 5, true};
+    struct err_about *a = err_about_change(&em);
+    a->script_placed = true;
+    a->script_at = 300;
+    a->script_start = 7;
+    a->script_end = 70000;
+    a->refused = (struct err_refused){7, 5, true};
     errmsg_encode(&em, &b);
     struct bytes_in in = bytes_in(buf_view(&b));
     errmsg_decode(&out, &in);
-    ck_assert(!in.bad && bytes_left(&in) == 0 && out.n == 2 && out.about.shard == 4);
-    ck_assert(out.about.script_placed && out.about.script_at == 300 && out.about.script_start == 7
-              && out.about.script_end == 70000);
-    ck_assert(out.about.refused.bytes_wanted == 7 && out.about.refused.bytes_limit == 5
-              && out.about.refused.lasting);
-    ck_assert_str_eq(out.frame[1].reason, "inner");
-    ck_assert_uint_eq(out.frame[1].line, 3);
+    ck_assert(!in.bad && bytes_left(&in) == 0 && out.frame->depth == 2 && err_about(&out)->shard == 4);
+    ck_assert(err_about(&out)->script_placed && err_about(&out)->script_at == 300
+              && err_about(&out)->script_start == 7 && err_about(&out)->script_end == 70000);
+    ck_assert(err_about(&out)->refused.bytes_wanted == 7 && err_about(&out)->refused.bytes_limit == 5
+              && err_about(&out)->refused.lasting);
+    ck_assert_str_eq(out.frame->cause->reason, "inner");
+    ck_assert_uint_eq(out.frame->cause->line, 3);
     ck_assert_int_eq(err_http_status(&out), err_http_status(&em));
     for (size_t i = 0; i < b.n; i++) { /* read as something else, or refused */
         char was = b.p[i];
         b.p[i] = (char)rng_u64(&rng);
         in = bytes_in(buf_view(&b));
         errmsg_decode(&out, &in);
-        ck_assert(!in.bad || out.n == 0);
+        ck_assert(!in.bad || !err_is(&out));
         b.p[i] = was;
     }
     buf_fini(&b);

@@ -36,7 +36,7 @@ static void echo(void *arg, struct transport_call *call)
 static void refuse_it(void *arg, struct transport_call *call)
 {
     struct end *e = arg;
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_set(&em, ERR_CONFLICT, "no: %.*s", STR_ARG(call->payload));
     e->api->refuse(e->api->self, call, &em);
 }
@@ -76,9 +76,9 @@ static void end_open(struct end *e, const char *id, unsigned port)
                                    .port_first = port,
                                    .port_last = port == 0 ? 0 : port,
                                    .ephemeral_id = str_of(id)};
-    struct errmsg em;
+    ERR_LOCAL(em);
     *e = (struct end){0};
-    ck_assert_msg(transport_nng_new(&e->t, &o, &em) == ERR_OK, "%s", em.frame[0].reason);
+    ck_assert_msg(transport_nng_new(&e->t, &o, &em) == ERR_OK, "%s", err_reason(&em));
     e->api = transport_nng_api(e->t);
     snprintf(e->address, sizeof(e->address), "127.0.0.1:%u", transport_nng_port(e->t));
     e->api->serve(e->api->self, ECHO, pool_executor(pool), echo, e);
@@ -158,13 +158,13 @@ START_TEST(asks_and_answers)
         if (i % 5 == 0) {
             snprintf(text, sizeof(text), "no: %d", i);
             ck_assert_int_eq(err_code(&rq[i].error), ERR_CONFLICT);
-            ck_assert_str_eq(rq[i].error.frame[0].reason, text);
+            ck_assert_str_eq(err_reason(&rq[i].error), text);
         } else {
             snprintf(text, sizeof(text), "%d", i);
-            ck_assert_msg(rq[i].error.n == 0, "%s", rq[i].error.frame[0].reason);
+            ck_assert_msg(!err_is(&rq[i].error), "%s", err_reason(&rq[i].error));
             ck_assert(str_is(rq[i].answer, text));
         }
-        buf_fini(&rq[i].answer_memory);
+        transport_rq_fini(&rq[i]);
     }
     end_close(&a);
     end_close(&b);
@@ -184,8 +184,8 @@ START_TEST(nobody_and_the_wrong_one)
     ck_assert_int_eq(err_code(&rq.error), ERR_NODE_NOT_CONNECTED);
     send_to(&a, b.address, "", &rq, ECHO, "x", 5000); /* whoever it is */
     wait_for(&finished, 2);
-    ck_assert_uint_eq(rq.error.n, 0);
-    buf_fini(&rq.answer_memory);
+    ck_assert(!err_is(&rq.error));
+    transport_rq_fini(&rq);
     end_close(&b);
     send_to(&a, nobody, "b", &rq, ECHO, "x", 5000);
     wait_for(&finished, 3);
@@ -204,7 +204,7 @@ START_TEST(time_cancel_and_loss)
     a.api->connect(a.api->self, &peer);
     send_to(&a, b.address, "b", &rq, ECHO, "x", 0);
     wait_for(&finished, 1);
-    buf_fini(&rq.answer_memory);
+    transport_rq_fini(&rq);
     for (int round = 0; round < 3; round++) { /* time-out, cancel, the other end goes */
         b.holding = 0;
         send_to(&a, b.address, "b", &rq, HOLD, "x", round == 0 ? 1000 : 0);
@@ -218,7 +218,7 @@ START_TEST(time_cancel_and_loss)
         wait_for(&finished, round + 2);
         static const enum err want[] = {ERR_RECEIVE_TIMEOUT, ERR_CANCELLED, ERR_NODE_DISCONNECTED};
         ck_assert_int_eq(err_code(&rq.error), want[round]);
-        struct errmsg em;
+        ERR_LOCAL(em);
         err_set(&em, ERR_CANCELLED, "late");
         b.api->refuse(b.api->self, b.held, &em);
     }
@@ -281,17 +281,17 @@ START_TEST(large)
     }
     wait_for(&finished, N + SMALL);
     for (int i = 0; i < N; i++) {
-        ck_assert_msg(big[i].error.n == 0, "%s", big[i].error.frame[0].reason);
+        ck_assert_msg(!err_is(&big[i].error), "%s", err_reason(&big[i].error));
         ck_assert_uint_eq(big[i].answer.n, BYTES + (size_t)i * 1000003);
         for (size_t at = 0; at < big[i].answer.n; at += BLOCK) {
             size_t k = MIN_OF(big[i].answer.n - at, (size_t)BLOCK);
             ck_assert_mem_eq(big[i].answer.p + at, block + i, k);
         }
-        buf_fini(&big[i].answer_memory);
+        transport_rq_fini(&big[i]);
     }
     for (int i = 0; i < SMALL; i++) {
-        ck_assert(small[i].error.n == 0 && str_is(small[i].answer, "small"));
-        buf_fini(&small[i].answer_memory);
+        ck_assert(!err_is(&small[i].error) && str_is(small[i].answer, "small"));
+        transport_rq_fini(&small[i]);
     }
     end_close(&a);
     end_close(&b);
@@ -324,8 +324,8 @@ START_TEST(busy)
     }
     wait_for(&finished, N);
     for (int i = 0; i < N; i++) {
-        rejected += rq[i].error.n > 0 && err_code(&rq[i].error) == ERR_REJECTED;
-        buf_fini(&rq[i].answer_memory);
+        rejected += err_is(&rq[i].error) && err_code(&rq[i].error) == ERR_REJECTED;
+        transport_rq_fini(&rq[i]);
     }
     ck_assert_int_eq(rejected, N - AT_ONCE);
     transport_nng_stats(b.t, &stats);

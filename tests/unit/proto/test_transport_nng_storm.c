@@ -57,7 +57,7 @@ static void echo(void *arg, struct transport_call *call)
 static void refuse_it(void *arg, struct transport_call *call)
 {
     struct end *e = arg;
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_set(&em, ERR_CONFLICT, "no");
     e->api->refuse(e->api->self, call, &em);
 }
@@ -99,8 +99,8 @@ static void end_open(struct place *p)
     }
     struct transport_nng_opts o = {
         .host = STR("127.0.0.1"), .port_first = port, .port_last = port, .ephemeral_id = str_of(e->id)};
-    struct errmsg em;
-    ck_assert_msg(transport_nng_new(&e->t, &o, &em) == ERR_OK, "%s", em.frame[0].reason);
+    ERR_LOCAL(em);
+    ck_assert_msg(transport_nng_new(&e->t, &o, &em) == ERR_OK, "%s", err_reason(&em));
     e->api = transport_nng_api(e->t);
     if (port == 0) {
         snprintf(p->address, sizeof(p->address), "127.0.0.1:%u", transport_nng_port(e->t));
@@ -136,7 +136,7 @@ static void done(struct transport_rq *rq)
     ck_assert_int_eq(atomic_fetch_add(&r->times, 1), 0);
     static const enum err codes[] = {ERR_NODE_NOT_CONNECTED, ERR_NODE_DISCONNECTED, ERR_RECEIVE_TIMEOUT,
                                      ERR_CANCELLED, ERR_CONFLICT};
-    if (rq->error.n == 0) {
+    if (!err_is(&rq->error)) {
         by_code[5]++;
         for (size_t i = 0; i < rq->answer.n; i++) {
             if (rq->answer.p[i] != (char)(rq->answer.n + i)) {
@@ -148,10 +148,10 @@ static void done(struct transport_rq *rq)
         while (i < ARRAY_LEN(codes) && codes[i] != err_code(&rq->error)) {
             i++;
         }
-        ck_assert_msg(i < ARRAY_LEN(codes), "%s", rq->error.frame[0].reason);
+        ck_assert_msg(i < ARRAY_LEN(codes), "%s", err_reason(&rq->error));
         by_code[i]++;
     }
-    buf_fini(&rq->answer_memory);
+    transport_rq_fini(rq);
     ended++;
     in_flight--;
     r->done = 1; /* it is freed now */

@@ -97,7 +97,8 @@ START_TEST(test_words)
     size_t n = 0;
     FILE *to = open_memstream(&text, &n);
     core_traces_begin(&(struct core_traces_opts){.whole = false});
-    target_init(&t, 10);
+    struct arena why = {0};
+    target_init(&t, 10, &why);
     ck_assert(target_effect(&t, &v, &f));
     target_step(&t, &(struct target_event){.kind = TARGET_OPENED});
     target_step(&t, &(struct target_event){.kind = TARGET_TICK});

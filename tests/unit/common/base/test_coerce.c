@@ -52,7 +52,7 @@ START_TEST(values)
         struct arena a;
         struct json v;
         struct num n = {0};
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         struct str text = str_of(cases[i].json);
         arena_init(&a, NULL, ARENA_UNLIMITED);
         ck_assert_int_eq(json_parse(&v, text, &a, &json_limits_default, NULL), ERR_OK);

@@ -11,9 +11,9 @@ static struct arena arena;
 static const struct date_format *format_of(const char *pattern)
 {
     const struct date_format *f = NULL;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     ck_assert_msg(date_format_new(&f, str_of(pattern), &arena, &em) == ERR_OK, "%s: %s", pattern,
-                  em.frame[0].reason);
+                  err_reason(&em));
     return f;
 }
 
@@ -272,12 +272,12 @@ START_TEST(math_keeps_to_the_years_there_are)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         char text[128];
         struct instant t = {0, 0};
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         enum err e = date_math(format_of(DATE_FORMAT_DEFAULT), str_of(rows[i].text), 0,
                                zone_named(rows[i].zone), rows[i].fill, &t, &em);
         ck_assert_msg(e == rows[i].e, "%s: %d", rows[i].text, e);
         snprintf(text, sizeof(text), "%lld", (long long)t.seconds);
-        ck_assert_str_eq(e == ERR_OK ? text : em.frame[em.n - 1].reason, rows[i].want);
+        ck_assert_str_eq(e == ERR_OK ? text : err_innermost(&em)->reason, rows[i].want);
     }
 }
 END_TEST
@@ -390,20 +390,20 @@ END_TEST
 
 START_TEST(errors_say_what_elasticsearch_says)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct instant t;
     const struct date_format *f = format_of(DATE_FORMAT_DEFAULT);
     ck_assert_int_eq(date_parse(f, STR("yesterday"), NULL, DATE_FILL_MIN, &t, &em), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_uint_eq(em.n, 2);
-    ck_assert_int_eq(em.frame[1].code, ERR_DATE_TIME_PARSE);
+    ck_assert_uint_eq(em.frame->depth, 2);
+    ck_assert_int_eq(em.frame->cause->code, ERR_DATE_TIME_PARSE);
     ck_assert_int_eq(date_parse(f, STR(""), NULL, DATE_FILL_MIN, &t, &em), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_uint_eq(em.n, 1);
+    ck_assert_uint_eq(em.frame->depth, 1);
     ck_assert_int_eq(date_math(f, STR("now/q"), 0, NULL, DATE_FILL_MIN, &t, &em), ERR_PARSE);
     ck_assert_int_eq(date_math(f, STR("2021||+d+"), 0, NULL, DATE_FILL_MIN, &t, &em), ERR_PARSE);
     ck_assert_int_eq(date_math(f, STR("nope||+1d"), 0, NULL, DATE_FILL_MIN, &t, &em), ERR_PARSE);
-    ck_assert_int_eq(em.frame[em.n - 1].code, ERR_DATE_TIME_PARSE);
+    ck_assert_int_eq(err_innermost(&em)->code, ERR_DATE_TIME_PARSE);
     ck_assert_int_eq(date_math(f, STR("now"), DATE_WITHOUT_NOW, NULL, DATE_FILL_MIN, &t, &em), ERR_PARSE);
-    ck_assert_str_eq(em.frame[em.n - 1].reason, "now is not used at indexing time");
+    ck_assert_str_eq(err_innermost(&em)->reason, "now is not used at indexing time");
     int64_t nanos;
     ck_assert_int_eq(instant_to_nanos((struct instant){-1, 0}, &nanos, NULL), ERR_ILLEGAL_ARGUMENT);
     ck_assert_int_eq(instant_to_nanos((struct instant){9223372036, 854775808}, &nanos, NULL),

@@ -378,7 +378,7 @@ START_TEST(points_of_json)
         int n = 0;
         arena_init(&a, NULL, ARENA_UNLIMITED);
         ck_assert_int_eq(json_parse(&v, str_of(cases[i].json), &a, &json_limits_default, NULL), ERR_OK);
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         enum err e = geo_points_of_json(&v, true, count, &n, &em);
         ck_assert_msg(e == cases[i].e && n == cases[i].points, "%s: %s, %d", cases[i].json, err_type(e), n);
         arena_fini(&a);

@@ -11,7 +11,7 @@ START_TEST(round_trip)
     struct arena a;
     arena_init(&a, NULL, ARENA_UNLIMITED);
     struct json v;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct str text = STR("{\"a\":[1,2.50,-3e5,true,null,\"x\\u00e9\\n\"], /* c */ \"b\":{}}");
     ck_assert_int_eq(json_parse(&v, text, &a, &json_limits_default, &em), ERR_OK);
     struct buf b;
@@ -51,7 +51,7 @@ START_TEST(syntax_errors)
         struct arena a;
         arena_init(&a, NULL, ARENA_UNLIMITED);
         struct json v;
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         enum err e = json_parse(&v, str_of(cases[i].text), &a, &json_limits_default, &em);
         ck_assert_msg(e == cases[i].want, "%s: %s", cases[i].text, err_type(e));
         arena_fini(&a);
@@ -120,7 +120,7 @@ END_TEST
 START_TEST(parsing_leaves_the_tree_alone)
 {
     struct arena a;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct json v;
     arena_init(&a, NULL, ARENA_UNLIMITED);
     for (int i = 0; i < 1000; i++) {
@@ -135,7 +135,7 @@ END_TEST
 START_TEST(large_trees_are_whole)
 {
     struct arena a;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct json v;
     struct buf text;
     arena_init(&a, NULL, ARENA_UNLIMITED);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static struct arena arena;
-static struct errmsg em;
+static struct errmsg em = {.arena = &arena};
 
 static struct json parsed(const char *text)
 {

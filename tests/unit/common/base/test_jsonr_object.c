@@ -31,7 +31,7 @@ static void check(const char *text, unsigned n_wanted, const char *reasons)
 {
     struct arena a;
     struct json tree;
-    struct errmsg em;
+    ERR_LOCAL(em);
     void *points;
     uint32_t n = 0;
     char said[1024] = "";
@@ -40,9 +40,9 @@ static void check(const char *text, unsigned n_wanted, const char *reasons)
     ck_assert(json_parse(&tree, str_of(text), &a, &json_limits_default, NULL) == ERR_OK);
     struct jr_reader rd = {.text = str_of(text), .arena = &a, .em = &em};
     enum err e = jr_read_objects(&rd, &object, &tree, sizeof(struct point), &points, &n);
-    for (unsigned i = 0; i < em.n; i++) {
+    for (const struct err_frame *f = em.frame; f != NULL; f = f->cause) {
         size_t at = strlen(said);
-        snprintf(said + at, sizeof(said) - at, "%s%s", i > 0 ? " < " : "", em.frame[i].reason);
+        snprintf(said + at, sizeof(said) - at, "%s%s", f != em.frame ? " < " : "", f->reason);
     }
     ck_assert_str_eq(said, reasons);
     ck_assert((e == ERR_OK) == (reasons[0] == '\0'));
@@ -96,7 +96,7 @@ START_TEST(named)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct arena a;
         struct json tree;
-        struct errmsg em;
+        ERR_LOCAL(em);
         size_t at;
         arena_init(&a, NULL, ARENA_UNLIMITED);
         err_clear(&em);
@@ -105,7 +105,7 @@ START_TEST(named)
         enum err e = jr_named_object(&rd, names, &tree, &at);
         e = e == ERR_OK ? jr_named_end(&rd, &tree) : e;
         ck_assert((e == ERR_OK) == (cases[i].reason[0] == '\0'));
-        ck_assert_str_eq(em.n > 0 ? em.frame[0].reason : "", cases[i].reason);
+        ck_assert_str_eq(err_reason(&em), cases[i].reason);
         ck_assert(e != ERR_OK || at == cases[i].at);
         arena_fini(&a);
     }

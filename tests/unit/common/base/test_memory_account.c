@@ -43,9 +43,9 @@ static uint64_t used(enum memory_part part)
 
 static void has(const char *text)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     ck_assert_int_eq(err_no_memory(&em), ERR_NO_MEMORY);
-    ck_assert_msg(strstr(em.frame[0].reason, text) != NULL, "[%s] is not in [%s]", text, em.frame[0].reason);
+    ck_assert_msg(strstr(err_reason(&em), text) != NULL, "[%s] is not in [%s]", text, err_reason(&em));
 }
 
 START_TEST(counts_blocks)
@@ -216,12 +216,12 @@ END_TEST
 
 static bool lasts(enum memory_part part)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     ck_assert(!memory_take(part, 65 * MIB));
     err_no_memory(&em);
-    ck_assert_int_eq(em.about.refused.bytes_limit, 64 * MIB);
-    ck_assert_int_ge(em.about.refused.bytes_wanted, 65 * MIB);
-    return em.about.refused.lasting;
+    ck_assert_int_eq(err_about(&em)->refused.bytes_limit, 64 * MIB);
+    ck_assert_int_ge(err_about(&em)->refused.bytes_wanted, 65 * MIB);
+    return err_about(&em)->refused.lasting;
 }
 
 /* What goes with a reason, whatever its words are: what was wanted, the limit, whether what is in the way goes by itself. */

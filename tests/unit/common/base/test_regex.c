@@ -68,7 +68,7 @@ START_TEST(errors)
 {
     struct regex *r;
     struct matcher *m;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     bool is = false;
     ck_assert_int_eq(regex_open(&r, STR("a("), 0, &em), ERR_PATTERN_SYNTAX);
     ck_assert_ptr_null(r);

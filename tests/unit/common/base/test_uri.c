@@ -31,7 +31,7 @@ START_TEST(decodes_strictly)
         struct arena a;
         arena_init(&a, NULL, ARENA_UNLIMITED);
         struct str out = STR_NULL;
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         enum err e = uri_decode(str_of(cases[i].in), true, &a, &out, &em);
         ck_assert_msg(e == (cases[i].out != NULL ? ERR_OK : ERR_ILLEGAL_ARGUMENT), "%s", cases[i].in);
         ck_assert(e != ERR_OK || str_is(out, cases[i].out));

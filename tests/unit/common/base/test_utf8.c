@@ -98,11 +98,11 @@ START_TEST(json_texts)
         struct arena a;
         arena_init(&a, NULL, ARENA_UNLIMITED);
         struct json v;
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         if (json_parse(&v, str_of(cases[i].text), &a, &json_limits_default, &em) == ERR_OK) {
             ck_assert_msg(str_is(v.s, cases[i].reason), "%zu", i);
         } else {
-            ck_assert_str_eq(em.frame[0].reason, cases[i].reason);
+            ck_assert_str_eq(err_reason(&em), cases[i].reason);
         }
         arena_fini(&a);
     }
@@ -111,9 +111,9 @@ END_TEST
 
 START_TEST(reasons)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     err_set(&em, ERR_JSON, "x\xFF\xE4\xB8\xADy\xE4");
-    ck_assert_str_eq(em.frame[0].reason, "x?\xE4\xB8\xADy");
+    ck_assert_str_eq(err_reason(&em), "x?\xE4\xB8\xADy");
 }
 END_TEST
 

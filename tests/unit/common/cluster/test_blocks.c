@@ -58,12 +58,11 @@ START_TEST(nobody_leads)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct cluster_state *s = new_state(cases[i].master, cases[i].mode);
-        struct errmsg em;
-        err_clear(&em);
+        ERR_LOCAL(em);
         enum err e = cluster_block_check(s, BLOCK_READ, &em);
         ck_assert_int_eq(e, cases[i].reads ? ERR_CLUSTER_BLOCK : ERR_OK);
         if (cases[i].reads) {
-            ck_assert_str_eq(em.frame[0].reason, "blocked by: [SERVICE_UNAVAILABLE/2/no master];");
+            ck_assert_str_eq(err_reason(&em), "blocked by: [SERVICE_UNAVAILABLE/2/no master];");
             ck_assert_int_eq(err_http_status(&em), 503);
         }
         ck_assert_int_eq(cluster_block_check(s, BLOCK_WRITE, &em), ERR_OK); /* they wait for a master */

@@ -255,7 +255,7 @@ static void check_same(const struct cluster_state *a, const struct cluster_state
 START_TEST(bytes_and_differences)
 {
     struct buf b;
-    struct errmsg em;
+    ERR_LOCAL(em);
     rng_seed(&rng, (uint64_t)_i);
     buf_init(&b, NULL, BUF_UNLIMITED);
     struct cluster_state *here = changed(NULL), *there;
@@ -289,7 +289,7 @@ END_TEST
 START_TEST(damaged_bytes)
 {
     struct buf b;
-    struct errmsg em;
+    ERR_LOCAL(em);
     rng_seed(&rng, (uint64_t)_i);
     buf_init(&b, NULL, BUF_UNLIMITED);
     struct cluster_state *one = changed(NULL), *two = changed(one), *out;
@@ -350,7 +350,7 @@ static struct cluster_state *big_state(void)
 START_TEST(small_changes_are_small)
 {
     struct buf b;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct state_builder sb;
     struct cluster_state *one = big_state(), *same, *patched;
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -389,7 +389,7 @@ END_TEST
 START_TEST(differences_of_the_first_format)
 {
     struct buf b;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct cluster_state *one = big_state(), *patched;
     buf_init(&b, NULL, BUF_UNLIMITED);
     put_u8(&b, 1);

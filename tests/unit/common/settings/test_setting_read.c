@@ -32,7 +32,7 @@ START_TEST(defaults_fit_their_rows)
         const struct setting_def *d = &setting_rows[id];
         char room[SETTING_ROOM];
         struct setting v = {.key = setting_name(id), .value = setting_default(d, NULL, room)};
-        struct errmsg em;
+        ERR_LOCAL(em);
         bool none = v.value.n == 0;
         ck_assert_msg(none || setting_check(d, &v, &em) == ERR_OK, "%s", d->name);
         ck_assert_msg((d->here != NULL) == (d->why != NULL), "%s", d->name);

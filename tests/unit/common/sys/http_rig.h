@@ -120,9 +120,9 @@ static inline void server_init(struct server *s, unsigned loops)
 
 static inline void server_run(struct server *s, const struct http_server_opts *o)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     enum err e = http_server_new(&s->http, o, &em);
-    ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
+    ck_assert_msg(e == ERR_OK, "%s", err_reason(&em));
     for (unsigned i = 0; i < s->loops_n; i++) {
         ck_assert_int_eq(loop_start(s->loops[i], NULL), ERR_OK);
     }

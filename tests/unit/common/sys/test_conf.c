@@ -21,6 +21,7 @@ static void env_open(struct env *t, const char *yaml)
     memset(t, 0, sizeof(*t));
     t->mem = fs_mem_new();
     arena_init(&t->arena, NULL, ARENA_UNLIMITED);
+    t->em = err_in(&t->arena);
     settings_init(&t->out, &t->arena);
     t->opts = (struct conf_opts){.fs = fs_mem_fs(t->mem),
                                  .file = "serai.yml",
@@ -63,7 +64,7 @@ START_TEST(later_sources_win)
     t.opts.argv = argv;
     struct str *rest;
     size_t n;
-    ck_assert_msg(conf_load(&t.out, &t.opts, &rest, &n, &t.em) == ERR_OK, "%s", t.em.frame[0].reason);
+    ck_assert_msg(conf_load(&t.out, &t.opts, &rest, &n, &t.em) == ERR_OK, "%s", err_reason(&t.em));
     IS(t, "cluster.name", "from-file");
     IS(t, "node.attr.a", "default");
     IS(t, "path.data", "/flag");
@@ -88,7 +89,7 @@ START_TEST(yaml_in_every_shape)
                  "path:\n  data: [/a, /b]\n");
     static const char *const environ_[] = {"TWO=2", NULL};
     t.opts.environ_ = environ_;
-    ck_assert_msg(load(&t) == ERR_OK, "%s", t.em.frame[0].reason);
+    ck_assert_msg(load(&t) == ERR_OK, "%s", err_reason(&t.em));
     IS(t, "cluster.name", "quoted: name");
     IS(t, "node.attr.zone", "west");
     IS(t, "node.attr.deep.er", "22");
@@ -140,8 +141,8 @@ START_TEST(errors_name_their_place)
         struct env t;
         env_open(&t, cases[i].yaml);
         ck_assert_msg(load(&t) == ERR_ILLEGAL_ARGUMENT, "%s", cases[i].yaml);
-        ck_assert_msg(strncmp(t.em.frame[0].reason, cases[i].want, strlen(cases[i].want)) == 0,
-                      "[%s] gave [%s]", cases[i].yaml, t.em.frame[0].reason);
+        ck_assert_msg(strncmp(err_reason(&t.em), cases[i].want, strlen(cases[i].want)) == 0, "[%s] gave [%s]",
+                      cases[i].yaml, err_reason(&t.em));
         env_close(&t);
     }
     struct buf deep;
@@ -174,7 +175,7 @@ START_TEST(arguments_and_environment_are_checked)
     static const char *const environ_[] = {"clustr.name=x", NULL};
     t.opts.environ_ = environ_;
     ck_assert_int_eq(load(&t), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_str_eq(t.em.frame[0].reason,
+    ck_assert_str_eq(err_reason(&t.em),
                      "environment variable [clustr.name]: unknown setting [clustr.name], did "
                      "you mean [cluster.name]?");
     env_close(&t);

@@ -95,11 +95,11 @@ START_TEST(files_hold_what_was_appended)
     ck_assert(exists && n == 3);
     ck_assert_int_eq(t.fs->size(t.fs->self, in(&t, "b"), &exists, &n, NULL), ERR_OK);
     ck_assert(!exists);
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct fs_file *f;
     ck_assert_int_eq(t.fs->open(t.fs->self, in(&t, "no/such"), true, &f, &em), ERR_IO);
     ck_assert_ptr_null(f);
-    ck_assert_ptr_nonnull(strstr(em.frame[0].reason, "No such file"));
+    ck_assert_ptr_nonnull(strstr(err_reason(&em), "No such file"));
     ck_assert_int_eq(put(&t, "a/b", "below a file", true, false), ERR_IO);
     env_close(&t);
 }
@@ -180,10 +180,10 @@ START_TEST(one_holds_the_lock)
     struct env t;
     env_open(&t, _i);
     void *a, *b;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     ck_assert_int_eq(t.fs->lock(t.fs->self, t.root, &a, NULL), ERR_OK);
     ck_assert_int_eq(t.fs->lock(t.fs->self, t.root, &b, &em), ERR_IO);
-    ck_assert_ptr_nonnull(strstr(em.frame[0].reason, "already held"));
+    ck_assert_ptr_nonnull(strstr(err_reason(&em), "already held"));
     t.fs->unlock(t.fs->self, a);
     ck_assert_int_eq(t.fs->lock(t.fs->self, t.root, &b, NULL), ERR_OK);
     ck_assert_str_eq(names(&t, "."), "node.lock;");

@@ -101,11 +101,11 @@ static char *url(const struct world *w, const char *path)
 
 static void send_to(struct world *w, const char *u, struct http_client_request req)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     req.url = str_of(u);
     req.method = req.method != NULL ? req.method : "GET";
     enum err e = http_client_send(w->client, &req, done, w, &em);
-    ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
+    ck_assert_msg(e == ERR_OK, "%s", err_reason(&em));
 }
 
 /* loop_run() ends for good: later runs go in a loop of their own, so a test runs the loop once in steps. */
@@ -296,9 +296,9 @@ static void against(const char *answer, enum err want, const char *body)
     snprintf(u, sizeof(u), "http://127.0.0.1:%u/", s.port);
     struct http_client_request r = {.method = "POST", .url = str_of(u), .body = STR("x")};
     struct http_reply reply;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     enum err e = http_fetch(&r, &a, &reply, &em);
-    ck_assert_msg(e == want, "[%s] gave %d %s", answer, (int)e, em.frame[0].reason);
+    ck_assert_msg(e == want, "[%s] gave %d %s", answer, (int)e, err_reason(&em));
     ck_assert(e != ERR_OK || str_is(reply.body, body));
     arena_fini(&a);
     script_close(&s);

@@ -209,15 +209,15 @@ START_TEST(ports)
     snprintf(range, sizeof(range), "%u-%u", p, MIN_OF(p + 20, 65535U));
     struct http_server_opts o = options(&s);
     struct http_server *other;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct loop *loop;
     ck_assert_int_eq(loop_new(&loop, "x", NULL), ERR_OK);
     o.loops = &loop;
     o.loops_n = 1;
     o.ports = port;
     ck_assert_int_eq(http_server_new(&other, &o, &em), ERR_IO);
-    ck_assert_ptr_nonnull(strstr(em.frame[0].reason, port));
-    ck_assert_ptr_nonnull(strstr(em.frame[0].reason, "Address already in use"));
+    ck_assert_ptr_nonnull(strstr(err_reason(&em), port));
+    ck_assert_ptr_nonnull(strstr(err_reason(&em), "Address already in use"));
     o.ports = range;
     ck_assert_int_eq(http_server_new(&other, &o, &em), ERR_OK);
     ck_assert(http_server_port(other) > p && http_server_port(other) <= p + 20);

@@ -51,6 +51,7 @@ struct flight {
     struct transport_call call;
     struct buf payload;
     struct errmsg error;
+    struct arena error_memory;
     struct flight *next;
 };
 
@@ -85,8 +86,8 @@ static inline void finish(struct flight *m)
         return;
     }
     m->rq = NULL;
-    rq->error = m->error;
-    if (m->error.n == 0) {
+    err_copy(&rq->error, &m->error);
+    if (!err_is(&m->error)) {
         rq->answer_memory = m->payload;
         rq->answer = buf_view(&rq->answer_memory);
         buf_init(&m->payload, NULL, BUF_UNLIMITED);
@@ -108,7 +109,8 @@ static inline void send(void *self, const struct transport_peer *to, struct tran
     struct node *from = self;
     struct cluster *c = from->c;
     struct flight *m = calloc(1, sizeof(*m));
-    *m = (struct flight){.rq = rq, .from = from, .next = c->messages};
+    *m = (struct flight){.rq = rq, .from = from, .next = c->messages, .error = err_in(&m->error_memory)};
+    transport_rq_take(rq);
     c->messages = m;
     c->sent++;
     buf_init(&m->payload, NULL, BUF_UNLIMITED);
@@ -162,7 +164,7 @@ static inline void refuse(void *self, struct transport_call *call, const struct 
 {
     struct flight *m = call->slot;
     (void)self;
-    m->error = *error;
+    err_copy(&m->error, error);
     finish(m);
 }
 
@@ -405,6 +407,7 @@ static inline void cluster_close(struct cluster *c)
         struct flight *m = c->messages;
         c->messages = m->next;
         buf_fini(&m->payload);
+        arena_fini(&m->error_memory);
         free(m);
     }
     cluster_state_unref(c->state);

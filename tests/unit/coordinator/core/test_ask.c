@@ -8,7 +8,7 @@ START_TEST(reads)
     struct shard_get g;
     for (int i = 0; i < 8; i++) { /* by turns */
         get_from(c, 0, "", &g);
-        ck_assert(g.rq.error.n == 0 && g.found && g.source.n > 0);
+        ck_assert(!err_is(&g.rq.error) && g.found && g.source.n > 0);
         shard_rq_fini(&g.rq);
     }
     ck_assert(c->nodes[1].gets == 4 && c->nodes[2].gets == 4 && c->sent == 8);
@@ -17,13 +17,13 @@ START_TEST(reads)
     shard_rq_fini(&g.rq);
     c->nodes[1].get_error = ERR_IO; /* one copy's trouble */
     get_from(c, 1, "_local", &g);
-    ck_assert(g.rq.error.n == 0 && str_is(g.rq.node, "n2"));
+    ck_assert(!err_is(&g.rq.error) && str_is(g.rq.node, "n2"));
     shard_rq_fini(&g.rq);
     c->nodes[1].get_error = ERR_OK;
     kill_node(&c->nodes[2]);
     for (int i = 0; i < 4; i++) {
         get_from(c, 0, "", &g);
-        ck_assert(g.rq.error.n == 0 && str_is(g.rq.node, "n1"));
+        ck_assert(!err_is(&g.rq.error) && str_is(g.rq.node, "n1"));
         shard_rq_fini(&g.rq);
     }
     c->nodes[1].get_error = ERR_IO; /* nobody left: what the one said that could say something */
@@ -53,7 +53,7 @@ START_TEST(a_later_state)
     g.rq.shard = shard0;
     ask_get(c->nodes[0].co, &where, &g);
     sim_exec_run_for(c->sim, SECOND);
-    ck_assert(done == 1 && g.rq.error.n == 0 && str_is(g.rq.node, "n0"));
+    ck_assert(done == 1 && !err_is(&g.rq.error) && str_is(g.rq.node, "n0"));
     shard_rq_fini(&g.rq);
     cluster_state_unref(old);
     cluster_close(c);
@@ -78,7 +78,7 @@ START_TEST(contexts_and_cancelling)
     q.rq.shard = shard0;
     ask_search(co, &where, &q.rq);
     sim_exec_run_for(c->sim, SECOND);
-    ck_assert(done == 1 && q.rq.error.n == 0 && q.rq.context == 102 && str_is(q.rq.node, "n2"));
+    ck_assert(done == 1 && !err_is(&q.rq.error) && q.rq.context == 102 && str_is(q.rq.node, "n2"));
     struct top_doc doc = {.doc = 3};
     struct shard_fetch f = {.rq.context = q.rq.context, .docs = &doc, .n = 1};
     shard_rq_init(&f.rq, &shard_op_fetch, note, &done);
@@ -118,7 +118,7 @@ START_TEST(contexts_and_cancelling)
     c->nodes[2].dead = true; /* without a word */
     publish(c, 1, -1, true);
     sim_exec_run_for(c->sim, SECOND);
-    ck_assert(done == 4 && q.rq.error.n == 0 && str_is(q.rq.node, "n1"));
+    ck_assert(done == 4 && !err_is(&q.rq.error) && str_is(q.rq.node, "n1"));
     shard_rq_fini(&q.rq);
     held = c->nodes[2].held;
     shard_rq_answer(&held->rq); /* too late */
@@ -145,8 +145,10 @@ static struct writing *write_begin(struct cluster *c, uint32_t coordinator, int6
 {
     struct writing *w = calloc(1, sizeof(*w));
     arena_init(&w->arena, NULL, ARENA_UNLIMITED);
-    w->env = (struct op_env){
-        .co = c->nodes[coordinator].co, .arena = &w->arena, .state = cluster_state_ref(c->state)};
+    w->env = (struct op_env){.co = c->nodes[coordinator].co,
+                             .arena = &w->arena,
+                             .em = err_in(&w->arena),
+                             .state = cluster_state_ref(c->state)};
     w->entry = (struct write_entry){.target = STR("i"), .action = "index"};
     w->entry.item = (struct write_item){.kind = WRITE_INDEX,
                                         .id = STR("1"),
@@ -236,7 +238,7 @@ START_TEST(no_master)
     publish(c, 1, 2, false);
     struct writing *w = write_begin(c, 0, 1000);
     get_from(c, 0, "", &g); /* reads go on */
-    ck_assert(g.rq.error.n == 0 && w->done);
+    ck_assert(!err_is(&g.rq.error) && w->done);
     ck_assert(w->set.blocked && err_code(error_of(w)) == ERR_CLUSTER_BLOCK);
     ck_assert(err_http_status(error_of(w)) == 503 && c->nodes[1].writes == 0);
     shard_rq_fini(&g.rq);

@@ -80,7 +80,7 @@ static void check(const struct cluster_state *s, const struct index_routing *r, 
 {
     struct arena a;
     struct copies got;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct copies_how how = {STR("n1"), str_of(preference), turn};
     arena_init(&a, NULL, ARENA_UNLIMITED);
     enum err e = copies_in_order(&got, s, r, shard, &how, &a, &em);
@@ -200,7 +200,7 @@ END_TEST
 START_TEST(next_copy)
 {
     struct arena a;
-    struct errmsg em;
+    ERR_LOCAL(em);
     arena_init(&a, NULL, ARENA_UNLIMITED);
     struct str nodes[] = {STR("n0"), STR("n1")}, later[] = {STR("n1"), STR("n2"), STR("n0")};
     struct retry_reads t = {.copies = {nodes, 2, 2}};
@@ -226,24 +226,24 @@ END_TEST
 START_TEST(no_memory_to_say_why)
 {
     struct arena full, a;
-    struct errmsg em;
+    ERR_LOCAL(em);
     arena_init(&full, NULL, 0);
     arena_init(&a, NULL, ARENA_UNLIMITED);
     err_set(&em, ERR_IO, "the disk");
     struct str nodes[] = {STR("n0"), STR("n1")};
     struct retry_reads t = {.copies = {nodes, 2, 2}};
     retry_failed(&t, STR("n0"), &em, &full);
-    ck_assert_ptr_eq(t.kept, memory_error());
+    ck_assert_ptr_eq(t.kept, err_out_of_memory());
     ck_assert(err_code(t.kept) == ERR_NO_MEMORY && str_is(t.kept_node, "n0"));
     retry_failed(&t, STR("n1"), &em, &a); /* and is replaced, not written to */
     ck_assert(err_code(t.kept) == ERR_IO && str_is(t.kept_node, "n1"));
-    ck_assert(err_code(memory_error()) == ERR_NO_MEMORY);
+    ck_assert(err_code(err_out_of_memory()) == ERR_NO_MEMORY);
 
     struct op_env r = {.arena = &full};
     struct write_entry entry = {.action = "index"};
     struct write_set w = {.r = &r, .v = &entry, .n = 1};
     writes_fail(&w, &entry, &em);
-    ck_assert_ptr_eq(entry.error, memory_error());
+    ck_assert_ptr_eq(entry.error, err_out_of_memory());
     r.arena = &a;
     writes_fail(&w, &entry, &em);
     ck_assert(entry.error != &em && err_code(entry.error) == ERR_IO);
@@ -254,8 +254,7 @@ END_TEST
 
 START_TEST(meanings)
 {
-    struct errmsg em;
-    err_clear(&em);
+    ERR_LOCAL(em);
     ck_assert(!retry_read(&em) && retry_write(&em) == RETRY_NOT);
     err_set(&em, ERR_QUERY_SHARD, "no such field");
     ck_assert(!retry_read(&em));

@@ -177,7 +177,7 @@ static void answer_at_once(struct node_question *q)
 
 static void refuse_at_once(struct node_question *q)
 {
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_set(&em, ERR_REJECTED, "not now");
     node_refuse(q, &em);
 }
@@ -233,7 +233,7 @@ START_TEST(many)
     struct cluster *c = cluster_open();
     struct shard_act model = {.action = SHARD_REFRESH};
     struct index_target t = {.meta = cluster_index(c->state, STR("i"))};
-    struct errmsg em;
+    ERR_LOCAL(em);
     env_open(c);
     begin();
     ck_assert(broadcast_start(&env, &t, 0, &model, broadcast_ended, NULL));
@@ -355,7 +355,7 @@ START_TEST(writes)
     spec->kind = BY_QUERY_DELETE;
     spec->search.index = STR("absent");
     spec->answer = by_query_answered;
-    struct errmsg em;
+    ERR_LOCAL(em);
     ck_assert_int_eq(by_query_run(op, NULL, &em), ERR_OK);
     expect(c, ERR_INDEX_NOT_FOUND);
     struct task_result t = {

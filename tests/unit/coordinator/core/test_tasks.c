@@ -126,7 +126,7 @@ START_TEST(ids_in_texts)
 {
     struct str node;
     uint64_t id;
-    struct errmsg em;
+    ERR_LOCAL(em);
     ck_assert_int_eq(task_id_parse(STR("abc:7"), &node, &id, &em), ERR_OK);
     ck_assert(str_is(node, "abc"));
     ck_assert_uint_eq(id, 7);

@@ -132,7 +132,7 @@ static enum err parse_op(void *self, const struct engine_op *op, struct arena *a
 static void open_shard(struct agg_rig *r, uint32_t s)
 {
     char dir[32];
-    struct errmsg em;
+    ERR_LOCAL(em);
     const struct fs *fs = fs_mem_fs(r->disk);
     snprintf(dir, sizeof(dir), "/shard%u", s);
     struct engine_opts o = {.fs = fs,
@@ -155,7 +155,7 @@ static void add_doc(struct agg_rig *r, uint32_t n)
     char id[16];
     struct buf b;
     struct engine_result res;
-    struct errmsg em;
+    ERR_LOCAL(em);
     make_doc(r, &r->docs[n]);
     buf_init(&b, NULL, BUF_UNLIMITED);
     write_doc(&r->docs[n], &b);
@@ -165,8 +165,7 @@ static void add_doc(struct agg_rig *r, uint32_t n)
     op.primary_term = 1;
     op.id = str_of(id);
     op.source = buf_view(&b);
-    ck_assert_msg(engine_apply(r->engines[n % r->n_shards], &op, &res, &em) == ERR_OK, "%s",
-                  em.frame[0].reason);
+    ck_assert_msg(engine_apply(r->engines[n % r->n_shards], &op, &res, &em) == ERR_OK, "%s", err_reason(&em));
     buf_fini(&b);
 }
 
@@ -183,7 +182,7 @@ void ar_init(struct agg_rig *r, uint64_t seed, uint32_t n_shards, uint32_t n, ui
     *r = (struct agg_rig){.n_shards = n_shards, .n = n, .max_buckets = 65535};
     struct analysis_env env = {0};
     struct json tree;
-    struct errmsg em;
+    ERR_LOCAL(em);
     arena_init(&r->arena, NULL, ARENA_UNLIMITED);
     rng_seed(&r->rng, seed);
     clock_sim_init(&r->clock, 1600000000000);
@@ -193,7 +192,7 @@ void ar_init(struct agg_rig *r, uint64_t seed, uint32_t n_shards, uint32_t n, ui
     struct str text = str_of(ar_json(r, mapping_text));
     ck_assert_int_eq(json_parse(&tree, text, &r->arena, &json_limits_default, &em), ERR_OK);
     ck_assert_msg(mapping_new(&r->mapping, &tree, r->analysis, &r->settings, &em) == ERR_OK, "%s",
-                  em.frame[0].reason);
+                  err_reason(&em));
     for (uint32_t s = 0; s < n_shards; s++) {
         open_shard(r, s);
     }
@@ -263,8 +262,8 @@ enum err ar_run_with(struct agg_rig *r, struct ar_run *run, const char *body, co
     const char *text = ar_json(r, body);
     struct json *tree = ARENA_NEW(&r->arena, struct json);
     *run = (struct ar_run){.text = STR("")};
-    err_clear(&run->em);
     arena_init(&run->arena, alloc, ARENA_UNLIMITED);
+    run->em = err_in(&run->arena);
     ck_assert_msg(json_parse(tree, str_of(text), &r->arena, &json_limits_default, &run->em) == ERR_OK, "%s",
                   text);
     search_source_init(&run->source);
@@ -312,7 +311,7 @@ void ar_expect(struct agg_rig *r, const char *body, const char *answer)
 {
     struct ar_run run;
     enum err e = ar_run(r, &run, body);
-    ck_assert_msg(e == ERR_OK, "%s: %s", body, run.em.frame[0].reason);
+    ck_assert_msg(e == ERR_OK, "%s: %s", body, err_reason(&run.em));
     const char *want = ar_json(r, answer);
     ck_assert_msg(str_is(run.text, want), "%s\n gave %.*s\n want %s", body, STR_ARG(run.text), want);
     ar_run_fini(&run);
@@ -323,6 +322,6 @@ void ar_refused(struct agg_rig *r, const char *body, enum err code)
     struct ar_run run;
     enum err e = ar_run(r, &run, body);
     ck_assert_msg(e == code, "%s: %d, want %d (%s)", body, (int)e, (int)code,
-                  e != ERR_OK ? run.em.frame[0].reason : "fine");
+                  e != ERR_OK ? err_reason(&run.em) : "fine");
     ar_run_fini(&run);
 }

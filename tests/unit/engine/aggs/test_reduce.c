@@ -65,8 +65,8 @@ START_TEST(shards_equal_one)
         struct agg_rig *one = begin((uint64_t)_i, 1, 120, 0),
                        *many = begin((uint64_t)_i, 2 + (uint32_t)_i % 3, 120, 11);
         struct ar_run a, b;
-        ck_assert_msg(ar_run(one, &a, requests[q]) == ERR_OK, "%s: %s", requests[q], a.em.frame[0].reason);
-        ck_assert_msg(ar_run(many, &b, requests[q]) == ERR_OK, "%s: %s", requests[q], b.em.frame[0].reason);
+        ck_assert_msg(ar_run(one, &a, requests[q]) == ERR_OK, "%s: %s", requests[q], err_reason(&a.em));
+        ck_assert_msg(ar_run(many, &b, requests[q]) == ERR_OK, "%s: %s", requests[q], err_reason(&b.em));
         ck_assert_msg(str_eq(a.text, b.text), "%s\n%.*s\n%.*s", requests[q], STR_ARG(a.text),
                       STR_ARG(b.text));
         ar_run_fini(&a);
@@ -156,7 +156,7 @@ START_TEST(many_buckets)
     ck_assert_int_eq(
         ar_run(r, &run, "{'aggs':{'k':{'terms':{'field':'k','size':100}},'b':{'terms':{'field':'b'}}}}"),
         ERR_TOO_MANY_BUCKETS);
-    ck_assert_int_eq((int)run.em.about.limit, AR_WORDS);
+    ck_assert_int_eq((int)err_about(&run.em)->limit, AR_WORDS);
     ar_run_fini(&run);
     r->max_buckets = 65535;
     ar_refused(r,

@@ -25,14 +25,14 @@ static enum field_analysis field_analyzer(void *self, struct str field, const st
     return str_is(field, "whole") ? FIELD_WHOLE : str_is(field, "number") ? FIELD_NO_TEXT : FIELD_UNMAPPED;
 }
 
-static void write_error(struct jsonw *w, const struct errmsg *em, unsigned frame)
+static void write_error(struct jsonw *w, const struct err_frame *f)
 {
-    jw_kz(w, "type", err_type(em->frame[frame].code));
-    jw_kz(w, "reason", em->frame[frame].reason);
-    if (frame + 1 < em->n) {
+    jw_kz(w, "type", err_type(f->code));
+    jw_kz(w, "reason", f->reason);
+    if (f->cause != NULL) {
         jw_k(w, "caused_by");
         jw_obj(w);
-        write_error(w, em, frame + 1);
+        write_error(w, f->cause);
         jw_obj_end(w);
     }
 }
@@ -41,7 +41,7 @@ static void write_error(struct jsonw *w, const struct errmsg *em, unsigned frame
 static int answer(struct analysis *a, const struct settings *s, bool has_index, const struct json *body,
                   struct arena *arena, struct buf *out)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct jsonw w;
     int64_t max = 10000;
     enum err e = settings_i64(s, "analyze.max_token_count", max, &max, &em);
@@ -64,12 +64,12 @@ static int answer(struct analysis *a, const struct settings *s, bool has_index, 
     jw_k(&w, "root_cause");
     jw_arr(&w);
     jw_obj(&w);
-    unsigned root = err_root(&em);
-    jw_kz(&w, "type", err_type(em.frame[root].code));
-    jw_kz(&w, "reason", em.frame[root].reason);
+    const struct err_frame *root = err_root(&em);
+    jw_kz(&w, "type", err_type(root->code));
+    jw_kz(&w, "reason", root->reason);
     jw_obj_end(&w);
     jw_arr_end(&w);
-    write_error(&w, &em, 0);
+    write_error(&w, em.frame);
     jw_obj_end(&w);
     jw_ki64(&w, "status", err_http_status(&em));
     jw_obj_end(&w);
@@ -200,7 +200,7 @@ static const struct json *body_of(const struct json *step, struct json *room, st
 
 static void create_index(struct replay *r, const char *file, struct str name, const struct json *step)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct json room;
     struct index *x = &r->indices[r->n];
     struct analysis_env env = {0};
@@ -215,12 +215,12 @@ static void create_index(struct replay *r, const char *file, struct str name, co
     ck_assert(json_i64(json_get(step, "status"), &want));
     bool ok = want == err_http_status(&em);
     if (e != ERR_OK && ok) {
-        ok = str_is(text_of(json_path(json_get(step, "response"), "error.type")), err_type(em.frame[0].code));
+        ok = str_is(text_of(json_path(json_get(step, "response"), "error.type")), err_type(err_code(&em)));
     }
     r->passed += ok;
     r->failed += !ok;
     if (!ok) {
-        printf("%s: create %.*s: %s\n", file, STR_ARG(name), em.n > 0 ? em.frame[0].reason : "made");
+        printf("%s: create %.*s: %s\n", file, STR_ARG(name), err_is(&em) ? err_reason(&em) : "made");
     }
     if (e == ERR_OK) {
         x->name = name;
@@ -414,7 +414,7 @@ static void answer_line(struct str line, const struct analysis_env *env, struct 
 {
     struct arena arena;
     struct json v;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct settings s;
     struct analysis *a = NULL;
     struct buf out;
@@ -427,8 +427,8 @@ static void answer_line(struct str line, const struct analysis_env *env, struct 
             answer(has_index ? a : global, &s, has_index, json_get(&v, "body"), &arena, &out);
         }
     }
-    if (em.n > 0) {
-        printf("{\"error\":{\"type\":\"%s\"}}\n", err_type(em.frame[0].code));
+    if (err_is(&em)) {
+        printf("{\"error\":{\"type\":\"%s\"}}\n", err_type(err_code(&em)));
     } else {
         printf("%.*s\n", STR_ARG(buf_view(&out)));
     }

@@ -69,7 +69,7 @@ static void compact(struct buf *b, const struct json *tokens)
 
 START_TEST(recorded)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct analysis *a = registry(NULL, &em);
     struct buf out, got;
     buf_init(&out, NULL, BUF_UNLIMITED);
@@ -83,7 +83,7 @@ START_TEST(recorded)
         buf_reset(&got);
         buf_z(&got, "");
         if (e != ERR_OK) {
-            buf_printf(&got, "! %s", err_type(em.frame[0].code));
+            buf_printf(&got, "! %s", err_type(err_code(&em)));
         } else {
             ck_assert_int_eq(json_parse(&v, buf_view(&out), &arena, &json_limits_default, &em), ERR_OK);
             compact(&got, json_get(&v, "tokens"));
@@ -102,7 +102,7 @@ END_TEST
  * never less. */
 START_TEST(without_memory)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct analysis *a = registry(NULL, &em);
     struct buf out, whole;
     buf_init(&out, NULL, BUF_UNLIMITED);
@@ -148,7 +148,7 @@ START_TEST(expansion_is_bounded)
     for (unsigned i = 0; i < MEMORY_PARTS; i++) {
         limits.limit[i] = MEMORY_UNLIMITED;
     }
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct analysis *a = registry(NULL, &em);
     struct arena arena;
     struct remap r;
@@ -167,7 +167,7 @@ START_TEST(expansion_is_bounded)
         buf_z(&body, second + 2);
         memory_request_arena(&arena);
         ck_assert_int_eq(ask(a, body.p, &arena, &out, &em), ERR_NO_MEMORY);
-        ck_assert(str_starts(str_of(em.frame[0].reason), STR("[request] Data too large")));
+        ck_assert(str_starts(str_of(err_reason(&em)), STR("[request] Data too large")));
         arena_fini(&arena);
         buf_fini(&body);
         buf_fini(&out);
@@ -256,11 +256,11 @@ START_TEST(hostile_bytes)
                                        "\n",
                                        "İ",
                                        "ß"};
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct analysis *a = registry(settings, &em);
     struct rng rng;
     rng_seed(&rng, 20);
-    ck_assert_msg(a != NULL, "%s", em.frame[0].reason);
+    ck_assert_msg(a != NULL, "%s", err_reason(&em));
     for (unsigned round = 0; round < 3000; round++) {
         struct arena arena;
         struct token_list l;
@@ -276,8 +276,7 @@ START_TEST(hostile_bytes)
         ck_assert_msg(an != NULL, "%s", name);
         arena_init(&arena, NULL, ARENA_UNLIMITED);
         token_list_init(&l, &arena);
-        ck_assert_msg(analyzer_run(an, str_mk(text, n), &l, &em) == ERR_OK, "%s: %s", name,
-                      em.frame[0].reason);
+        ck_assert_msg(analyzer_run(an, str_mk(text, n), &l, &em) == ERR_OK, "%s: %s", name, err_reason(&em));
         check_tokens(&l, n, name);
         arena_fini(&arena);
     }
@@ -308,17 +307,17 @@ START_TEST(definitions_refused)
          ERR_ILLEGAL_ARGUMENT},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         struct analysis *a = registry(cases[i].settings, &em);
-        ck_assert_msg(a == NULL && em.frame[0].code == cases[i].want, "%s: %s", cases[i].settings,
-                      em.n > 0 ? em.frame[0].reason : "");
+        ck_assert_msg(a == NULL && err_code(&em) == cases[i].want, "%s: %s", cases[i].settings,
+                      err_reason(&em));
     }
 }
 END_TEST
 
 START_TEST(defaults_and_normalizers)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct arena arena;
     struct str out;
     struct analysis *a = registry(

@@ -24,13 +24,13 @@ struct replay {
 static void create(struct replay *r, const struct json *settings)
 {
     struct settings s;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     settings_init(&s, &r->file);
     ck_assert_int_eq(settings_from_json(&s, settings, STR("index"), &em), ERR_OK);
     analysis_unref(r->index);
     r->index = NULL;
     if (analysis_new(&r->index, &s, &r->env, &em) != ERR_OK) {
-        printf("not run: %s\n", em.frame[0].reason);
+        printf("not run: %s\n", err_reason(&em));
     }
 }
 
@@ -87,7 +87,7 @@ static void run_step(struct replay *r, const char *file, const struct json *step
     struct buf b;
     struct jsonw w;
     struct json got;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     enum err e = cx.analysis == NULL ? ERR_ILLEGAL_STATE : analyze_request(&cx, body, &r->arena, &w, &em);

@@ -51,12 +51,12 @@ static enum err run(const char *parts, struct str text, struct asker *a)
     struct analyze_context cx = {.analysis = analysis, .max_token_count = 0};
     struct stop s = {.asked = ask, .self = a};
     jsonw_init(&w, &out, false);
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     stop_enter(&s);
     enum err e = analyze_request(&cx, &body, &arena, &w, &em);
     stop_leave(&s);
     ck_assert_msg(e == ERR_OK || e == ERR_NO_MEMORY || e == ERR_ILLEGAL_STATE || s.on, "%s: %s", parts,
-                  em.frame[0].reason);
+                  err_reason(&em));
     buf_fini(&request);
     buf_fini(&out);
     arena_fini(&arena);

@@ -20,7 +20,7 @@ static enum err parse(const char *body, const struct highlight_spec **out, struc
 START_TEST(options_are_inherited)
 {
     struct arena a;
-    struct errmsg em;
+    ERR_LOCAL(em);
     const struct highlight_spec *s;
     arena_init(&a, NULL, ARENA_UNLIMITED);
     ck_assert_int_eq(
@@ -68,11 +68,11 @@ START_TEST(options_are_refused)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena a;
-        struct errmsg em;
+        ERR_LOCAL(em);
         const struct highlight_spec *s;
         arena_init(&a, NULL, ARENA_UNLIMITED);
         ck_assert_msg(parse(cases[i].body, &s, &a, &em) == cases[i].code, "%s: %s", cases[i].body,
-                      em.n > 0 ? "other" : "none");
+                      err_is(&em) ? "other" : "none");
         arena_fini(&a);
     }
 }

@@ -76,7 +76,7 @@ static void check_root(const struct model *m, struct stored_reader *reader, doc_
     const struct parsed_doc *doc = &m->docs[d].made->doc;
     struct arena arena;
     struct stored_doc got;
-    struct errmsg em;
+    ERR_LOCAL(em);
     doc_id found = 0;
     size_t kept = 0;
     arena_init(&arena, NULL, ARENA_UNLIMITED);

@@ -79,10 +79,10 @@ void rig_fini(struct rig *r)
 
 void rig_open(struct rig *r, enum engine_open_mode mode)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     r->opts.mode = mode;
     enum err e = engine_open(&r->e, &r->opts, &em);
-    ck_assert_msg(e == ERR_OK, "open: %s", em.frame[0].reason);
+    ck_assert_msg(e == ERR_OK, "open: %s", err_reason(&em));
 }
 
 enum err rig_primary(struct rig *r, struct engine_op *op, struct engine_result *res, struct errmsg *em)

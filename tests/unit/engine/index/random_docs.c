@@ -217,7 +217,7 @@ struct made_doc *doc_maker_next(struct doc_maker *m)
 struct segment *build_segment(struct made_doc *const *docs, size_t n)
 {
     struct index_buffer *b;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct segment *s;
     struct buf out;
     size_t bytes;
@@ -233,9 +233,9 @@ struct segment *build_segment(struct made_doc *const *docs, size_t n)
     index_buffer_free(b);
     char *p = buf_take(&out, &bytes);
     enum err e = segment_open_memory(&s, p, bytes, NULL, &em);
-    ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
+    ck_assert_msg(e == ERR_OK, "%s", err_reason(&em));
     ck_assert_int_eq(segment_verify(s, &em), ERR_OK);
     e = segment_check_structure(s, &em);
-    ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
+    ck_assert_msg(e == ERR_OK, "%s", err_reason(&em));
     return s;
 }

@@ -56,7 +56,7 @@ START_TEST(conflicts_are_worded)
 {
     struct engine_op op;
     struct engine_result res;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     char id_text[16], text[64];
     rig_init(&rig, 1);
     rig_open(&rig, ENGINE_CREATE);
@@ -65,17 +65,17 @@ START_TEST(conflicts_are_worded)
     op.if_primary_term = 2;
     ck_assert_int_eq(rig_primary(&rig, &op, &res, &em), ERR_CONFLICT);
     ck_assert_str_eq(
-        em.frame[0].reason,
+        err_reason(&em),
         "[id-1]: version conflict, required seqNo [7], primary term [2]. but no document was found");
     ck_assert_int_eq(rig_index(&rig, 1, NULL), ERR_OK);
     ck_assert_int_eq(rig_primary(&rig, &op, &res, &em), ERR_CONFLICT);
-    ck_assert_str_eq(em.frame[0].reason,
+    ck_assert_str_eq(err_reason(&em),
                      "[id-1]: version conflict, required seqNo [7], primary term [2]. current document "
                      "has seqNo [0] and primary term [1]");
     op.if_seq_no = SEQ_UNASSIGNED;
     op.version = VERSION_MUST_BE_NEW;
     ck_assert_int_eq(rig_primary(&rig, &op, &res, &em), ERR_CONFLICT);
-    ck_assert_str_eq(em.frame[0].reason,
+    ck_assert_str_eq(err_reason(&em),
                      "[id-1]: version conflict, document already exists (current version [1])");
     rig_fini(&rig);
 }

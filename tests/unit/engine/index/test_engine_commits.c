@@ -132,11 +132,11 @@ static void commit(void)
 
 static void must_be_refused(const char *what)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct engine *e;
     rig.opts.mode = ENGINE_EXISTING;
     ck_assert_int_eq(engine_open(&e, &rig.opts, &em), ERR_CORRUPT);
-    ck_assert_msg(strstr(em.frame[0].reason, what) != NULL, "%s", em.frame[0].reason);
+    ck_assert_msg(strstr(err_reason(&em), what) != NULL, "%s", err_reason(&em));
 }
 
 /* One as long, with as many documents, whole: the commit means another one. */

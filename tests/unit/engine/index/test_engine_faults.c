@@ -107,7 +107,7 @@ static void check_failed(void)
     if (rig.e == NULL || !failed()) {
         return;
     }
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     int64_t next = rig.next;
     ck_assert_int_ne(rig_index(&rig, 1, &em), ERR_OK);
     ck_assert_int_eq(rig.next, next);

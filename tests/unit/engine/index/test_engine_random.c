@@ -105,9 +105,9 @@ static void finish_merge(struct run *u)
 {
     if (u->merge != NULL) {
         engine_merge_run(u->merge);
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         enum err e = engine_merge_commit(u->rig.e, u->merge, &em);
-        ck_assert_msg(e == ERR_OK || e == ERR_CANCELLED, "merge: %s", em.frame[0].reason);
+        ck_assert_msg(e == ERR_OK || e == ERR_CANCELLED, "merge: %s", err_reason(&em));
         u->merge = NULL;
         check_seen(u);
         ck_assert_int_eq(engine_show_merged(u->rig.e, NULL), ERR_OK);
@@ -259,7 +259,7 @@ static void check_copy(struct run *u)
         ck_assert(have[i]);
     }
     struct engine *e;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     int64_t global = rng_below(&r->rng, 2) == 0 ? engine_global_checkpoint(r->e) : SEQ_NONE;
     o.user_data = rng_below(&r->rng, 2) == 0 ? STR("a copy") : STR_NULL;
     ck_assert_int_eq(engine_install(&o, c->manifest, global, &em), ERR_OK);

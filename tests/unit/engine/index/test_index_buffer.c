@@ -38,12 +38,12 @@ static enum err add_values(struct index_buffer *b, struct doc_value *v, size_t n
 START_TEST(bad_tokens_are_refused_as_lucene_does)
 {
     struct index_buffer *b;
-    struct errmsg em;
+    ERR_LOCAL(em);
     ck_assert_int_eq(index_buffer_new(&b, NULL, &em), ERR_OK);
     struct token first = {.text = STR("a"), .pos_inc = 0, .end = 1};
     struct doc_value v = text_value(&text, &first, 1);
     ck_assert_int_eq(add_values(b, &v, 1, &em), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_str_eq(em.frame[0].reason, "first position increment must be > 0 (got 0) for field 't'");
+    ck_assert_str_eq(err_reason(&em), "first position increment must be > 0 (got 0) for field 't'");
     struct token back[2] = {{.text = STR("a"), .pos_inc = 1, .start = 5, .end = 6},
                             {.text = STR("b"), .pos_inc = 1, .start = 2, .end = 3}};
     v = text_value(&text, back, 2);
@@ -53,9 +53,9 @@ START_TEST(bad_tokens_are_refused_as_lucene_does)
     struct token immense = {.text = {big, 32767}, .pos_inc = 1, .end = 32767};
     v = text_value(&text, &immense, 1);
     ck_assert_int_eq(add_values(b, &v, 1, &em), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_uint_eq(em.n, 2);
-    ck_assert_int_eq(em.frame[1].code, ERR_MAX_BYTES);
-    ck_assert_str_eq(em.frame[1].reason, "bytes can be at most 32766 in length; got 32767");
+    ck_assert_uint_eq(em.frame->depth, 2);
+    ck_assert_int_eq(em.frame->cause->code, ERR_MAX_BYTES);
+    ck_assert_str_eq(em.frame->cause->reason, "bytes can be at most 32766 in length; got 32767");
     struct doc_value k = {
         .field = &key, .kind = DOC_TERM, .to_index = true, .to_column = true, .bytes = {big, 32767}};
     ck_assert_int_eq(add_values(b, &k, 1, &em), ERR_ILLEGAL_ARGUMENT);
@@ -156,7 +156,7 @@ START_TEST(refused_documents_leave_no_trace)
     struct doc_maker m;
     struct made_doc *docs[100];
     struct index_buffer *b;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct buf out;
     struct segment *s;
     doc_id root;

@@ -46,7 +46,7 @@ static void merge_and_check(struct batch *batches, size_t n)
     size_t n_all = 0, bytes;
     struct buf out;
     struct arena arena;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct segment *s;
     doc_id **remap;
     int polls = 0;
@@ -62,14 +62,14 @@ static void merge_and_check(struct batch *batches, size_t n)
     }
     struct merge_io io = {.memory = &out, .cancelled = never, .self = &polls};
     enum err e = segment_merge(sources, n, &io, &arena, &remap, &em);
-    ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
+    ck_assert_msg(e == ERR_OK, "%s", err_reason(&em));
     ck_assert_int_gt(polls, 0);
     char *p = buf_take(&out, &bytes);
     e = segment_open_memory(&s, p, bytes, NULL, &em);
-    ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
+    ck_assert_msg(e == ERR_OK, "%s", err_reason(&em));
     ck_assert_int_eq(segment_verify(s, &em), ERR_OK);
     e = segment_check_structure(s, &em);
-    ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
+    ck_assert_msg(e == ERR_OK, "%s", err_reason(&em));
     check_segment(s, all, n_all);
     doc_id next = 0;
     for (size_t i = 0; i < n; i++) {
@@ -124,7 +124,7 @@ START_TEST(merging_refuses_damage_and_can_be_cancelled)
     struct batch *b = calloc(1, sizeof(*b));
     struct buf out;
     struct arena arena;
-    struct errmsg em;
+    ERR_LOCAL(em);
     doc_maker_init(&m, 9);
     make_batch(b, &m, 50, 0);
     buf_init(&out, NULL, BUF_UNLIMITED);

@@ -13,7 +13,7 @@ START_TEST(a_spool_goes_through_a_file)
     const struct fs *fs = fs_mem_fs(disk);
     struct seg_out o;
     struct spool s;
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct fs_map map;
     uint8_t piece[1000];
     size_t pieces = 9000;
@@ -48,7 +48,7 @@ END_TEST
 static void check_file(const struct fs *fs, struct made_doc *const *docs, size_t n)
 {
     struct segment *s;
-    struct errmsg em;
+    ERR_LOCAL(em);
     ck_assert_int_eq(segment_open(&s, fs, "merged", &em), ERR_OK);
     ck_assert_int_eq(segment_verify(s, &em), ERR_OK);
     ck_assert(!segment_in_memory(s));
@@ -77,7 +77,7 @@ START_TEST(merging_to_a_file_survives_every_failure)
         const struct fs *fs = fs_mem_fs(disk);
         struct merge_io io = {.fs = fs, .path = "merged"};
         struct arena arena;
-        struct errmsg em;
+        ERR_LOCAL(em);
         bool exists;
         uint64_t n;
         arena_init(&arena, NULL, ARENA_UNLIMITED);
@@ -108,7 +108,7 @@ START_TEST(damage_is_found_on_the_way)
     const struct fs *fs = fs_mem_fs(disk);
     struct doc_maker m;
     struct made_doc *docs[400];
-    struct errmsg em;
+    ERR_LOCAL(em);
     struct arena arena;
     struct segment *s;
     doc_maker_init(&m, 32);

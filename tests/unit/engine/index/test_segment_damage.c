@@ -141,7 +141,7 @@ static struct truth read_truth(const struct fs *fs, const char *path)
 static bool part_is_right_or_refused(const struct fs *fs, const struct truth *t, uint32_t part, size_t at)
 {
     struct segment *s;
-    struct errmsg em;
+    ERR_LOCAL(em);
     if (segment_open(&s, fs, "s", &em) != ERR_OK) {
         return true;
     }
@@ -150,7 +150,7 @@ static bool part_is_right_or_refused(const struct fs *fs, const struct truth *t,
     ck_assert_msg(found || sum == t->sums[part], "byte %zu: part %u is wrong and nobody says so", at, part);
     if (found) {
         ck_assert_int_eq(err_code(&em), ERR_CORRUPT);
-        ck_assert_msg(strstr(em.frame[0].reason, "(resource=[s])") != NULL, "%s", em.frame[0].reason);
+        ck_assert_msg(strstr(err_reason(&em), "(resource=[s])") != NULL, "%s", err_reason(&em));
     }
     segment_unref(s);
     return found;
@@ -199,7 +199,7 @@ START_TEST(a_file_cut_off_while_open)
     ck_assert_int_eq(write(fd, b.p, b.n), (ssize_t)b.n);
     for (int read_before = 0; read_before < 2; read_before++) {
         struct segment *s;
-        struct errmsg em;
+        ERR_LOCAL(em);
         ck_assert_int_eq(segment_open(&s, fs_posix(), path, &em), ERR_OK);
         uint64_t sum = read_before ? read_everything(s) : 0;
         ck_assert_int_eq(segment_damage(s, &em), ERR_OK);
@@ -207,7 +207,7 @@ START_TEST(a_file_cut_off_while_open)
         uint64_t again = read_everything(s);
         ck_assert(!read_before || sum != again);
         ck_assert_int_eq(segment_damage(s, &em), ERR_CORRUPT);
-        ck_assert_msg(strstr(em.frame[0].reason, path) != NULL, "%s", em.frame[0].reason);
+        ck_assert_msg(strstr(err_reason(&em), path) != NULL, "%s", err_reason(&em));
         segment_unref(s);
         ck_assert_int_eq(segment_open(&s, fs_posix(), path, &em), ERR_CORRUPT);
         ck_assert_int_eq(pwrite(fd, b.p, b.n, 0), (ssize_t)b.n);
@@ -225,7 +225,7 @@ START_TEST(what_was_right_is_doubted)
     struct fs_mem *disk = fs_mem_new();
     const struct fs *fs = fs_mem_fs(disk);
     struct segment *s;
-    struct errmsg em;
+    ERR_LOCAL(em);
     put_file(fs, "s", b);
     ck_assert_int_eq(segment_open(&s, fs, "s", NULL), ERR_OK);
     uint64_t sum = read_everything(s);
@@ -238,7 +238,7 @@ START_TEST(what_was_right_is_doubted)
     segment_doubt(s);
     read_everything(s);
     ck_assert_int_eq(segment_damage(s, &em), ERR_CORRUPT);
-    ck_assert_msg(strstr(em.frame[0].reason, "checksum failed") != NULL, "%s", em.frame[0].reason);
+    ck_assert_msg(strstr(err_reason(&em), "checksum failed") != NULL, "%s", err_reason(&em));
     segment_unref(s);
     ck_assert(fs_mem_flip(disk, "s", 40, 3));
     for (int gone = 0; gone < 2; gone++) {
@@ -251,7 +251,7 @@ START_TEST(what_was_right_is_doubted)
         ck_assert_int_eq(segment_damage(s, NULL), ERR_OK);
         segment_look(s);
         ck_assert_int_eq(segment_damage(s, &em), ERR_CORRUPT);
-        ck_assert_msg(strstr(em.frame[0].reason, "cut off") != NULL, "%s", em.frame[0].reason);
+        ck_assert_msg(strstr(err_reason(&em), "cut off") != NULL, "%s", err_reason(&em));
         segment_unref(s);
         put_file(fs, "s", b);
     }
@@ -311,9 +311,9 @@ START_TEST(version_1_is_read)
     store_u32(old.p + 8, 3);
     put_file(fs, "s", old);
     struct segment *s;
-    struct errmsg em;
+    ERR_LOCAL(em);
     ck_assert_int_eq(segment_open(&s, fs, "s", &em), ERR_CORRUPT);
-    ck_assert_msg(strstr(em.frame[0].reason, "of version [3]") != NULL, "%s", em.frame[0].reason);
+    ck_assert_msg(strstr(err_reason(&em), "of version [3]") != NULL, "%s", err_reason(&em));
     fs_mem_free(disk);
     free(old.p);
     free(b.p);

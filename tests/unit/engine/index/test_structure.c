@@ -95,8 +95,8 @@ START_TEST(it_can_be_stopped)
     }
     struct segment *s = build_segment(docs, 300);
     stop_enter(&st);
-    struct errmsg em;
-    ck_assert_msg(segment_check_structure(s, &em) == ERR_NODE_CLOSED, "%s", em.frame[0].reason);
+    ERR_LOCAL(em);
+    ck_assert_msg(segment_check_structure(s, &em) == ERR_NODE_CLOSED, "%s", err_reason(&em));
     stop_leave(&st);
     segment_unref(s);
     doc_maker_fini(&m);

@@ -193,9 +193,9 @@ START_TEST(random_with_crashes)
                 fs_mem_crash(disk, &r);
             }
             translog_fini(&t);
-            struct errmsg em = {0};
+            ERR_LOCAL(em);
             enum err e = translog_open(&t, &o, first, &em);
-            ck_assert_msg(e == ERR_OK, "seed %d: %s", _i, em.frame[0].reason);
+            ck_assert_msg(e == ERR_OK, "seed %d: %s", _i, err_reason(&em));
             fs->sync_dir(fs->self, "/s", NULL);
             read_all(&t, 0, got);
             bool ended = false;

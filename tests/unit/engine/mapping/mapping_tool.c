@@ -20,8 +20,7 @@ static void write_error(struct jsonw *w, const struct errmsg *em)
     jw_obj(w);
     jw_k(w, "error");
     jw_arr(w);
-    for (unsigned i = 0; i < em->n; i++) {
-        const struct err_frame *f = &em->frame[i];
+    for (const struct err_frame *f = em->frame; f != NULL; f = f->cause) {
         jw_strf(w, "%s: %s", err_type(f->code), f->reason);
         if (f->line > 0) {
             jw_strf(w, "%u:%u", f->line, f->col);
@@ -163,7 +162,7 @@ static void run_doc(struct jsonw *w, struct mapping **m, const struct json *doc)
         jw_value(&tw, doc);
     }
     struct source_to_parse in = {STR("i"), STR("1"), STR_NULL, buf_view(&text), true};
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct parsed_doc d;
     enum err e = ERR_OK;
     for (int round = 0; round < 5; round++) {
@@ -194,7 +193,7 @@ static void run_sequence(struct jsonw *w, struct mapping **m, const struct json 
     for (uint32_t i = 0; steps != NULL && i < steps->n; i++) {
         const struct json *doc = json_get(&steps->items[i], "doc"),
                           *merge = json_get(&steps->items[i], "merge");
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         if (doc != NULL) {
             run_doc(w, m, doc);
         } else if (merge != NULL && merge_into(m, merge, &em) != ERR_OK) {
@@ -208,7 +207,7 @@ static void run_sequence(struct jsonw *w, struct mapping **m, const struct json 
 
 static void run_steps(struct jsonw *w, struct mapping **m, const struct json *line)
 {
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     const struct json *merges = json_get(line, "merge"), *docs = json_get(line, "docs");
     jw_k(w, "merge");
     jw_arr(w);
@@ -237,7 +236,7 @@ static void run_line(struct str text, const struct analysis_env *env, struct buf
     struct jsonw w;
     jsonw_init(&w, out, false);
     struct json line;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct settings settings;
     settings_init(&settings, &a);
     struct analysis *analysis = NULL;

@@ -27,6 +27,7 @@ static void world_init(struct world *w)
 {
     *w = (struct world){.analysis = standard()};
     arena_init(&w->arena, NULL, ARENA_UNLIMITED);
+    w->em = err_in(&w->arena);
     settings_init(&w->settings, &w->arena);
 }
 
@@ -87,7 +88,7 @@ START_TEST(prints_what_it_was_given)
     struct world w;
     world_init(&w);
     struct mapping *m, *again;
-    ck_assert_msg(make(&w, whole, &m) == ERR_OK, "%s", w.em.frame[0].reason);
+    ck_assert_msg(make(&w, whole, &m) == ERR_OK, "%s", err_reason(&w.em));
     struct str text = printed(&w, m);
     ck_assert_msg(json_equal(json_of(&w, text.p), json_of(&w, whole)), "%s", text.p);
     ck_assert_int_eq(make(&w, text.p, &again), ERR_OK);

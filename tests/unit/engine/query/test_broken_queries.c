@@ -38,7 +38,8 @@ static void parse(const char *text, size_t n)
     struct arena a, *arena = &a;
     arena_init(arena, NULL, 1 << 22);
     struct json root;
-    struct errmsg broken = {0}, em = {0};
+    ERR_LOCAL(broken);
+    ERR_LOCAL(em);
     size_t extra;
     enum err e = json_parse_until(&root, &extra, str_mk(text, n), arena, &json_limits_default, &broken);
     enum err got = query_check_until(&root, str_mk(text, n), &broken, NULL, arena, &em);

@@ -105,12 +105,11 @@ START_TEST(printed)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct query *q;
-        struct errmsg em;
+        ERR_LOCAL(em);
         struct buf b;
         buf_init(&b, NULL, BUF_UNLIMITED);
-        ck_assert_msg(build(cases[i][0], &q, &em) == ERR_OK, "%s: %s", cases[i][0],
-                      em.n > 0 ? em.frame[0].reason : "");
-        ck_assert_uint_eq(em.n, 0); /* nothing is left of what was forgiven */
+        ck_assert_msg(build(cases[i][0], &q, &em) == ERR_OK, "%s: %s", cases[i][0], err_reason(&em));
+        ck_assert(!err_is(&em)); /* nothing is left of what was forgiven */
         query_print(q, &b);
         ck_assert_msg(str_is(buf_view(&b), cases[i][1]), "%s gives %.*s", cases[i][0], (int)b.n, b.p);
         buf_fini(&b);
@@ -143,10 +142,10 @@ START_TEST(refused)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct query *q;
-        struct errmsg em;
+        ERR_LOCAL(em);
         enum err e = build(cases[i].text, &q, &em);
-        ck_assert_msg(e == cases[i].outer && em.n > 0 && em.frame[em.n - 1].code == cases[i].inner, "%s: %s",
-                      cases[i].text, em.n > 0 ? err_type(em.frame[em.n - 1].code) : "built");
+        ck_assert_msg(e == cases[i].outer && err_is(&em) && err_innermost(&em)->code == cases[i].inner,
+                      "%s: %s", cases[i].text, err_is(&em) ? err_type(err_innermost(&em)->code) : "built");
     }
 }
 END_TEST
@@ -171,16 +170,18 @@ START_TEST(broken)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct json dsl;
-        struct errmsg why = {0}, em;
+        ERR_LOCAL(why);
+        ERR_LOCAL(em);
         size_t extra, at;
         struct str text = str_of(cases[i].text);
         ck_assert_int_ne(json_parse_until(&dsl, &extra, text, &arena, &json_limits_default, &why), ERR_OK);
         enum err e = query_check_until(&dsl, text, &why, &at, &arena, &em);
         ck_assert_msg(e == cases[i].codes[0], "%s: %s", cases[i].text, err_type(e));
+        const struct err_frame *f = em.frame;
         for (unsigned k = 0; k < ARRAY_LEN(cases[i].codes) && cases[i].codes[k] != ERR_OK; k++) {
-            ck_assert_uint_lt(k, em.n);
-            ck_assert_msg(em.frame[k].code == cases[i].codes[k], "%s: %s", cases[i].text,
-                          err_type(em.frame[k].code));
+            ck_assert_ptr_nonnull(f);
+            ck_assert_msg(f->code == cases[i].codes[k], "%s: %s", cases[i].text, err_type(f->code));
+            f = f->cause;
         }
         ck_assert_msg(at == cases[i].at, "%s: at %zu", cases[i].text, at);
     }
@@ -206,7 +207,7 @@ START_TEST(columns)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct query *q;
-        struct errmsg em;
+        ERR_LOCAL(em);
         struct buf b;
         ck_assert_int_eq(build(cases[i].text, &q, &em), ERR_OK);
         buf_init(&b, NULL, MIB);
@@ -234,7 +235,7 @@ START_TEST(few_terms)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct query *q;
-        struct errmsg em;
+        ERR_LOCAL(em);
         struct buf b;
         ck_assert_int_eq(build(cases[i].text, &q, &em), ERR_OK);
         buf_init(&b, NULL, MIB);
@@ -250,7 +251,7 @@ END_TEST
 START_TEST(script_fields)
 {
     const struct field *f;
-    struct errmsg em;
+    ERR_LOCAL(em);
     err_clear(&em);
     ck_assert_int_eq(script_field(mapping, STR("_id"), &arena, &f, &em), ERR_OK);
     ck_assert(script_field_is_name(f));

@@ -78,14 +78,15 @@ enum err scripts_run(const char *source, const char *lang, char *out, size_t cap
 void scripts_expect(const char *source, const char *lang, const char *want, const char *error)
 {
     char got[4096] = "";
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     enum err e = scripts_run(source, lang, got, sizeof(got), &em);
     if (want != NULL) {
         ck_assert_msg(e == ERR_OK && strcmp(got, want) == 0, "%s: %s, not %s (%s)", source, got, want,
-                      em.n > 0 ? em.frame[em.n - 1].reason : "");
+                      err_is(&em) ? err_innermost(&em)->reason : "");
     } else {
         /* what the script_exception is about; the parser's own exceptions lie below that */
-        const char *type = em.n > 0 ? err_type(em.frame[MIN_OF(em.n - 1, 1U)].code) : "";
+        const char *type =
+            err_is(&em) ? err_type((em.frame->cause != NULL ? em.frame->cause : em.frame)->code) : "";
         ck_assert_msg(e != ERR_OK && strcmp(type, error) == 0, "%s: %s %s, not %s", source, got, type, error);
     }
 }

@@ -108,15 +108,15 @@ static double number(const char *source, enum script_context context, const stru
 {
     struct script *s;
     struct script_run *r;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     double v = -1;
     ck_assert_msg(script_compile(&s, str_of(source), STR(""), context, &em) == ERR_OK, "%s: %s", source,
-                  em.frame[em.n - 1].reason);
+                  err_innermost(&em)->reason);
     ck_assert_int_eq(script_run_new(&r, s, NULL, NULL, NULL), ERR_OK);
     static const struct script_var vars[] = {{{"x", 1}, 10, false}, {{"y", 1}, 4, false}};
     script_run_vars(r, vars, 2);
     ck_assert_msg(script_number(r, e, &v, is_null, &em) == ERR_OK, "%s: %s", source,
-                  em.frame[em.n - 1].reason);
+                  err_innermost(&em)->reason);
     script_run_free(r);
     script_unref(s);
     return v;
@@ -184,7 +184,7 @@ START_TEST(updates)
         struct json ctx, params, out, want;
         struct script *s;
         struct script_run *r;
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         arena_init(&a, NULL, ARENA_UNLIMITED);
         struct str text = STR("{\"_source\":{\"n\":1,\"tags\":[\"a\"]},\"op\":\"index\"}");
         ck_assert_int_eq(json_parse(&ctx, text, &a, &json_limits_default, NULL), ERR_OK);
@@ -207,16 +207,16 @@ END_TEST
 START_TEST(errors)
 {
     struct script *s;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     ck_assert_int_eq(script_compile(&s, STR("doc['x'].value *"), STR("painless"), SCRIPT_SCORE, &em),
                      ERR_SCRIPT);
-    ck_assert_str_eq(em.frame[0].reason, "compile error");
-    ck_assert_str_eq(em.frame[1].reason, "unexpected end of script.");
-    ck_assert_str_eq(em.about.script, "doc['x'].value *");
-    ck_assert_str_eq(em.about.lang, "painless");
+    ck_assert_str_eq(err_reason(&em), "compile error");
+    ck_assert_str_eq(em.frame->cause->reason, "unexpected end of script.");
+    ck_assert_str_eq(err_about(&em)->script, "doc['x'].value *");
+    ck_assert_str_eq(err_about(&em)->lang, "painless");
     ck_assert_int_eq(script_compile(&s, STR("1"), STR("cobol"), SCRIPT_SCORE, &em), ERR_ILLEGAL_ARGUMENT);
     ck_assert_int_eq(script_compile(&s, STR("'x'"), STR(""), SCRIPT_SCORE, &em), ERR_SCRIPT);
-    ck_assert_int_eq(em.frame[1].code, ERR_CLASS_CAST);
+    ck_assert_int_eq(em.frame->cause->code, ERR_CLASS_CAST);
     ck_assert_int_eq(script_compile(&s, STR("1"), STR(""), SCRIPT_FILTER, &em), ERR_SCRIPT);
     ck_assert_int_eq(script_compile(&s, STR("ctx.x"), STR(""), SCRIPT_SCORE, &em), ERR_SCRIPT);
     char chain[20000];

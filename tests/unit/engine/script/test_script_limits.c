@@ -28,7 +28,7 @@ START_TEST(rows_within_rows)
                 text[n++] = ')';
             }
             struct script *s = NULL;
-            struct errmsg em = {0};
+            ERR_LOCAL(em);
             ck_assert_msg(script_compile(&s, str_mk(text, n), str_of(langs[l]), SCRIPT_FIELD, &em)
                               == ERR_SCRIPT,
                           "%s", more[i]);
@@ -58,7 +58,7 @@ START_TEST(limits)
          " m == o ? m : o")};
     for (size_t i = 0; i < ARRAY_LEN(greedy); i++) {
         char out[256] = "";
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         ck_assert_msg(scripts_run(greedy[i], "painless", out, sizeof(out), &em) != ERR_OK || i == 7, "%s: %s",
                       greedy[i], out);
     }
@@ -76,12 +76,12 @@ static int64_t mono(void *self)
 static void compiled(enum script_context context, const char *source, const char *refused_by)
 {
     struct script *s;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     enum err e = script_compile(&s, str_of(source), STR(""), context, &em);
     ck_assert_int_eq(e, refused_by != NULL ? ERR_GENERAL_SCRIPT : ERR_OK);
     if (refused_by != NULL) {
-        ck_assert_int_eq(em.frame[1].code, ERR_NO_MEMORY);
-        ck_assert_ptr_nonnull(strstr(em.frame[1].reason, refused_by));
+        ck_assert_int_eq(em.frame->cause->code, ERR_NO_MEMORY);
+        ck_assert_ptr_nonnull(strstr(em.frame->cause->reason, refused_by));
     }
     script_unref(s);
 }
@@ -127,10 +127,10 @@ END_TEST
 START_TEST(regexes_may_be_refused)
 {
     struct script *s;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     script_allow_regexes(false);
     ck_assert_int_eq(script_compile(&s, STR("'a' ==~ /b/"), STR(""), SCRIPT_FIELD, &em), ERR_SCRIPT);
-    ck_assert_int_eq(em.frame[1].code, ERR_ILLEGAL_STATE);
+    ck_assert_int_eq(em.frame->cause->code, ERR_ILLEGAL_STATE);
     ck_assert_int_eq(script_compile(&s, STR("4 / 2 / 1"), STR(""), SCRIPT_FIELD, &em), ERR_OK);
     script_unref(s);
     script_allow_regexes(true);

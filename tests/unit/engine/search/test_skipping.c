@@ -207,12 +207,12 @@ static void search(const struct shard_rig *rig, struct view *v, const char *body
                    struct query_result *out)
 {
     struct search_source source = {0};
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct search_shard shard = shard_of(rig, v);
     enum err e = search_source_parse(&source, json_of(body, a), str_of(body), a, &em);
-    ck_assert_msg(e == ERR_OK, "%s: %s", body, em.frame[0].reason);
+    ck_assert_msg(e == ERR_OK, "%s: %s", body, err_reason(&em));
     e = search_query_phase(out, &shard, &source, a, &em);
-    ck_assert_msg(e == ERR_OK, "%s: %s", body, em.frame[0].reason);
+    ck_assert_msg(e == ERR_OK, "%s: %s", body, err_reason(&em));
 }
 
 static void compare(const struct shard_rig *rig, struct view *v, const char *query, unsigned k,
@@ -267,7 +267,7 @@ static uint64_t cost_of(const struct shard_rig *rig, struct view *v, const char 
 {
     struct arena a;
     struct search_source source = {0};
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     struct search_shard shard = shard_of(rig, v);
     struct search_context cx;
     const struct query *q;

@@ -13,7 +13,7 @@ static const char *told(enum kind kind, const char *reply, int distance_at, bool
     static char out[4000];
     struct arena a;
     struct buf b;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     enum err e;
     bool more = false;
     arena_init(&a, NULL, ARENA_UNLIMITED);
@@ -28,7 +28,7 @@ static const char *told(enum kind kind, const char *reply, int distance_at, bool
     if (at_least != NULL) {
         *at_least = more;
     }
-    snprintf(out, sizeof(out), "%s%s", e == ERR_OK ? "" : "error: ", e == ERR_OK ? b.p : em.frame[0].reason);
+    snprintf(out, sizeof(out), "%s%s", e == ERR_OK ? "" : "error: ", e == ERR_OK ? b.p : err_reason(&em));
     buf_fini(&b);
     arena_fini(&a);
     return out;

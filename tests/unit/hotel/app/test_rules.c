@@ -15,12 +15,12 @@ static const char *search_of(build_fn *build, const char *body)
     struct arena a;
     struct buf b;
     struct hotel_params p;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     const char *field;
     arena_init(&a, NULL, ARENA_UNLIMITED);
     buf_init(&b, NULL, BUF_UNLIMITED);
     if (params_read(&p, str_of(body), &a, &field, &em) != ERR_OK) {
-        buf_printf(&b, "%s: %s", field != NULL ? field : "body", em.frame[0].reason);
+        buf_printf(&b, "%s: %s", field != NULL ? field : "body", err_reason(&em));
     } else {
         build(&b, &p);
     }

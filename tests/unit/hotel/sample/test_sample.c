@@ -50,8 +50,8 @@ START_TEST(the_importer_takes_them)
     write_csv(&b, 99, 5000, &a);
     ck_assert_int_eq(table_open(&t, buf_view(&b), &a, NULL), ERR_OK);
     while (got) {
-        struct errmsg em = {0};
-        ck_assert_msg(table_next(&t, &a, &h, &got, &em) == ERR_OK, "%s", em.frame[0].reason);
+        ERR_LOCAL(em);
+        ck_assert_msg(table_next(&t, &a, &h, &got, &em) == ERR_OK, "%s", err_reason(&em));
         if (got) {
             ck_assert_int_gt(h.id, last);
             ck_assert_int_ge(h.score, 30);

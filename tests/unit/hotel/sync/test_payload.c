@@ -46,11 +46,11 @@ START_TEST(texts_and_numbers)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         int64_t id = 0;
-        struct errmsg em = {0};
+        ERR_LOCAL(em);
         enum err e = payload_id(STR("text/plain"), str_of(cases[i].body), &id, &em);
         ck_assert_msg((e == ERR_OK) == cases[i].ok, "%s", cases[i].body);
         ck_assert(!cases[i].ok || id == cases[i].id);
-        ck_assert(cases[i].ok || em.frame[0].reason[0] != '\0');
+        ck_assert(cases[i].ok || err_reason(&em)[0] != '\0');
     }
 }
 END_TEST

@@ -177,7 +177,7 @@ START_TEST(damage_is_found)
     struct fs_mem *mem = fs_mem_new();
     const struct fs *fs = fs_mem_fs(mem);
     struct image im;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     buf_init(&b, NULL, BUF_UNLIMITED);
     compile_some(&b, false);
     struct rng r;

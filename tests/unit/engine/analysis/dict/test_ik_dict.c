@@ -55,7 +55,7 @@ START_TEST(reads_what_the_configuration_names)
 {
     struct ik_dictionary *d;
     struct buf warnings;
-    struct errmsg em = {0};
+    ERR_LOCAL(em);
     buf_init(&warnings, NULL, BUF_UNLIMITED);
     put("main.dic", "\xEF\xBB\xBF中国\r\n\r\n  人民 \r\n\xEF\xBB\xBFx");
     put("quantifier.dic", "个\n");
