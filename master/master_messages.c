@@ -95,21 +95,7 @@ MESSAGE(LIST_COPIES, list_copies, "internal:gateway/local/started_shards", TRANS
 
 /* ---- space on disks ------------------------------------------------------------------------------------ */
 
-static void disk_encode(const void *of, struct buf *out)
-{
-    const struct disk_answer *d = of;
-    put_varint(out, d->total_bytes);
-    put_varint(out, d->free_bytes);
-}
-
-static void disk_decode(void *of, struct bytes_in *in, struct arena *a)
-{
-    struct disk_answer *d = of;
-    (void)a;
-    d->total_bytes = get_varint(in);
-    d->free_bytes = get_varint(in);
-}
-
-static const struct codec disk_codec = {sizeof(struct disk_answer), disk_encode, disk_decode};
+#define DISK_FIELDS(M) M(varint, total_bytes) M(varint, free_bytes)
+FLAT_CODEC(disk, disk_answer, DISK_FIELDS, true);
 MESSAGE(DISK_USAGE, disk_usage, "internal:cluster/disk/usage", TRANSPORT_DATA, MESSAGE_ON_READS, 0,
         &codec_nothing, &disk_codec);

@@ -88,6 +88,29 @@ struct str get_opt(struct bytes_in *in);
 /* *of is zeroed, and read from all of the bytes. false: they do not read. */
 bool codec_read(const struct codec *c, void *of, struct str bytes, struct arena *arena) NODISCARD;
 
+/* The codec of a struct whose members stand one after the other: FIELDS(M) lists them as M(form, member), in the order of the bytes, by
+ * the names of put_FORM() and get_FORM(). `holds` says of *m whether that can be. */
+#define FLAT_CODEC(name, type, FIELDS, holds)                                 \
+    static void name##_encode(const void *of, struct buf *out)                \
+    {                                                                         \
+        const struct type *m = of;                                            \
+        FIELDS(FIELD_PUT)                                                     \
+    }                                                                         \
+    static void name##_decode(void *of, struct bytes_in *in, struct arena *a) \
+    {                                                                         \
+        struct type *m = of;                                                  \
+        (void)a;                                                              \
+        FIELDS(FIELD_GET)                                                     \
+        in->bad |= !(holds);                                                  \
+    }                                                                         \
+    static const struct codec name##_codec = {sizeof(struct type), name##_encode, name##_decode}
+#define FIELD_PUT(form, member) put_##form(out, m->member);
+#define FIELD_GET(form, member) m->member = get_##form(in);
+void put_u32_varint(struct buf *b, uint32_t v);
+uint32_t get_u32_varint(struct bytes_in *in);
+void put_rest(struct buf *b, struct str s); /* the last one: all that is left */
+struct str get_rest(struct bytes_in *in);
+
 /* Where messages are served, as the service says what these are. */
 enum message_pool { MESSAGE_ON_LOOP, MESSAGE_ON_READS, MESSAGE_ON_WRITES, MESSAGE_POOLS };
 

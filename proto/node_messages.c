@@ -2,24 +2,8 @@
 
 /* ---- information --------------------------------------------------------------------------------------- */
 
-static void info_encode(const void *of, struct buf *out)
-{
-    const struct node_info_question *q = of;
-    put_varint(out, q->metrics);
-    put_bool(out, q->flat);
-    put_bool(out, q->human);
-}
-
-static void info_decode(void *of, struct bytes_in *in, struct arena *a)
-{
-    struct node_info_question *q = of;
-    (void)a;
-    q->metrics = (unsigned)get_varint(in);
-    q->flat = get_bool(in);
-    q->human = get_bool(in);
-}
-
-static const struct codec info_codec = {sizeof(struct node_info_question), info_encode, info_decode};
+#define INFO_FIELDS(M) M(u32_varint, metrics) M(bool, flat) M(bool, human)
+FLAT_CODEC(info, node_info_question, INFO_FIELDS, true);
 MESSAGE(NODE_INFO, node_info, "cluster:monitor/nodes/info[n]", TRANSPORT_DATA, MESSAGE_ON_READS,
         NODE_QUESTION_MS, &info_codec, &codec_bytes);
 

@@ -64,13 +64,6 @@ void get_shard_ref(struct bytes_in *in, struct shard_ref *r)
     r->shard = get_u32_varint(in);
 }
 
-uint32_t get_u32_varint(struct bytes_in *in)
-{
-    uint64_t v = get_varint(in);
-    in->bad |= v > UINT32_MAX;
-    return in->bad ? 0 : (uint32_t)v;
-}
-
 uint8_t get_below(struct bytes_in *in, unsigned limit)
 {
     uint8_t v = get_u8(in);

@@ -2,7 +2,7 @@
 #ifndef PROTO_SHARD_BYTES_H
 #define PROTO_SHARD_BYTES_H
 
-#include "common/base/bytes.h"
+#include "proto/message.h"
 #include "proto/shard_ops.h"
 
 void put_opt_str(struct buf *b, struct str s); /* tells p == NULL from an empty text */
@@ -16,7 +16,6 @@ void put_flags(struct buf *b, const bool *v, size_t n); /* at most 32 */
 uint32_t get_flags(struct bytes_in *in, unsigned n);    /* bit i: the i-th; others are bad */
 void put_shard_ref(struct buf *b, const struct shard_ref *r);
 void get_shard_ref(struct bytes_in *in, struct shard_ref *r);
-uint32_t get_u32_varint(struct bytes_in *in);
 uint8_t get_below(struct bytes_in *in, unsigned limit); /* a byte that is smaller; else bad, and 0 */
 
 #endif
