@@ -89,7 +89,7 @@ struct str get_opt(struct bytes_in *in);
 bool codec_read(const struct codec *c, void *of, struct str bytes, struct arena *arena) NODISCARD;
 
 /* The codec of a struct whose members stand one after the other: FIELDS(M) lists them as M(form, member), in the order of the bytes, by
- * the names of put_FORM() and get_FORM(). `holds` says of *m whether that can be. */
+ * what follows put_ and get_ in names of functions. `holds` says of *m whether that can be. */
 #define FLAT_CODEC(name, type, FIELDS, holds)                                 \
     static void name##_encode(const void *of, struct buf *out)                \
     {                                                                         \
