@@ -152,7 +152,7 @@ CORE_CALLS := quorum_new quorum_free quorum_step quorum_refuse_waiting quorum_ef
               source_ask_ops source_ask_finalize source_ask_handoff source_begun source_read source_drained source_look \
               follower_step follower_effect $(addprefix group_,begin serve stop forget_gone end_lease report_lost check_active \
               checkpoint_moved leave drain undrain still_quiet expire tick enter add place report missed reported send sent spoil wait \
-              drop failed answered effect)
+              abandon failed answered effect)
 TRACE_WRAP := $(addprefix -Wl$(COMMA)--wrap=,$(CORE_CALLS))
 $(BUILD)/tests/unit/sim/test_core_trace $(BUILD)/tests/unit/sim/test_core_trace_quorum: TEST_WRAP := $(TRACE_WRAP)
 

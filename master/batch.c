@@ -114,7 +114,7 @@ static enum err run_task(struct batch *b, struct task *t, struct cluster_state *
                      : allocation_mark_stale(&env, &sb, ev->index_uuid, ev->shard, ev->allocation_id,
                                              ev->primary_term, ev->why, &t->changed, em);
     if (e != ERR_OK || !t->changed) {
-        state_builder_drop(&sb);
+        state_builder_fini(&sb);
         return e;
     }
     next = state_builder_seal(&sb, STR("_task_"));
@@ -139,7 +139,7 @@ static enum err allocate_last(struct batch *b, struct cluster_state **cur, struc
     }
     enum err e = allocate(&env, &sb, &b->wants, &changed, em);
     if (e != ERR_OK || (!changed && *cur == b->base && !b->nodes_changed)) {
-        state_builder_drop(&sb);
+        state_builder_fini(&sb);
         return e;
     }
     random_uuid(c->o.env.rng, uuid);
@@ -147,7 +147,7 @@ static enum err allocate_last(struct batch *b, struct cluster_state **cur, struc
         char cluster_uuid[23];
         random_uuid(c->o.env.rng, cluster_uuid);
         if (!state_set_names(&sb, c->o.cluster_name, str_of(cluster_uuid))) {
-            state_builder_drop(&sb);
+            state_builder_fini(&sb);
             return err_no_memory(em);
         }
     }
@@ -222,7 +222,7 @@ static enum err make_base(struct cluster *c, struct batch *b, struct errmsg *em)
         e = p->accepted.v != NULL ? ERR_OK : err_no_memory(em);
     }
     if (e != ERR_OK) {
-        state_builder_drop(&sb);
+        state_builder_fini(&sb);
         return e;
     }
     b->base = state_builder_seal(&sb, STR("_nodes_"));

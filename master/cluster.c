@@ -50,7 +50,7 @@ static void show_no_master(struct cluster *c)
     }
     struct nodes_part *p = nodes_part_copy(c->state->nodes, 0);
     if (p == NULL) {
-        state_builder_drop(&b);
+        state_builder_fini(&b);
         return;
     }
     p->master = STR_NULL;
@@ -225,7 +225,7 @@ static enum err empty_state(const struct cluster_opts *o, struct cluster_state *
     b.next->version--;
     *out = ok ? state_builder_seal(&b, STR("_na_")) : NULL;
     if (*out == NULL) {
-        state_builder_drop(&b);
+        state_builder_fini(&b);
         return err_no_memory(em);
     }
     return ERR_OK;

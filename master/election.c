@@ -58,7 +58,7 @@ static void set_initial(struct quorum *q, const struct str_set *config)
     state_put_coordination(&b, p);
     struct cluster_state *s = ok ? state_builder_seal(&b, STR("_initial_")) : NULL;
     if (s == NULL) {
-        state_builder_drop(&b);
+        state_builder_fini(&b);
         q->starved = true;
         return;
     }
@@ -388,7 +388,7 @@ void joiners_clear(struct quorum *q)
     }
 }
 
-void joiners_drop_present(struct quorum *q)
+void joiners_remove_present(struct quorum *q)
 {
     for (struct joiner **at = &q->joiners; *at != NULL;) {
         struct joiner *j = *at;

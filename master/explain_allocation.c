@@ -203,6 +203,6 @@ enum err allocation_explain(const struct alloc_env *env, const struct cluster_st
     e = e == ERR_OK ? find(&x, local) : e;
     e = e == ERR_OK ? explain_write(&x) : e;
     alloc_end(&x.a);
-    state_builder_drop(&b);
+    state_builder_fini(&b);
     return e;
 }

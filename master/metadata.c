@@ -86,7 +86,7 @@ enum err metadata_apply(const struct metadata_env *env, const struct cluster_sta
     }
     enum err e = dispatch(env, cur, rq, &b, em);
     if (e != ERR_OK || !rq->changed) {
-        state_builder_drop(&b);
+        state_builder_fini(&b);
         return e;
     }
     char uuid[23];

@@ -32,7 +32,7 @@ static enum err simulate(const struct alloc_env *env, struct meta_request *rq, s
     }
     enum err e = allocate(env, &copy, &wants, &changed, em);
     if (e != ERR_OK) {
-        state_builder_drop(&copy);
+        state_builder_fini(&copy);
         return e;
     }
     s = state_builder_seal(&copy, b->next->state_uuid.p != NULL ? b->next->state_uuid : STR("_dry_run_"));

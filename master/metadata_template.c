@@ -183,7 +183,7 @@ enum err metadata_with_template(const struct cluster_state *cur, struct str name
         return err_no_memory(em);
     }
     if (!state_put_template(&b, t)) {
-        state_builder_drop(&b);
+        state_builder_fini(&b);
         return err_no_memory(em);
     }
     *out = state_builder_seal(&b, cur->state_uuid);

@@ -472,7 +472,7 @@ void publication_applied(struct quorum *q, uint64_t version)
     p->applied = true;
     finish(q, NULL);
     q->reconfiguring = false;
-    joiners_drop_present(q);
+    joiners_remove_present(q);
     detection_begin(q);
     check_acked(q, p, false);
     if (q->mode == QUORUM_LEADER && voting_barred(q)) { /* it is to be taken away: those that vote lead */

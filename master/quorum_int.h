@@ -186,7 +186,7 @@ bool election_raise_term(struct quorum *q, struct str target, uint64_t term, str
 void election_repeat_vote(const struct quorum *q, struct str leader, struct quorum_message *m);
 void election_count_repeated(struct quorum *q, const struct quorum_message *m);
 void joiners_clear(struct quorum *q);
-void joiners_drop_present(struct quorum *q); /* those that the accepted state has */
+void joiners_remove_present(struct quorum *q); /* those that the accepted state has */
 
 /* ---- publication.c ---- */
 /* EVENT_PUBLISH. */

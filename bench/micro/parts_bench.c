@@ -56,7 +56,7 @@ static void json(void)
     arena_fini(&a);
 }
 
-static void segmentation(const struct analysis *an, const char *name)
+static void segmentation(struct analysis *an, const char *name)
 {
     enum { ROUNDS = 20000 };
     struct arena a;

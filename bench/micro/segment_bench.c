@@ -206,7 +206,7 @@ static void scan(const struct segment *s, struct corpus *c, bool freqs)
     double begin = now();
     for (uint32_t i = 0; i < 20 * 200; i++) {
         if (seg_term(f, c->words[i % 200], &info)) {
-            postings_open(&p, f, &info, freqs);
+            postings_init(&p, f, &info, freqs);
             while (postings_next(&p) != DOC_END) {
                 sum += freqs ? postings_freq(&p) : p.doc;
                 docs++;
@@ -230,8 +230,8 @@ static void intersect(const struct segment *s, struct corpus *c, uint32_t step)
         if (!seg_term(f, c->words[w + step], &ia) || !seg_term(f, c->words[w], &ib)) {
             continue;
         }
-        postings_open(&a, f, &ia, false);
-        postings_open(&b, f, &ib, false);
+        postings_init(&a, f, &ia, false);
+        postings_init(&b, f, &ib, false);
         least += ia.doc_freq;
         for (doc_id d = postings_next(&a); d != DOC_END;) {
             doc_id other = postings_seek(&b, d);
@@ -254,7 +254,7 @@ static void positions(const struct segment *s, struct corpus *c)
     double begin = now();
     for (uint32_t w = 0; w < 200; w++) {
         if (seg_term(f, c->words[w], &info)) {
-            postings_open(&p, f, &info, true);
+            postings_init(&p, f, &info, true);
             positions_init(&ps, &p, false);
             while (postings_next(&p) != DOC_END) {
                 uint32_t k = positions_read(&ps);
@@ -323,7 +323,7 @@ static void columns(const struct segment *s)
     struct num_column c;
     uint32_t n = segment_doc_count(s);
     const struct seg_field *f = segment_field(s, STR("price"));
-    num_column_open(&c, f);
+    num_column_init(&c, f);
     uint64_t sum = 0;
     double begin = now();
     for (int round = 0; round < 50; round++) {

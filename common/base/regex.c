@@ -68,7 +68,7 @@ static enum err compile(URegularExpression **out, struct str pattern, uint32_t f
     return ERR_OK;
 }
 
-enum err regex_open(struct regex **out, struct str pattern, unsigned flags, struct errmsg *em)
+enum err regex_new(struct regex **out, struct str pattern, unsigned flags, struct errmsg *em)
 {
     URegularExpression *re;
     *out = NULL;
@@ -86,7 +86,7 @@ enum err regex_open(struct regex **out, struct str pattern, unsigned flags, stru
     return ERR_OK;
 }
 
-void regex_close(struct regex *r)
+void regex_free(struct regex *r)
 {
     if (r != NULL) {
         uregex_close(r->re);
@@ -114,7 +114,7 @@ static UBool U_CALLCONV goes_on(const void *context, int32_t steps)
     return !stop_now();
 }
 
-enum err matcher_open(struct matcher **out, const struct regex *r, struct str text, struct errmsg *em)
+enum err matcher_new(struct matcher **out, const struct regex *r, struct str text, struct errmsg *em)
 {
     UErrorCode status = U_ZERO_ERROR;
     struct matcher *m = alloc_get(alloc_default(), sizeof(*m));
@@ -127,19 +127,19 @@ enum err matcher_open(struct matcher **out, const struct regex *r, struct str te
     uregex_setMatchCallback(m->re, goes_on, NULL, &status);
     uregex_setStackLimit(m->re, MATCH_STACK_BYTES, &status);
     if (U_FAILURE(status)) {
-        matcher_close(m);
+        matcher_free(m);
         return err_no_memory(em);
     }
     enum err e = matcher_reset(m, text, em);
     if (e != ERR_OK) {
-        matcher_close(m);
+        matcher_free(m);
         return e;
     }
     *out = m;
     return ERR_OK;
 }
 
-void matcher_close(struct matcher *m)
+void matcher_free(struct matcher *m)
 {
     if (m != NULL) {
         uregex_close(m->re);

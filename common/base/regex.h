@@ -22,13 +22,13 @@ enum regex_flag {
 };
 
 /* Compiles; flags: of regex_flag. ERR_PATTERN_SYNTAX. */
-enum err regex_open(struct regex **out, struct str pattern, unsigned flags, struct errmsg *em) NODISCARD;
-void regex_close(struct regex *r); /* NULL ok */
+enum err regex_new(struct regex **out, struct str pattern, unsigned flags, struct errmsg *em) NODISCARD;
+void regex_free(struct regex *r); /* NULL ok */
 int32_t regex_groups(const struct regex *r);
 
 /* Ready to search `text` (borrowed) from its start. */
-enum err matcher_open(struct matcher **out, const struct regex *r, struct str text, struct errmsg *em);
-void matcher_close(struct matcher *m); /* NULL ok */
+enum err matcher_new(struct matcher **out, const struct regex *r, struct str text, struct errmsg *em);
+void matcher_free(struct matcher *m); /* NULL ok */
 /* How long one try may take, in ICU's units of about a millisecond; 2000 if nobody says. */
 void matcher_limit(struct matcher *m, int32_t time);
 /* Starts over on another text. */

@@ -273,12 +273,12 @@ bool state_builder_init(struct state_builder *b, const struct cluster_state *fro
 {
     *b = (struct state_builder){.next = state_part_new(sizeof(struct cluster_state))};
     if (b->next != NULL && from != NULL && !copy_refs(b->next, from)) {
-        state_builder_drop(b);
+        state_builder_fini(b);
     }
     return b->next != NULL;
 }
 
-void state_builder_drop(struct state_builder *b)
+void state_builder_fini(struct state_builder *b)
 {
     cluster_state_unref(b->next);
     b->next = NULL;
@@ -289,7 +289,7 @@ struct cluster_state *state_builder_seal(struct state_builder *b, struct str sta
     struct cluster_state *s = b->next;
     s->state_uuid = arena_str(&s->part.arena, state_uuid);
     if (s->state_uuid.p == NULL) {
-        state_builder_drop(b);
+        state_builder_fini(b);
         return NULL;
     }
     s->version++;

@@ -227,14 +227,14 @@ const struct setting *cluster_setting_named(const struct cluster_state *s, struc
 /* ---- making the next state ----------------------------------------------------------------------------- */
 
 /* A builder starts as a shallow copy of `from` (NULL: an empty state). Parts given to it are taken. seal()
- * hands out the new state with version + 1; the builder is done then, as after drop(). All return false (or
+ * hands out the new state with version + 1; the builder is done then, as after fini(). All return false (or
  * NULL) without memory. */
 struct state_builder {
     struct cluster_state *next;
     bool failed;
 };
 bool state_builder_init(struct state_builder *b, const struct cluster_state *from) NODISCARD;
-void state_builder_drop(struct state_builder *b);
+void state_builder_fini(struct state_builder *b);
 struct cluster_state *state_builder_seal(struct state_builder *b, struct str state_uuid) NODISCARD;
 
 /* Adds, or replaces the one of the same name. Takes the part. */

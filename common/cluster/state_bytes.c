@@ -406,7 +406,7 @@ enum err cluster_state_decode(struct cluster_state **out, struct str bytes, stru
     s->version = get_varint(&in);
     decode_parts(&in, &b, em);
     if (in.bad || bytes_left(&in) != 0) {
-        state_builder_drop(&b);
+        state_builder_fini(&b);
         return err_set(em, ERR_CORRUPT, "a cluster state cannot be read");
     }
     *out = b.next;

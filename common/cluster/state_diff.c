@@ -290,7 +290,7 @@ enum err cluster_state_patch(struct cluster_state **out, const struct cluster_st
     patch_routing(&in, &b, format == DIFF_VERSION_OLD);
     patch_templates(&in, &b);
     if (in.bad || bytes_left(&in) != 0) {
-        state_builder_drop(&b);
+        state_builder_fini(&b);
         return err_set(em, ERR_CORRUPT, "a difference of cluster states cannot be read");
     }
     b.next->term = term;

@@ -30,7 +30,7 @@ void format_address(const struct sockaddr *a, char *out, size_t n)
     }
 }
 
-bool conn_release(struct http_conn *c)
+bool conn_free_if_over(struct http_conn *c)
 {
     if (c->bev != NULL || c->first != NULL || c->reading) {
         return false;
@@ -189,7 +189,7 @@ static bool is_over(const struct http_conn *c)
     return c->worker->stopping && c->first == NULL && c->cur == NULL && c->phase <= PHASE_IDLE;
 }
 
-void conn_drop(struct http_conn *c)
+void conn_settle(struct http_conn *c)
 {
     if (c->bev != NULL && c->phase != PHASE_LINGER && is_over(c) && !unwritten(c)) {
         end_writing(c);
@@ -197,7 +197,7 @@ void conn_drop(struct http_conn *c)
     if (c->bev == NULL) {
         flush_answers(c);
     }
-    conn_release(c);
+    conn_free_if_over(c);
 }
 
 /* Was reading stopped, and may it go on? Its other half stops the socket, so that the client feels it. */
@@ -230,7 +230,7 @@ void conn_run(struct http_conn *c)
         && c->worker->server->opts.limits.idle_ms_max > 0) {
         c->deadline_ms = server_now_ms(c->worker->server) + c->worker->server->opts.limits.idle_ms_max;
     }
-    conn_drop(c);
+    conn_settle(c);
 }
 
 void conn_answered(struct loop_task *t)
@@ -266,7 +266,7 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
     struct http_conn *c = arg;
     if ((what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)) != 0) {
         conn_close(c);
-        conn_drop(c);
+        conn_settle(c);
     }
 }
 
@@ -304,7 +304,7 @@ static bool make_room(struct http_worker *w)
     }
     conn_close(one);
     w->conns_n++; /* the worker stays */
-    conn_release(one);
+    conn_free_if_over(one);
     w->conns_n--;
     return true;
 }

@@ -136,12 +136,12 @@ void conn_open(struct http_worker *w, evutil_socket_t fd, const struct sockaddr 
 /* Drops the socket and tells the handler; the memory stays while requests are out. */
 void conn_close(struct http_conn *c);
 /* Frees it if it is closed and nothing is out; then true, and it may be gone. */
-bool conn_release(struct http_conn *c);
+bool conn_free_if_over(struct http_conn *c);
 /* Reads, hands over, writes: all that can be done now. c may be gone. */
 void conn_run(struct http_conn *c);
 void conn_answered(struct loop_task *t); /* what http_respond() posts */
-/* Asks: does anything hold it open that is not a handler's? If not it closes; c may be gone. */
-void conn_drop(struct http_conn *c);
+/* Closes it unless something that is not a handler's keeps it open; c may be gone. */
+void conn_settle(struct http_conn *c);
 
 /* http_worker.c */
 void worker_sweep_on(struct http_worker *w); /* deadlines are checked while there are connections */

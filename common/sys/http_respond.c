@@ -157,7 +157,7 @@ static void hand_back(struct request *r)
     struct http_conn *c = r->conn;
     struct loop *loop = r->pub.loop;
     if (r->held) {
-        http_release(&r->pub);
+        http_request_unref(&r->pub);
         return;
     }
     if (loop_inside(loop) && c->reading) {
@@ -212,12 +212,12 @@ void http_respond(struct http_request *req, int status, const char *content_type
     pack_answer(r);
 }
 
-void http_hold(struct http_request *req)
+void http_request_ref(struct http_request *req)
 {
     ((struct request *)req)->held = true;
 }
 
-void http_release(struct http_request *req)
+void http_request_unref(struct http_request *req)
 {
     struct request *r = (struct request *)req;
     if (atomic_exchange(&r->half_done, true)) {

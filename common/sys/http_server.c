@@ -155,7 +155,7 @@ static void free_connections(struct http_worker *w)
             request_free(c->first);
             c->first = next;
         }
-        conn_release(c);
+        conn_free_if_over(c);
     }
 }
 

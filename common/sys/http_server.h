@@ -7,7 +7,7 @@
  *
  * A request: handle() gets it on its loop's thread, whole. It stays valid, wherever it is passed, until
  * http_respond(), which must be called exactly once, from any thread, also when the client has gone; held, until
- * http_release() too.
+ * http_request_unref() too.
  * Pipelined requests are handled side by side and answered in order.
  *
  * A client that goes away: the `aborted` callback of http_watch() runs at most once, on the loop's thread,
@@ -113,10 +113,10 @@ void http_watch(struct http_request *req, void (*aborted)(void *arg), void (*rel
 /* Has the client gone? Any thread that may still use req. */
 bool http_aborted(const struct http_request *req);
 
-/* For a handler that goes on off the loop: it may use req until it says http_release(), whoever answers meanwhile, and
- * the answer goes out then. http_hold() once, on the loop's thread inside handle(); http_release() once, any thread. */
-void http_hold(struct http_request *req);
-void http_release(struct http_request *req);
+/* For a handler that goes on off the loop: it may use req until it says http_request_unref(), whoever answers meanwhile, and
+ * the answer goes out then. http_request_ref() once, on the loop's thread inside handle(); http_request_unref() once, any thread. */
+void http_request_ref(struct http_request *req);
+void http_request_unref(struct http_request *req);
 
 /* The answer. content_type NULL: none. headers are copied; body (NULL: none) is taken, and left empty: its
  * memory goes out without another copy. For HEAD the length is the body's, which is not sent. Any thread; req

@@ -27,14 +27,14 @@ static void check_deadlines(struct http_conn *c, int64_t now_ms)
     bool reading = c->phase == PHASE_HEAD || c->phase == PHASE_BODY;
     if (writes_too_slowly(c, now_ms)) {
         conn_close(c);
-        conn_drop(c);
+        conn_settle(c);
     } else if (now_ms >= c->deadline_ms && !(reading && c->paused)) {
         if (reading) {
             conn_refuse(c, ERR_TIMEOUT, 408, "the request took too long to arrive", NULL);
             conn_run(c);
         } else if (c->phase != PHASE_IDLE || c->first == NULL) {
             conn_close(c);
-            conn_drop(c);
+            conn_settle(c);
         }
     }
 }
@@ -98,13 +98,13 @@ static void close_it(struct http_conn *c, int64_t now_ms)
 {
     (void)now_ms;
     conn_close(c);
-    conn_drop(c);
+    conn_settle(c);
 }
 
 static void drop_idle(struct http_conn *c, int64_t now_ms)
 {
     (void)now_ms;
-    conn_drop(c);
+    conn_settle(c);
 }
 
 static void grace_over(void *arg)

@@ -35,7 +35,7 @@ static void broadcast_empty(struct later *l)
     broadcast_finish(CONTAINER_OF(l, struct broadcast, end));
 }
 
-void broadcast_release(struct broadcast *bc)
+void broadcast_fini(struct broadcast *bc)
 {
     for (uint32_t i = 0; i < bc->n; i++) {
         shard_rq_fini(&bc->acts[i].rq);

@@ -25,7 +25,7 @@ struct broadcast {
 };
 
 /* Asks the active copies of the targets, closed indices left out. done(), which never runs inside the call, must end the
- * operation after broadcast_release(). false: no memory, and nothing was asked. */
+ * operation after broadcast_fini(). false: no memory, and nothing was asked. */
 bool broadcast_start(struct op_env *r, const struct index_target *targets, uint32_t n_targets,
                      const struct shard_act *model, void (*done)(struct broadcast *bc), void *user) NODISCARD;
 /* The same, of the copies on one node. */
@@ -33,7 +33,7 @@ bool broadcast_start_on(struct op_env *r, struct str node, const struct index_ta
                         uint32_t n_targets, const struct shard_act *model, void (*done)(struct broadcast *bc),
                         void *user) NODISCARD;
 /* Frees the answers. */
-void broadcast_release(struct broadcast *bc);
+void broadcast_fini(struct broadcast *bc);
 /* The member "_shards" with total, successful, failed and the failures. */
 void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w);
 

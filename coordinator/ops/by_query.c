@@ -367,7 +367,7 @@ static void prepare(void *arg)
 static void refreshed(struct broadcast *bc)
 {
     struct by_query_worker *w = bc->user;
-    broadcast_release(bc);
+    broadcast_fini(bc);
     worker_end(w);
 }
 

@@ -106,7 +106,7 @@ void get_write(struct get_call *g, struct jsonw *w)
     jw_obj_end(w);
 }
 
-void get_drop_other_type(struct get_call *g)
+void get_hide_other_type(struct get_call *g)
 {
     if (!err_is(&g->rq.rq.error) && !str_is(g->type, "_doc")) {
         g->rq.found = false;

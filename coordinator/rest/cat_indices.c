@@ -254,7 +254,7 @@ static void indices_done(struct broadcast *bc)
         bool any = sum_of(bc, m->name, q->primaries_only, &all);
         index_row(&t, m, h.status, any ? &all : NULL, &primaries);
     }
-    broadcast_release(bc);
+    broadcast_fini(bc);
     table_send(&t);
 }
 

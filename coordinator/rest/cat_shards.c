@@ -247,7 +247,7 @@ static void shards_done(struct broadcast *bc)
             }
         }
     }
-    broadcast_release(bc);
+    broadcast_fini(bc);
     table_send(&t);
 }
 
@@ -321,7 +321,7 @@ static void segments_done(struct broadcast *bc)
             segment_row(&t, &bc->acts[i], &bc->asked[i], tree->members[k].key, &tree->members[k].value);
         }
     }
-    broadcast_release(bc);
+    broadcast_fini(bc);
     table_send(&t);
 }
 

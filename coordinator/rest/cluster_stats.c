@@ -470,7 +470,7 @@ static void stats_done(struct broadcast *bc)
     write_indices(&o, bc, q);
     write_nodes(&o, r, q);
     jw_obj_end(&w);
-    broadcast_release(bc);
+    broadcast_fini(bc);
     rest_send(r, 200, &b);
 }
 

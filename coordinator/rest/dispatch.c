@@ -144,7 +144,7 @@ static void deferred_read(void *arg)
     struct deferred_request *a = arg;
     struct http_request *http = a->r->http;
     run(a->r, a->handler);
-    http_release(http); /* and a is gone */
+    http_request_unref(http); /* and a is gone */
 }
 
 /* Away from the loop, when there is room for it there. */
@@ -154,12 +154,12 @@ static void read_later(struct rest *r, rest_handler handler, const struct execut
     if (a != NULL) {
         *a = (struct deferred_request){r, handler};
     }
-    http_hold(r->http);
+    http_request_ref(r->http);
     if (a == NULL || !executor_submit(where, deferred_read, a)) {
         struct http_request *http = r->http;
         err_set(&r->em, ERR_REJECTED, "rejected execution of a request: queue is full");
         rest_fail(r, NULL);
-        http_release(http);
+        http_request_unref(http);
     }
 }
 

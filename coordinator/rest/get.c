@@ -81,7 +81,7 @@ static void got(struct shard_rq *rq)
     struct get_call *g = (struct get_call *)rq;
     struct rest *r = rest_of(g->r);
     ERR_LOCAL(em);
-    get_drop_other_type(g);
+    get_hide_other_type(g);
     if (err_is(&rq->error) || get_version_clashes(g, &em)) {
         fail_get(g, err_is(&rq->error) ? &rq->error : &em);
         return;

@@ -135,7 +135,7 @@ static void stats_done(struct broadcast *bc)
     const struct stats_rq *q = bc->user;
     struct rest *r = rest_of(bc->r);
     if (check_level(r, q->level) != ERR_OK) {
-        broadcast_release(bc);
+        broadcast_fini(bc);
         rest_fail(r, NULL);
         return;
     }
@@ -165,7 +165,7 @@ static void stats_done(struct broadcast *bc)
     }
     jw_obj_end(&w);
     bool no_memory = q->no_memory;
-    broadcast_release(bc);
+    broadcast_fini(bc);
     if (no_memory) {
         buf_fini(&b);
         err_no_memory(&r->em);
@@ -272,7 +272,7 @@ static void segments_done(struct broadcast *bc)
     }
     jw_obj_end(&w);
     jw_obj_end(&w);
-    broadcast_release(bc);
+    broadcast_fini(bc);
     rest_send(r, 200, &b);
 }
 

@@ -10,7 +10,7 @@ static void maintenance_answer(struct broadcast *bc)
     jw_obj(&w);
     broadcast_write_shards(bc, &w);
     jw_obj_end(&w);
-    broadcast_release(bc);
+    broadcast_fini(bc);
     rest_send(r, 200, &b);
 }
 

@@ -258,7 +258,7 @@ static void write_slot(struct jsonw *w, struct mget_slot *s, const struct mget_i
 {
     ERR_LOCAL(clash);
     const struct errmsg *em = err_is(&s->g.rq.rq.error) ? &s->g.rq.rq.error : NULL;
-    get_drop_other_type(&s->g);
+    get_hide_other_type(&s->g);
     if (em == NULL && get_version_clashes(&s->g, &clash)) {
         em = &clash;
     }

@@ -199,7 +199,7 @@ static void summed(struct broadcast *bc)
         }
     }
     struct serving *s = bc->user;
-    broadcast_release(bc);
+    broadcast_fini(bc);
     send(s, &sum);
 }
 

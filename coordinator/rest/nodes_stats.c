@@ -131,7 +131,7 @@ static void stats_done(struct broadcast *bc)
     jw_obj(&w);
     write_node(&o, bc, what);
     jw_obj_end(&w);
-    broadcast_release(bc);
+    broadcast_fini(bc);
     cluster_state_unref(s->r.state);
     node_reply_bytes(s->q, &b);
 }

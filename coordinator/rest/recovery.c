@@ -243,7 +243,7 @@ static void recovery_done(struct broadcast *bc)
         }
     }
     jw_obj_end(&w);
-    broadcast_release(bc);
+    broadcast_fini(bc);
     rest_send(r, 200, &b);
 }
 
@@ -324,7 +324,7 @@ static void table_done(struct broadcast *bc)
             row(&t, &bc->acts[i], v);
         }
     }
-    broadcast_release(bc);
+    broadcast_fini(bc);
     table_send(&t);
 }
 

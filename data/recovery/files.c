@@ -150,7 +150,7 @@ bool target_ask_chunk(struct recovery_target *t, unsigned slot, bool again)
     return true;
 }
 
-void target_drop_chunks(struct recovery_target *t)
+void target_chunks_fini(struct recovery_target *t)
 {
     const struct fs *fs = t->sh->service->o.fs;
     for (unsigned i = 0; i < TARGET_CHUNKS_MAX; i++) {

@@ -39,7 +39,7 @@ void recovery_note_opened(struct shard *sh);
 /* Something has changed: the role, the mapping, what is durable, the copies' checkpoints; or time has passed. */
 void recovery_step(struct shard *sh, bool tick);
 /* The engine goes, or the copy is the primary no more: those that recover from it begin again elsewhere. */
-void recovery_drop_sessions(struct shard *sh);
+void recovery_sessions_free(struct shard *sh);
 /* The strand is dead: nothing of a recovery ends any more. The caller has a reference. */
 void recovery_abandon(struct shard *sh);
 

@@ -77,8 +77,8 @@ void recovery_step_sessions(struct shard *sh, bool tick);
 void recovery_refuse_no_session(struct remote_rq *rq);
 /* Any thread: a reference, or NULL. */
 struct recovery_session *recovery_find_session(struct data_service *s, uint64_t id);
-void recovery_drop_session(struct recovery_session *r);
-void recovery_release_commit(struct recovery_session *r);
+void recovery_session_free(struct recovery_session *r);
+void recovery_commit_unref(struct recovery_session *r);
 void recovery_hold_history(struct shard *sh); /* what sessions still have to send stays in the log */
 void recovery_session_unref(struct recovery_session *r);
 void recovery_abandon_sessions(struct shard *sh); /* the strand is dead: no job of them ends any more */
@@ -165,6 +165,6 @@ void target_install(struct recovery_target *t); /* [job] engine */
 void target_count_written(struct recovery_target *t);
 /* false: over the limit of bytes a second. */
 bool target_ask_chunk(struct recovery_target *t, unsigned slot, bool again);
-void target_drop_chunks(struct recovery_target *t); /* nothing is out */
+void target_chunks_fini(struct recovery_target *t); /* nothing is out */
 
 #endif

@@ -74,7 +74,7 @@ void target_apply(struct recovery_target *t, struct target_event *e)
         }
     }
     sh->recovery->figures.ops_recovered += n;
-    shard_drop_replay_mapping(sh);
+    shard_unref_replay_mapping(sh);
     shard_buffer_changed(sh);
     if (result == ERR_REJECTED || result == ERR_NO_MEMORY) {
         shard_start_sync(sh);

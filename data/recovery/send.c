@@ -190,7 +190,7 @@ static void batch_read(void *arg)
             shard_doubt_disk(r->sh, &run->em);
         }
         remote_refuse(run->call, &run->em);
-        recovery_drop_session(r);
+        recovery_session_free(r);
     } else {
         answer_batch(r, run->call);
     }
@@ -247,7 +247,7 @@ static enum err begin_operations(struct recovery_session *r, struct errmsg *em)
         shard_doubt_disk(sh, em);
     }
     if (e == ERR_OK) { /* it has the log's files open: nothing else need stay */
-        recovery_release_commit(r);
+        recovery_commit_unref(r);
         r->from = INT64_MAX;
         recovery_hold_history(sh);
     }
@@ -381,7 +381,7 @@ static void serve_handoff(struct recovery_session *r, struct remote_rq *call)
 static void serve_clean(struct recovery_session *r, struct remote_rq *call)
 {
     remote_reply(call, NULL);
-    recovery_drop_session(r);
+    recovery_session_free(r);
 }
 
 static const struct session_row {

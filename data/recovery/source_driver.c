@@ -69,7 +69,7 @@ void recovery_hold_history(struct shard *sh)
     }
 }
 
-void recovery_release_commit(struct recovery_session *r)
+void recovery_commit_unref(struct recovery_session *r)
 {
     if (r->commit != NULL && r->sh->engine != NULL) {
         engine_commit_unref(r->sh->engine, r->commit);
@@ -77,7 +77,7 @@ void recovery_release_commit(struct recovery_session *r)
     r->commit = NULL;
 }
 
-void recovery_drop_session(struct recovery_session *r)
+void recovery_session_free(struct recovery_session *r)
 {
     struct shard *sh = r->sh;
     struct data_service *s = sh->service;
@@ -93,7 +93,7 @@ void recovery_drop_session(struct recovery_session *r)
     *at = r->table;
     pthread_mutex_unlock(&s->recoveries->lock);
     r->over = true;
-    recovery_release_commit(r);
+    recovery_commit_unref(r);
     recovery_hold_history(sh);
     if (r->waiting != NULL) {
         recovery_refuse_no_session(r->waiting);
@@ -105,10 +105,10 @@ void recovery_drop_session(struct recovery_session *r)
     recovery_session_unref(r);
 }
 
-void recovery_drop_sessions(struct shard *sh)
+void recovery_sessions_free(struct shard *sh)
 {
     while (sh->recovery->sessions != NULL) {
-        recovery_drop_session(sh->recovery->sessions);
+        recovery_session_free(sh->recovery->sessions);
     }
 }
 
@@ -208,7 +208,7 @@ static void forget_target(struct shard *sh, struct str allocation_id)
 {
     for (struct recovery_session *r = sh->recovery->sessions; r != NULL; r = r->next) {
         if (str_eq(r->allocation_id, allocation_id)) {
-            recovery_drop_session(r);
+            recovery_session_free(r);
             return;
         }
     }
@@ -226,7 +226,7 @@ static enum err start(struct shard *sh, struct remote_rq *call, const struct rec
     enum err e = r->allocation_id.p == NULL || r->node_id.p == NULL ? err_no_memory(em) : ERR_OK;
     e = e == ERR_OK && !ops ? pin_files(r, sh->engine, em) : e;
     if (e != ERR_OK) {
-        recovery_drop_session(r);
+        recovery_session_free(r);
         return e;
     }
     recovery_hold_history(sh);
@@ -338,12 +338,12 @@ void recovery_step_sessions(struct shard *sh, bool tick)
     }
     if (sh->engine == NULL || sh->life.failing || !sh->role.primary || replication_tracker(sh) == NULL
         || sh->life.leaving) {
-        recovery_drop_sessions(sh);
+        recovery_sessions_free(sh);
     }
     for (struct recovery_session *r = sh->recovery->sessions, *next; r != NULL; r = next) {
         next = r->next;
         if (step_session(r, tick)) {
-            recovery_drop_session(r);
+            recovery_session_free(r);
         }
     }
     try_parked(sh, sh->life.leaving);
@@ -353,7 +353,7 @@ void recovery_abandon_sessions(struct shard *sh)
 {
     while (sh->recovery->sessions != NULL) {
         sh->recovery->sessions->refs = 1;
-        recovery_drop_session(sh->recovery->sessions);
+        recovery_session_free(sh->recovery->sessions);
     }
     try_parked(sh, true);
 }

@@ -125,7 +125,7 @@ static void rollback_job(struct recovery_target *t)
     e = e == ERR_OK ? engine_flush(t->engine, true, em) : e;
     e = e == ERR_OK ? engine_rollback(t->engine, t->from - 1, em) : e;
     buf_fini(&b);
-    shard_drop_replay_mapping(t->sh);
+    shard_unref_replay_mapping(t->sh);
     t->job_result = e;
 }
 
@@ -213,14 +213,14 @@ static void begin_files(struct recovery_target *t)
         f->files_reused += t->have[i];
         f->bytes_reused += t->have[i] ? t->files[i].bytes : 0;
     }
-    target_drop_chunks(t);
+    target_chunks_fini(t);
 }
 
 /* ---- what the core wants ------------------------------------------------------------------------------- */
 
 static void free_target(struct recovery_target *t)
 {
-    target_drop_chunks(t);
+    target_chunks_fini(t);
     remote_call_fini(&t->call);
     buf_fini(&t->history);
     arena_fini(&t->arena);
@@ -291,7 +291,7 @@ static bool perform(struct recovery_target *t, const struct target_effect *f, st
         abandon(t);
         return false;
     case TARGET_DO_RESET:
-        target_drop_chunks(t);
+        target_chunks_fini(t);
         remote_call_fini(&t->call);
         return false;
     case TARGET_DO_LEAVE: /* seen to by the caller */

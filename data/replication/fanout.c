@@ -235,7 +235,7 @@ void fanout_free(struct fanout *f)
 {
     if (f != NULL) {
         struct shard *sh = f->sh;
-        group_drop(&sh->replication->group, &f->r);
+        group_abandon(&sh->replication->group, &f->r);
         group_perform(sh);
     }
 }

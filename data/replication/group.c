@@ -62,7 +62,7 @@ void group_wait(struct group *g, struct group_request *r, int64_t deadline_ms)
     g->waiting = r;
 }
 
-void group_drop(struct group *g, struct group_request *r)
+void group_abandon(struct group *g, struct group_request *r)
 {
     if (r->waits) {
         unlist(g, r);
@@ -329,7 +329,7 @@ void group_reported(struct group *g, struct group_copy *c, bool out, bool depose
     }
     c->gone = true;
     c->resyncing = false;
-    if (g->leads && !c->ended && tracker_drop(&g->tracker, c->allocation_id)) {
+    if (g->leads && !c->ended && tracker_remove(&g->tracker, c->allocation_id)) {
         group_checkpoint_moved(g);
     }
     end_failed(g, c, GROUP_FINE);

@@ -171,7 +171,7 @@ bool group_concerns(const struct group *g, const struct tracked *c, enum group_m
 bool group_settled(const struct group *g, const struct group_request *r);
 /* group_effect() gives GROUP_WAKE once. deadline_ms 0: none. */
 void group_wait(struct group *g, struct group_request *r, int64_t deadline_ms);
-void group_drop(struct group *g, struct group_request *r); /* its end is GROUP_REQUEST_OVER */
+void group_abandon(struct group *g, struct group_request *r); /* its end is GROUP_REQUEST_OVER */
 
 /* ---- now and then ---- */
 

@@ -186,7 +186,7 @@ bool tracker_catch_up(struct tracker *t, struct str allocation_id, int64_t local
     return true;
 }
 
-bool tracker_drop(struct tracker *t, struct str allocation_id)
+bool tracker_remove(struct tracker *t, struct str allocation_id)
 {
     struct tracked *c = tracker_find(t, allocation_id);
     if (c == NULL || str_eq(allocation_id, t->own)) {

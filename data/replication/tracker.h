@@ -54,7 +54,7 @@ bool tracker_track(struct tracker *t, struct str allocation_id, struct str node,
  * checkpoint, which waits for it and may move now. *now: it is already. false: it is not tracked (any more). */
 bool tracker_catch_up(struct tracker *t, struct str allocation_id, int64_t local_checkpoint, bool *now);
 /* The master has taken the copy out of the in-sync set. true: the global checkpoint moved. */
-bool tracker_drop(struct tracker *t, struct str allocation_id);
+bool tracker_remove(struct tracker *t, struct str allocation_id);
 struct tracked *tracker_find(const struct tracker *t, struct str allocation_id);
 
 /* Must a write go there? To all but this copy that have a node, and an engine by what is known. */

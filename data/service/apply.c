@@ -25,7 +25,7 @@ static void leave(void *arg)
     shard_unref(sh);
 }
 
-void service_drop_shards(struct data_service *s, struct str uuid, bool remove)
+void service_remove_shards(struct data_service *s, struct str uuid, bool remove)
 {
     for (struct shard *sh; (sh = tables_take_shard(s, uuid, remove)) != NULL;) {
         if (!shard_post_back(shard_ref(sh), leave, sh)) { /* nothing runs any more */
@@ -45,7 +45,7 @@ static void drop_gone(struct data_service *s, const struct cluster_state *state)
             i++;
             continue;
         }
-        service_drop_shards(s, ix->uuid, true);
+        service_remove_shards(s, ix->uuid, true);
         index_service_unref(tables_take_index(s, i));
     }
 }

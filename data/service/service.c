@@ -38,7 +38,7 @@ static const struct shard_watch watch = {.attach = attach,
                                          .persisted = replication_persisted,
                                          .synced = synced,
                                          .stop = replication_stop,
-                                         .closing = recovery_drop_sessions};
+                                         .closing = recovery_sessions_free};
 
 /* ---- now and then -------------------------------------------------------------------------------------- */
 
@@ -171,7 +171,7 @@ void data_service_close(struct data_service *s)
     }
     while (s->n_indices > 0) {
         struct index_service *ix = tables_take_index(s, s->n_indices - 1);
-        service_drop_shards(s, ix->uuid, false);
+        service_remove_shards(s, ix->uuid, false);
         index_service_unref(ix);
     }
     tables_wait_closed(s);

@@ -15,7 +15,7 @@ struct applier {
 };
 
 /* apply.c: the shards of the index leave the table, and close once nobody uses them. Applier. */
-void service_drop_shards(struct data_service *s, struct str uuid, bool remove);
+void service_remove_shards(struct data_service *s, struct str uuid, bool remove);
 /* On the shard's strand: its index has another mapping or other settings. */
 void service_index_changed(struct shard *sh);
 

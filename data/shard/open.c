@@ -62,7 +62,7 @@ enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct 
                  STR_ARG(ix->name), sh->number);
         shard_remove_marks(sh);
     }
-    shard_drop_replay_mapping(sh);
+    shard_unref_replay_mapping(sh);
     state_part_unref(&settings->part);
     mapping_unref(m);
     return e;
@@ -98,7 +98,7 @@ void shard_set_opening(struct shard *sh, bool opening)
     sh->life.opening = opening;
 }
 
-void shard_drop_replay_mapping(struct shard *sh)
+void shard_unref_replay_mapping(struct shard *sh)
 {
     mapping_unref(sh->replay_mapping);
     sh->replay_mapping = NULL;

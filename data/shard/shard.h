@@ -156,7 +156,7 @@ void shard_engine_settings(const struct data_service *d, const struct settings *
 enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct str user_data,
                            struct engine **out, struct errmsg *em);
 /* The mapping of the last document that was parsed for the engine: nothing points into it any more. */
-void shard_drop_replay_mapping(struct shard *sh);
+void shard_unref_replay_mapping(struct shard *sh);
 /* Strand: the engine is this place's from now on; what is missing of mapping and settings reaches it. vouched_term: of the
  * primary that gave it its data; 0: it was here. */
 void shard_take_engine(struct shard *sh, struct engine *engine, int64_t vouched_term);

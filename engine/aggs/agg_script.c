@@ -71,8 +71,8 @@ static void open_column(struct agg_script *s, struct script_column *c)
 {
     c->open = true;
     c->seg = segment_field_of(s->run->leaf->segment, c->field, s->run->arena);
-    num_column_open(&c->nums, c->seg != NULL && (c->seg->has & SEG_NUMS) != 0 ? c->seg : NULL);
-    ord_column_open(&c->ords, c->seg != NULL && (c->seg->has & SEG_ORDS) != 0 ? c->seg : NULL);
+    num_column_init(&c->nums, c->seg != NULL && (c->seg->has & SEG_NUMS) != 0 ? c->seg : NULL);
+    ord_column_init(&c->ords, c->seg != NULL && (c->seg->has & SEG_ORDS) != 0 ? c->seg : NULL);
 }
 
 static enum err text_values(struct agg_script *s, struct script_column *c, struct script_doc *out,

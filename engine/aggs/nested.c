@@ -65,7 +65,7 @@ static enum err path_bits(struct nested *s, struct str path, uint64_t *bits, str
     if (f == NULL || !seg_term(f, path, &info)) {
         return ERR_OK;
     }
-    postings_open(&p, f, &info, false);
+    postings_init(&p, f, &info, false);
     for (doc_id d = postings_next(&p); d < leaf->doc_count; d = postings_next(&p)) {
         bits_set(bits, d);
     }

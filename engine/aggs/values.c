@@ -338,7 +338,7 @@ static enum err uninvert(struct values *v, struct errmsg *em)
         struct postings p;
         term_iter_init(&it, v->seg);
         while (term_iter_next(&it)) {
-            postings_open(&p, v->seg, &it.info, false);
+            postings_init(&p, v->seg, &it.info, false);
             for (doc_id doc = postings_next(&p); doc < docs; doc = postings_next(&p)) {
                 if (pass == 0) {
                     starts[doc + 2]++;
@@ -374,7 +374,7 @@ static enum err text_leaf(struct values *v, struct errmsg *em)
     } else if (v->seg == NULL) {
         v->text_from = TEXT_NONE;
     } else if ((v->seg->has & SEG_ORDS) != 0) {
-        ord_column_open(&v->ords, v->seg);
+        ord_column_init(&v->ords, v->seg);
         v->text_from = TEXT_ORDS;
         n_ords = v->ords.n_ords;
     } else if ((v->seg->has & SEG_BYTES) != 0) {
@@ -401,7 +401,7 @@ enum err values_leaf(struct values *v, struct errmsg *em)
         if (v->kind == SOURCE_TEXT || v->kind == SOURCE_IP) {
             e = text_leaf(v, em);
         } else if (v->kind != SOURCE_RANGE) {
-            num_column_open(&v->nums, v->seg != NULL && (v->seg->has & SEG_NUMS) != 0 ? v->seg : NULL);
+            num_column_init(&v->nums, v->seg != NULL && (v->seg->has & SEG_NUMS) != 0 ? v->seg : NULL);
         }
     }
     return e == ERR_OK && v->script != NULL ? agg_script_leaf(v->script, em) : e;

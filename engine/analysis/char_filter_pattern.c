@@ -40,15 +40,15 @@ static enum err pattern_filter_apply(const struct char_filter *self, struct filt
     const struct pattern_filter *f = (const struct pattern_filter *)self;
     struct matcher *m;
     struct remap r;
-    enum err e = matcher_open(&m, f->regex, in->text, em);
+    enum err e = matcher_new(&m, f->regex, in->text, em);
     if (e != ERR_OK) {
         return e;
     }
     remap_init(&r, in->text, arena);
     e = replace_all(f, m, in->text, &r, em);
-    matcher_close(m);
+    matcher_free(m);
     if (e != ERR_OK) {
-        remap_drop(&r);
+        remap_fini(&r);
         return e;
     }
     return remap_end(&r, in, em);
@@ -72,5 +72,5 @@ CHAR_FILTER_FACTORY(pattern_replace_char_filter_new)
     f->base.apply = pattern_filter_apply;
     f->base.normalizes = true;
     *out = &f->base;
-    return regex_new(&f->regex, pattern, settings_str(s, "flags", STR("")), env, arena, em);
+    return part_regex_new(&f->regex, pattern, settings_str(s, "flags", STR("")), env, arena, em);
 }

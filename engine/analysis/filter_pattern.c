@@ -42,7 +42,7 @@ static enum err apply_replace(const struct token_filter *self, struct token_list
     const struct pattern_replace *f = (const struct pattern_replace *)self;
     struct matcher *m;
     struct buf to;
-    enum err e = matcher_open(&m, f->regex, STR(""), em);
+    enum err e = matcher_new(&m, f->regex, STR(""), em);
     memory_request_buf(&to);
     for (size_t i = 0; token_next(l, i) && e == ERR_OK; i++) {
         bool changed = false;
@@ -55,7 +55,7 @@ static enum err apply_replace(const struct token_filter *self, struct token_list
         }
     }
     buf_fini(&to);
-    matcher_close(m);
+    matcher_free(m);
     return e;
 }
 
@@ -70,7 +70,7 @@ TOKEN_FILTER_FACTORY(pattern_replace_filter_new)
     if (f == NULL) {
         return err_no_memory(em);
     }
-    enum err e = regex_new(&f->regex, pattern, settings_str(s, "flags", STR("")), env, arena, em);
+    enum err e = part_regex_new(&f->regex, pattern, settings_str(s, "flags", STR("")), env, arena, em);
     if (e == ERR_OK) {
         e = settings_bool(s, "all", true, &f->all, em);
     }
@@ -185,11 +185,11 @@ static enum err apply_capture(const struct token_filter *self, struct token_list
     }
     enum err e = ERR_OK;
     for (size_t k = 0; k < f->n && e == ERR_OK; k++) {
-        e = matcher_open(&m[k], f->patterns[k], STR(""), em);
+        e = matcher_new(&m[k], f->patterns[k], STR(""), em);
     }
     e = e == ERR_OK ? capture_all(f, m, l, em) : e;
     for (size_t k = 0; k < f->n; k++) {
-        matcher_close(m[k]);
+        matcher_free(m[k]);
     }
     return e;
 }
@@ -212,7 +212,7 @@ TOKEN_FILTER_FACTORY(pattern_capture_filter_new)
     }
     enum err e = settings_bool(s, "preserve_original", true, &f->preserve, em);
     for (uint32_t i = 0; i < n && e == ERR_OK; i++) {
-        e = regex_new(&f->patterns[i], patterns[i], STR(""), env, arena, em);
+        e = part_regex_new(&f->patterns[i], patterns[i], STR(""), env, arena, em);
     }
     f->n = n;
     f->base.apply = apply_capture;

@@ -284,7 +284,7 @@ static enum err apply_marker(const struct token_filter *self, struct token_list 
 {
     const struct marker_filter *f = (const struct marker_filter *)self;
     struct matcher *m = NULL;
-    enum err e = f->pattern != NULL ? matcher_open(&m, f->pattern, STR(""), em) : ERR_OK;
+    enum err e = f->pattern != NULL ? matcher_new(&m, f->pattern, STR(""), em) : ERR_OK;
     for (size_t i = 0; token_next(l, i) && e == ERR_OK; i++) {
         bool is_keyword = false;
         if (m == NULL) {
@@ -295,7 +295,7 @@ static enum err apply_marker(const struct token_filter *self, struct token_list 
         }
         l->v[i].keyword |= is_keyword;
     }
-    matcher_close(m);
+    matcher_free(m);
     return e;
 }
 
@@ -322,7 +322,7 @@ TOKEN_FILTER_FACTORY(keyword_marker_filter_new)
                        "be configured");
     }
     if (e == ERR_OK && pattern.p != NULL) {
-        e = regex_new(&f->pattern, pattern, STR(""), env, arena, em);
+        e = part_regex_new(&f->pattern, pattern, STR(""), env, arena, em);
     }
     f->base.apply = apply_marker;
     f->base.shows_keyword = true;

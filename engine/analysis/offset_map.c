@@ -10,7 +10,7 @@ void remap_init(struct remap *r, struct str in, struct arena *arena)
     r->out.bytes_max = MIN_OF(r->out.bytes_max, ANALYZED_BYTES_MAX);
 }
 
-void remap_drop(struct remap *r)
+void remap_fini(struct remap *r)
 {
     buf_fini(&r->out);
 }

@@ -27,6 +27,6 @@ void remap_replace(struct remap *r, size_t to, struct str with);
  * r. */
 enum err remap_end(struct remap *r, struct filtered_text *t, struct errmsg *em);
 /* Frees r after an error. */
-void remap_drop(struct remap *r);
+void remap_fini(struct remap *r);
 
 #endif

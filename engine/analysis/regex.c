@@ -2,7 +2,7 @@
 
 static void close_regex(void *arg)
 {
-    regex_close(arg);
+    regex_free(arg);
 }
 
 static enum err parse_flags(struct str flags, unsigned *out, struct errmsg *em)
@@ -36,15 +36,15 @@ static enum err parse_flags(struct str flags, unsigned *out, struct errmsg *em)
     return ERR_OK;
 }
 
-enum err regex_new(const struct regex **out, struct str pattern, struct str flags,
-                   const struct analysis_env *env, struct arena *arena, struct errmsg *em)
+enum err part_regex_new(const struct regex **out, struct str pattern, struct str flags,
+                        const struct analysis_env *env, struct arena *arena, struct errmsg *em)
 {
     unsigned bits;
     struct regex *r;
     struct part_cleanup *clean = ARENA_NEW(arena, struct part_cleanup);
     enum err e = parse_flags(flags, &bits, em);
     e = e == ERR_OK && clean == NULL ? err_no_memory(em) : e;
-    e = e == ERR_OK ? regex_open(&r, pattern, bits, em) : e;
+    e = e == ERR_OK ? regex_new(&r, pattern, bits, em) : e;
     if (e != ERR_OK) {
         return e;
     }

@@ -7,7 +7,7 @@
 
 /* Compiles; flags as in "CASE_INSENSITIVE|DOTALL" (empty: none). What it holds goes with env's cleanups.
  * ERR_PATTERN_SYNTAX, ERR_ILLEGAL_ARGUMENT for an unknown flag. */
-enum err regex_new(const struct regex **out, struct str pattern, struct str flags,
-                   const struct analysis_env *env, struct arena *arena, struct errmsg *em);
+enum err part_regex_new(const struct regex **out, struct str pattern, struct str flags,
+                        const struct analysis_env *env, struct arena *arena, struct errmsg *em);
 
 #endif

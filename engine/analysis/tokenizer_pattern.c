@@ -25,7 +25,7 @@ static enum err pattern_run(const struct tokenizer *self, struct str text, struc
     struct matcher *m;
     size_t last = 0;
     bool found = false;
-    enum err e = matcher_open(&m, t->regex, text, em);
+    enum err e = matcher_new(&m, t->regex, text, em);
     while (e == ERR_OK) {
         e = matcher_find(m, &found, em);
         size_t from = 0, to = 0;
@@ -46,7 +46,7 @@ static enum err pattern_run(const struct tokenizer *self, struct str text, struc
     if (e == ERR_OK && t->group < 0 && last < text.n && !pattern_add(out, text, last, text.n)) {
         e = err_no_memory(em);
     }
-    matcher_close(m);
+    matcher_free(m);
     return e;
 }
 
@@ -59,8 +59,8 @@ TOKENIZER_FACTORY(pattern_tokenizer_new)
     }
     enum err e = part_int(s, "group", -1, &t->group, em);
     if (e == ERR_OK) {
-        e = regex_new(&t->regex, settings_str(s, "pattern", STR("\\W+")), settings_str(s, "flags", STR("")),
-                      env, arena, em);
+        e = part_regex_new(&t->regex, settings_str(s, "pattern", STR("\\W+")),
+                           settings_str(s, "flags", STR("")), env, arena, em);
     }
     if (e != ERR_OK) {
         return e;

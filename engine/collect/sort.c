@@ -71,8 +71,8 @@ enum err sort_plan_leaf(struct sort_plan *p, const struct leaf *leaf, struct sco
     for (uint32_t i = 0; i < p->n; i++) {
         struct sort_key *k = &p->keys[i];
         k->seg = k->field != NULL ? segment_field_of(leaf->segment, k->field, p->cx->arena) : NULL;
-        num_column_open(&k->nums, k->is_text ? NULL : k->seg);
-        ord_column_open(&k->ords, k->is_text ? k->seg : NULL);
+        num_column_init(&k->nums, k->is_text ? NULL : k->seg);
+        ord_column_init(&k->ords, k->is_text ? k->seg : NULL);
         if (k->is_id) {
             close_stored(p);
             stored_reader_init(&p->stored, leaf->segment);

@@ -111,7 +111,7 @@ static enum err path_bits(struct sort_nested *n, const struct leaf *leaf, const 
         return err_no_memory(em);
     }
     if (f != NULL && seg_term(f, path->path, &t)) {
-        postings_open(&p, f, &t, false);
+        postings_init(&p, f, &t, false);
         for (doc_id d = postings_next(&p); d < leaf->doc_count; d = postings_next(&p)) {
             bits_set(bits, d);
         }

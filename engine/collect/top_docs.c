@@ -174,8 +174,8 @@ enum err top_docs_leaf(struct top_docs *t, const struct leaf *leaf, struct score
     if (t->o.group != NULL) {
         t->group_seg = segment_field(leaf->segment, t->o.group->path);
         t->group_is_text = t->o.group->class->kind == VALUE_TEXT;
-        num_column_open(&t->nums, t->group_is_text ? NULL : t->group_seg);
-        ord_column_open(&t->ords, t->group_is_text ? t->group_seg : NULL);
+        num_column_init(&t->nums, t->group_is_text ? NULL : t->group_seg);
+        ord_column_init(&t->ords, t->group_is_text ? t->group_seg : NULL);
     }
     return t->o.sort != NULL ? sort_plan_leaf(t->o.sort, leaf, scorer, em) : ERR_OK;
 }

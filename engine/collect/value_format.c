@@ -76,7 +76,7 @@ static void write_ords(const struct value_format *f, const struct seg_field *seg
     struct ord_column c;
     uint64_t first;
     struct buf term;
-    ord_column_open(&c, seg);
+    ord_column_init(&c, seg);
     uint32_t n = ord_column_seek(&c, doc, &first);
     buf_init(&term, NULL, BUF_UNLIMITED);
     for (uint32_t i = 0; i < n; i++) {
@@ -125,7 +125,7 @@ void doc_values_write(const struct value_format *f, const struct seg_field *seg,
         }
         return;
     }
-    num_column_open(&c, seg);
+    num_column_init(&c, seg);
     uint32_t n = num_column_seek(&c, doc, &first);
     for (uint32_t i = 0; i < n; i++) {
         value_write_num(f, num_column_value(&c, first + i), w);

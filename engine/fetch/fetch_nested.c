@@ -12,7 +12,7 @@ static bool open_path(struct postings *p, const struct leaf *leaf, const struct 
     if (f == NULL || !seg_term(f, path->path, &t)) {
         return false;
     }
-    postings_open(p, f, &t, false);
+    postings_init(p, f, &t, false);
     return true;
 }
 

@@ -123,7 +123,7 @@ static int64_t column(const struct leaf *leaf, const char *name, doc_id doc)
 {
     struct num_column c;
     int64_t v = 0;
-    num_column_open(&c, segment_field(leaf->segment, str_of(name)));
+    num_column_init(&c, segment_field(leaf->segment, str_of(name)));
     return num_column_first(&c, doc, &v) ? v : 0;
 }
 

@@ -235,7 +235,7 @@ static void write_counts(const struct scope *s, const struct field *field, struc
     if (s->h->root != NULL || !field->doc_values) {
         return;
     }
-    num_column_open(&c, segment_field(s->h->leaf->segment, field->path));
+    num_column_init(&c, segment_field(s->h->leaf->segment, field->path));
     uint32_t n = num_column_seek(&c, s->h->doc, &first);
     for (uint32_t i = 0; i < n; i++) {
         jw_i64(w, num_column_value(&c, first + i));

@@ -180,7 +180,7 @@ static doc_id first_child(const struct inner_hits *x, const struct fetch_hit *h)
     if (outer == NULL || f == NULL || !seg_term(f, outer->path, &t)) {
         return from;
     }
-    postings_open(&p, f, &t, false);
+    postings_init(&p, f, &t, false);
     for (doc_id d = postings_seek(&p, from); d < h->doc; d = postings_next(&p)) {
         from = d + 1;
     }
@@ -219,7 +219,7 @@ static enum err inner_hits_run(struct inner_hits *x, const struct fetch_hit *h, 
     if (top != NULL) {
         e = top_docs_leaf(top, h->leaf, s, x->f.em);
     }
-    postings_open(&p, f, &t, false);
+    postings_init(&p, f, &t, false);
     doc_id from = first_child(x, h), d = postings_seek(&p, from);
     while (e == ERR_OK && d < h->doc) {
         doc_id at = s->doc == POSTINGS_UNPOSITIONED || s->doc < d ? s->ops->seek(s, d) : s->doc;

@@ -90,7 +90,7 @@ bool column_meta_read(struct column_meta *c, const struct segment *s, struct byt
     return !body.bad;
 }
 
-void column_open(struct num_column *c, const struct seg_field *f, const struct column_meta *m)
+void column_init(struct num_column *c, const struct seg_field *f, const struct column_meta *m)
 {
     *c = (struct num_column){0};
     if (f == NULL || !m->there) {
@@ -117,7 +117,7 @@ void column_open(struct num_column *c, const struct seg_field *f, const struct c
 
 void num_column_place(struct num_column *c, const struct seg_field *f)
 {
-    column_open(c, f, f != NULL ? &impl_of(f)->nums : NULL);
+    column_init(c, f, f != NULL ? &impl_of(f)->nums : NULL);
 }
 
 bool num_column_check(const struct num_column *c)
@@ -125,7 +125,7 @@ bool num_column_check(const struct num_column *c)
     return c->field == NULL || seg_check_section(c->field->segment, &impl_of(c->field)->nums.section);
 }
 
-void num_column_open(struct num_column *c, const struct seg_field *f)
+void num_column_init(struct num_column *c, const struct seg_field *f)
 {
     num_column_place(c, f);
     num_column_check(c);
@@ -163,9 +163,9 @@ const uint64_t *num_column_present(const struct num_column *c)
     return c->present;
 }
 
-void ord_column_open(struct ord_column *c, const struct seg_field *f)
+void ord_column_init(struct ord_column *c, const struct seg_field *f)
 {
-    column_open(&c->nums, f, f != NULL ? &impl_of(f)->ords : NULL);
+    column_init(&c->nums, f, f != NULL ? &impl_of(f)->ords : NULL);
     c->field = c->nums.field;
     if (c->field != NULL) {
         seg_check_section(f->segment, &impl_of(f)->ords.section);

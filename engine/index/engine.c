@@ -106,10 +106,10 @@ static char *copy(const struct allocator *alloc, const char *z)
 }
 
 /* Frees it without a last sync; also what was half made. */
-static void dispose(struct engine *e)
+static void engine_free(struct engine *e)
 {
     view_unref(e->view);
-    engine_drop_slots(e);
+    engine_slots_free(e);
     alloc_put(e->alloc, e->slots);
     translog_fini(&e->log);
     while (e->commits != NULL) {
@@ -184,7 +184,7 @@ enum err engine_open(struct engine **out, const struct engine_opts *opts, struct
     enum err r = init(e, opts, alloc, em);
     r = r == ERR_OK ? engine_start(e, opts->mode, em) : r;
     if (r != ERR_OK) {
-        dispose(e);
+        engine_free(e);
         return r;
     }
     *out = e;
@@ -200,5 +200,5 @@ void engine_close(struct engine *e)
     if (e->failure == ERR_OK) {
         engine_sync(e, NULL);
     }
-    dispose(e);
+    engine_free(e);
 }

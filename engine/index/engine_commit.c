@@ -119,16 +119,16 @@ void engine_sweep_commits(struct engine *e)
         }
         *at = c->next;
         for (size_t i = 0; i < c->m.n_segments; i++) {
-            engine_release(e, c->m.segments[i].number, 0);
+            engine_remove_if_unnamed(e, c->m.segments[i].number, 0);
             if (c->m.segments[i].live_generation != 0) {
-                engine_release(e, c->m.segments[i].number, c->m.segments[i].live_generation);
+                engine_remove_if_unnamed(e, c->m.segments[i].number, c->m.segments[i].live_generation);
             }
         }
         commit_free(c);
     }
 }
 
-bool engine_drop_commit(struct engine *e, struct commit *c)
+bool engine_remove_commit(struct engine *e, struct commit *c)
 {
     char name[FILE_NAME_BYTES], *path;
     manifest_file_name(c->m.generation, name);
@@ -184,7 +184,7 @@ void engine_trim(struct engine *e)
         for (struct commit *c = safe->next; c != NULL; c = c->next) {
             last = c->dropped ? last : c;
         }
-        if (last == NULL || !engine_drop_commit(e, last)) {
+        if (last == NULL || !engine_remove_commit(e, last)) {
             break;
         }
     }

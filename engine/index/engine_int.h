@@ -167,13 +167,13 @@ void slot_set_segment(struct slot *s, struct segment *segment); /* takes it; the
 enum err slot_prepare_kill(struct engine *e, struct slot *s, struct errmsg *em);
 enum err engine_slots_reserve(struct engine *e, struct errmsg *em); /* room for one more */
 void engine_remove_slot(struct engine *e, size_t i); /* frees it; its file goes when nothing names it */
-void engine_drop_slots(struct engine *e);
+void engine_slots_free(struct engine *e);
 /* A damaged segment on the way fails the engine: engine_check() comes after. */
 void engine_find(struct engine *e, struct str id, uint64_t hash, bool in_segments, struct found *out);
 /* Does a slot, commit or merge need the segment's file (live_generation 0), a commit the bitmap's? */
 bool engine_names(const struct engine *e, uint64_t number, uint64_t live_generation);
 /* Removes the file unless something names it. */
-void engine_release(struct engine *e, uint64_t number, uint64_t live_generation);
+void engine_remove_if_unnamed(struct engine *e, uint64_t number, uint64_t live_generation);
 enum err engine_path(const struct engine *e, const char *name, char **out,
                      struct errmsg *em); /* free with e->alloc */
 
@@ -199,7 +199,7 @@ struct commit *engine_safe_commit(struct engine *e,
 void engine_sweep_commits(struct engine *e);
 /* Its manifest goes now, its files when nothing names them. false: the manifest cannot be removed, nothing
  * changed. */
-bool engine_drop_commit(struct engine *e, struct commit *c);
+bool engine_remove_commit(struct engine *e, struct commit *c);
 enum err hash_file(const struct fs *fs, const char *path, uint64_t *bytes, uint64_t *checksum,
                    struct errmsg *em);
 enum err write_file(const struct fs *fs, const char *path, struct str bytes, bool sync, struct errmsg *em);

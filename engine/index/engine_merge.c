@@ -329,9 +329,9 @@ static void leave(struct engine *e, struct engine_merge *m)
         }
     }
     for (size_t i = 0; i < m->n; i++) {
-        engine_release(e, m->inputs[i].number, 0);
+        engine_remove_if_unnamed(e, m->inputs[i].number, 0);
     }
-    engine_release(e, m->number, 0);
+    engine_remove_if_unnamed(e, m->number, 0);
 }
 
 enum err engine_merge_commit(struct engine *e, struct engine_merge *m, struct errmsg *em)

@@ -328,7 +328,7 @@ static enum err apply_delete(struct engine *e, struct plan *p, struct errmsg *em
     enum err r = t == NULL ? err_no_memory(em) : prepare_kill(e, &p->found, em);
     r = r == ERR_OK ? log_tombstone(e, op, em) : r;
     if (r != ERR_OK) {
-        version_map_drop_tomb(&e->versions, t);
+        version_map_free_tomb(&e->versions, t);
         return r;
     }
     kill_found(e, &p->found);
@@ -577,11 +577,11 @@ enum err engine_view_get(const struct view *v, struct str id, bool want_source, 
         }
         struct num_column c;
         *out = (struct engine_doc){.found = true, .leaf = i - 1, .doc = doc};
-        num_column_open(&c, segment_field(l->segment, STR("_seq_no")));
+        num_column_init(&c, segment_field(l->segment, STR("_seq_no")));
         num_column_first(&c, doc, &out->seq_no);
-        num_column_open(&c, segment_field(l->segment, STR("_primary_term")));
+        num_column_init(&c, segment_field(l->segment, STR("_primary_term")));
         num_column_first(&c, doc, &out->primary_term);
-        num_column_open(&c, segment_field(l->segment, STR("_version")));
+        num_column_init(&c, segment_field(l->segment, STR("_version")));
         num_column_first(&c, doc, &out->version);
         return get_stored(l->segment, doc, want_source, arena, out, em);
     }

@@ -216,7 +216,7 @@ static enum err reset(struct engine *e, int64_t seq_no, struct errmsg *em)
     }
     version_map_fini(&e->versions);
     op_ids_rollback(&e->op_ids, seq_no);
-    engine_drop_slots(e);
+    engine_slots_free(e);
     e->epoch++;
     e->changed = e->unseen = e->uncommitted = true;
     return ERR_OK;

@@ -122,7 +122,7 @@ enum err engine_spill(struct engine *e, struct errmsg *em)
 
 /* ---- views ---- */
 
-static void view_destroy(struct view *v)
+static void engine_view_free(struct view *v)
 {
     struct engine_view *ev = (struct engine_view *)(void *)v;
     const struct allocator *alloc = ev->alloc;
@@ -151,7 +151,7 @@ static struct engine_view *view_new(const struct engine *e, size_t n)
     v->v.leaves = leaves;
     v->v.mapping = e->mapping != NULL ? mapping_ref(e->mapping) : NULL;
     v->v.refs = 1;
-    v->v.destroy = view_destroy;
+    v->v.free = engine_view_free;
     return v;
 }
 

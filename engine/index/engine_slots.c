@@ -84,12 +84,12 @@ void engine_remove_slot(struct engine *e, size_t i)
     e->n_slots--;
     memmove(e->slots + i, e->slots + i + 1, (e->n_slots - i) * sizeof(struct slot *));
     if (s->in_file) {
-        engine_release(e, s->number, 0);
+        engine_remove_if_unnamed(e, s->number, 0);
     }
     slot_free(e, s);
 }
 
-void engine_drop_slots(struct engine *e)
+void engine_slots_free(struct engine *e)
 {
     for (size_t i = 0; i < e->n_slots; i++) {
         slot_free(e, e->slots[i]);
@@ -215,7 +215,7 @@ bool engine_names(const struct engine *e, uint64_t number, uint64_t live_generat
 
 /* While a flush is out, it names what the slots were when it began: what goes meanwhile is swept when it is
  * done. */
-void engine_release(struct engine *e, uint64_t number, uint64_t live_generation)
+void engine_remove_if_unnamed(struct engine *e, uint64_t number, uint64_t live_generation)
 {
     if (e->flush != NULL) {
         e->sweep = true;

@@ -109,7 +109,7 @@ static void check_tombstones(const struct slot *s)
     if (f == NULL) {
         return;
     }
-    num_column_open(&c, f);
+    num_column_init(&c, f);
     for (doc_id d = 0; d < segment_doc_count(s->segment); d++) {
         assert(!num_column_first(&c, d, &v) || !live_test(slot_live(s), d));
     }

@@ -17,7 +17,7 @@ enum err segment_ignored(const struct segment *s, doc_id doc, struct arena *aren
     term_iter_init(&it, f); /* as many terms as fields that ever had a bad value */
     while (e == ERR_OK && term_iter_next(&it)) {
         struct postings p;
-        postings_open(&p, f, &it.info, false);
+        postings_init(&p, f, &it.info, false);
         if (postings_seek(&p, doc) != doc) {
             continue;
         }

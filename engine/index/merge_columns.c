@@ -55,7 +55,7 @@ static bool nums_enter(struct merged_nums *s)
     for (; s->source < m->n; s->source++) {
         const struct seg_field *in = s->f->in[s->source];
         if (in != NULL) {
-            column_open(&s->c, in, s->ordinals ? &impl_of(in)->ords : &impl_of(in)->nums);
+            column_init(&s->c, in, s->ordinals ? &impl_of(in)->ords : &impl_of(in)->nums);
             s->docs = m->sources[s->source].segment->doc_count;
             s->doc = 0;
             if (s->c.field != NULL && s->docs > 0) {

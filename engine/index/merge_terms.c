@@ -59,7 +59,7 @@ static void copy_postings(struct term_merge *t, uint32_t source)
     if (copy_single(t, source)) {
         return;
     }
-    postings_open(p, t->f->in[source], &t->iters[source].info, (has & SEG_FREQS) != 0);
+    postings_init(p, t->f->in[source], &t->iters[source].info, (has & SEG_FREQS) != 0);
     positions_reopen(&t->positions, p, (has & SEG_OFFSETS) != 0);
     for (doc_id d = postings_next(p); d != DOC_END && t->f->m->out.err == ERR_OK; d = postings_next(p)) {
         if (remap[d] != DOC_END) {

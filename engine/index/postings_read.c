@@ -62,7 +62,7 @@ static bool open_long(struct postings *p, struct bytes_in *in, uint32_t has)
     return !in->bad && seg_check(s, begin, (size_t)(in->at - begin));
 }
 
-void postings_open(struct postings *p, const struct seg_field *f, const struct term_info *t, bool want_freqs)
+void postings_init(struct postings *p, const struct seg_field *f, const struct term_info *t, bool want_freqs)
 {
     const struct field_impl *impl = impl_of(f);
     p->doc = POSTINGS_UNPOSITIONED;

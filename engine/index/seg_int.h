@@ -176,7 +176,7 @@ bool ids_meta_read(struct ids_meta *m, const struct segment *s, struct bytes_in 
 
 /* Number of values of doc, and the first one's index; never reaches past n_values. */
 uint32_t value_index_seek(const struct value_index *x, doc_id doc, uint64_t *first);
-void column_open(struct num_column *c, const struct seg_field *f, const struct column_meta *m);
+void column_init(struct num_column *c, const struct seg_field *f, const struct column_meta *m);
 bool bytes_meta_value(const struct segment *s, const struct bytes_meta *b, doc_id doc, uint32_t i,
                       struct str *out);
 

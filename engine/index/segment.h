@@ -174,7 +174,7 @@ struct postings {
 };
 #define POSTINGS_UNPOSITIONED (UINT32_MAX - 1)
 
-void postings_open(struct postings *p, const struct seg_field *f, const struct term_info *t, bool want_freqs);
+void postings_init(struct postings *p, const struct seg_field *f, const struct term_info *t, bool want_freqs);
 /* Slow paths behind the inline ones below. */
 doc_id postings_next_block(struct postings *p);
 void postings_load_freqs(struct postings *p);
@@ -302,7 +302,7 @@ struct num_column {
     uint64_t base, gcd, mask;
     uint8_t width, start_width;
 };
-void num_column_open(struct num_column *c, const struct seg_field *f); /* f may be NULL */
+void num_column_init(struct num_column *c, const struct seg_field *f); /* f may be NULL */
 /* The same without a look at its bytes: num_column_check() comes before the first value. */
 void num_column_place(struct num_column *c, const struct seg_field *f);
 bool num_column_check(const struct num_column *c); /* false: damaged */
@@ -332,7 +332,7 @@ struct ord_column {
     uint64_t lo, hi;        /* of a view; hi == 0: all */
     struct num_column nums; /* the ordinals are kept as numbers */
 };
-void ord_column_open(struct ord_column *c, const struct seg_field *f);
+void ord_column_init(struct ord_column *c, const struct seg_field *f);
 uint32_t ord_column_seek(const struct ord_column *c, doc_id doc, uint64_t *first);
 static inline uint64_t ord_column_value(const struct ord_column *c, uint64_t i)
 {

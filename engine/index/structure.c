@@ -95,7 +95,7 @@ static bool check_id(struct structure *x, const struct seg_field *f, doc_id doc,
     }
     bool term = seg_term(f, id, &t);
     if (term) {
-        postings_open(p, f, &t, false);
+        postings_init(p, f, &t, false);
         term = postings_seek(p, doc) == doc;
     }
     return term || structure_wrong(x, "document [%u] is not among those of its id's term", doc);
@@ -107,7 +107,7 @@ static bool check_each_id(struct structure *x, uint64_t *with_id, struct posting
     const struct segment *s = x->s;
     const struct seg_field *f = segment_field(s, STR("_id")), *dead = segment_field(s, STR("_tombstone"));
     struct num_column c;
-    num_column_open(&c, dead != NULL && (dead->has & SEG_NUMS) != 0 ? dead : NULL);
+    num_column_init(&c, dead != NULL && (dead->has & SEG_NUMS) != 0 ? dead : NULL);
     for (doc_id d = 0; d < s->doc_count && structure_ok(x); d++) {
         struct str id;
         int64_t v;

@@ -100,7 +100,7 @@ static bool check_term(struct structure *x, const struct seg_field *f, const str
     uint64_t docs = 0, total = 0;
     doc_id before = 0;
     bool freqs = (f->has & SEG_FREQS) != 0;
-    postings_open(p, f, t, freqs);
+    postings_init(p, f, t, freqs);
     positions_reopen(ps, p, (f->has & SEG_OFFSETS) != 0);
     b.n_all = postings_all_impacts(p, b.all);
     while (postings_next(p) != DOC_END) {
@@ -153,7 +153,7 @@ static bool structure_terms_walk(struct structure *x, const struct seg_field *f,
     if (!ok) {
         return false;
     }
-    postings_open(p, f, &(struct term_info){0}, false);
+    postings_init(p, f, &(struct term_info){0}, false);
     positions_init(&ps, p, false);
     buf_init(&before, NULL, BUF_UNLIMITED);
     while (ok && term_iter_next(it)) {

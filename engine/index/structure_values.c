@@ -139,7 +139,7 @@ static bool check_points(struct structure *x, const struct seg_field *f)
     int64_t value, before = 0;
     uint64_t n = 0;
     doc_id doc;
-    num_column_open(&c, f->has & SEG_NUMS ? f : NULL);
+    num_column_init(&c, f->has & SEG_NUMS ? f : NULL);
     structure_clear(x);
     while (points_iter_next(&it, &value, &doc)) {
         if (n++ > 0 && value < before) {
@@ -194,7 +194,7 @@ static bool check_geo(struct structure *x, const struct seg_field *f)
     int32_t lat, lon;
     uint64_t n = 0;
     doc_id doc;
-    num_column_open(&c, f->has & SEG_NUMS ? f : NULL);
+    num_column_init(&c, f->has & SEG_NUMS ? f : NULL);
     while (geo_iter_next(&it, &lat, &lon, &doc)) {
         uint64_t leaf = n++ / POINTS_BLOCK;
         int64_t packed = (int64_t)((uint64_t)(uint32_t)lat << 32 | (uint32_t)lon);
@@ -240,11 +240,11 @@ bool structure_values(struct structure *x, const struct seg_field *f)
     struct ord_column o;
     bool ok = structure_ok(x);
     if (ok && (f->has & SEG_NUMS) != 0) {
-        num_column_open(&c, f);
+        num_column_init(&c, f);
         ok = structure_ok(x) && check_column(x, &c, "column");
     }
     if (ok && (f->has & SEG_ORDS) != 0) {
-        ord_column_open(&o, f);
+        ord_column_init(&o, f);
         ok = structure_ok(x) && check_column(x, &o.nums, "ordinals") && check_ordinals(x, f, &o.nums);
     }
     ok = ok && (!(f->has & SEG_BYTES) || check_bytes(x, &impl_of(f)->bytes, false));

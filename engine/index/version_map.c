@@ -173,7 +173,7 @@ struct vm_tomb *version_map_prepare_tomb(struct version_map *m, struct str id, u
     return t;
 }
 
-void version_map_drop_tomb(struct version_map *m, struct vm_tomb *t)
+void version_map_free_tomb(struct version_map *m, struct vm_tomb *t)
 {
     alloc_put(m->alloc, t);
 }

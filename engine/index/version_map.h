@@ -52,7 +52,7 @@ struct vm_tomb *version_map_tomb(const struct version_map *m, struct str id, uin
 struct vm_doc *version_map_prepare_doc(struct version_map *m, struct str id, uint64_t hash);
 /* A tombstone not yet in the map, for which there is room; put it or drop it. NULL: no memory. */
 struct vm_tomb *version_map_prepare_tomb(struct version_map *m, struct str id, uint64_t hash);
-void version_map_drop_tomb(struct version_map *m, struct vm_tomb *t); /* a prepared one; NULL ok */
+void version_map_free_tomb(struct version_map *m, struct vm_tomb *t); /* a prepared one; NULL ok */
 /* Replaces an older tombstone and takes a buffered document's place. */
 void version_map_put_tomb(struct version_map *m, struct vm_tomb *t);
 /* The id has a document again. */

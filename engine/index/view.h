@@ -28,7 +28,7 @@ struct view {
     int64_t max_seq_no;  /* highest sequence number that may be visible */
     /* private */
     _Atomic uint32_t refs;
-    void (*destroy)(struct view *v);
+    void (*free)(struct view *v);
 };
 
 static inline struct view *view_ref(struct view *v)
@@ -40,7 +40,7 @@ static inline struct view *view_ref(struct view *v)
 static inline void view_unref(struct view *v)
 {
     if (v != NULL && --v->refs == 0) {
-        v->destroy(v);
+        v->free(v);
     }
 }
 

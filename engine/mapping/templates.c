@@ -14,16 +14,16 @@ static enum match regex_matches(struct str pattern, struct str value)
     struct regex *re;
     struct matcher *m;
     bool matches = false;
-    enum err e = regex_open(&re, pattern, 0, NULL);
+    enum err e = regex_new(&re, pattern, 0, NULL);
     if (e != ERR_OK) {
         return e == ERR_PATTERN_SYNTAX ? MATCH_MALFORMED : MATCH_NO;
     }
-    if (matcher_open(&m, re, value, NULL) == ERR_OK) {
+    if (matcher_new(&m, re, value, NULL) == ERR_OK) {
         matcher_limit(m, MATCH_TIME_MAX);
         e = matcher_matches(m, &matches, NULL);
     }
-    matcher_close(m);
-    regex_close(re);
+    matcher_free(m);
+    regex_free(re);
     return e != ERR_OK ? MATCH_TOO_LONG : matches ? MATCH_YES : MATCH_NO;
 }
 

@@ -112,7 +112,7 @@ static enum err distance_scorer(const struct weight *w, const struct scorer_requ
     if (d == NULL) {
         return err_no_memory(rq->em);
     }
-    num_column_open(&d->column, f);
+    num_column_init(&d->column, f);
     if (d->column.doc_count == 0 || !w->query->field->index) { /* it is the index that Lucene walks */
         return ERR_OK;
     }

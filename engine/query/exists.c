@@ -50,9 +50,9 @@ static enum err exists_scorer(const struct weight *w, const struct scorer_reques
         struct num_column c;
         struct ord_column o;
         if (f->has & SEG_NUMS) {
-            num_column_open(&c, f);
+            num_column_init(&c, f);
         } else {
-            ord_column_open(&o, f);
+            ord_column_init(&o, f);
             c = o.nums;
         }
         if (c.doc_count == 0) {

@@ -132,7 +132,7 @@ static enum err path_bits(const struct leaf *leaf, struct str path, struct arena
     if (f == NULL || !seg_term(f, path, &t)) {
         return ERR_OK;
     }
-    postings_open(p, f, &t, false);
+    postings_init(p, f, &t, false);
     for (doc_id d = postings_next(p); d != DOC_END; d = postings_next(p)) {
         bits_set(bits, d);
     }

@@ -27,11 +27,11 @@ static enum err bind_random(struct bound_function *b, struct errmsg *em)
         return err_no_memory(em);
     }
     if (s != NULL && (s->has & SEG_NUMS)) {
-        num_column_open(&b->column, s);
+        num_column_init(&b->column, s);
     } else if (s != NULL && (s->has & SEG_BYTES)) {
         b->bytes = s;
     } else if (s != NULL && (s->has & SEG_ORDS)) {
-        ord_column_open(&b->ords, s);
+        ord_column_init(&b->ords, s);
     }
     return ERR_OK;
 }
@@ -43,7 +43,7 @@ enum err function_bind(struct bound_function *b, const struct score_function *f,
     switch (f->kind) {
     case FUNC_FIELD_VALUE:
     case FUNC_DECAY:
-        num_column_open(&b->column, f->field != NULL ? segment_field(leaf->segment, f->field->path) : NULL);
+        num_column_init(&b->column, f->field != NULL ? segment_field(leaf->segment, f->field->path) : NULL);
         return ERR_OK;
     case FUNC_RANDOM:
         return bind_random(b, em);

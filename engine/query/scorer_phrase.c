@@ -400,7 +400,7 @@ static bool open_slot(struct phrase_slot *s, const struct seg_field *f, const st
         return false;
     }
     for (uint32_t i = 0; i < s->n; i++) {
-        postings_open(&s->postings[i], f, &info[i], true);
+        postings_init(&s->postings[i], f, &info[i], true);
         s->cost += info[i].doc_freq;
     }
     return open_positions(s, exact, a);

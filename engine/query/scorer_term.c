@@ -223,7 +223,7 @@ enum err term_scorer_new(struct arena *a, const struct seg_field *f, const struc
     s->block_to = 0;
     s->up_to = 0;
     s->scored_block = UINT32_MAX;
-    postings_open(&s->p, f, t, sim != NULL && !sim->flat);
+    postings_init(&s->p, f, t, sim != NULL && !sim->flat);
     *out = &s->base;
     return ERR_OK;
 }

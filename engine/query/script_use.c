@@ -169,12 +169,12 @@ static enum err find_field(struct script_docs *s, struct str name, struct doc_fi
     **out = (struct doc_field){.name = copy, .field = f};
     const struct seg_field *seg = segment_field_of(s->o.leaf->segment, f, s->o.arena);
     if (seg != NULL && (seg->has & SEG_NUMS)) {
-        num_column_open(&(*out)->nums, seg);
+        num_column_init(&(*out)->nums, seg);
     } else if (seg != NULL && (seg->has & SEG_ORDS)) {
-        ord_column_open(&(*out)->ords, seg);
+        ord_column_init(&(*out)->ords, seg);
         (*out)->is_ords = true;
     } else {
-        num_column_open(&(*out)->nums, NULL);
+        num_column_init(&(*out)->nums, NULL);
     }
     return ERR_OK;
 }

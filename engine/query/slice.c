@@ -150,7 +150,7 @@ bool slice_bits(struct slice s, bool by_id, const struct seg_field *f, uint32_t 
 {
     if (!by_id) {
         struct num_column c;
-        num_column_open(&c, f);
+        num_column_init(&c, f);
         for (doc_id d = 0; d < n; d++) {
             if (has_doc(s, &c, d)) {
                 bits_set(bits, d);
@@ -166,7 +166,7 @@ bool slice_bits(struct slice s, bool by_id, const struct seg_field *f, uint32_t 
     term_iter_init(&it, f);
     while (term_iter_next(&it)) {
         if (slice_has_id(s, it.term)) {
-            postings_open(p, f, &it.info, false);
+            postings_init(p, f, &it.info, false);
             for (doc_id d = postings_next(p); d != DOC_END; d = postings_next(p)) {
                 bits_set(bits, d);
             }

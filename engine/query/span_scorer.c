@@ -251,7 +251,7 @@ static enum err open_term(struct span *s, const struct seg_field *f, struct aren
     if ((f->has & SEG_POSITIONS) == 0) {
         return ERR_ILLEGAL_STATE;
     }
-    postings_open(&s->postings, f, &info, true);
+    postings_init(&s->postings, f, &info, true);
     positions_init(&s->positions, &s->postings, false);
     return arena_defer(a, release_positions, &s->positions) ? ERR_OK : err_no_memory(em);
 }

@@ -226,7 +226,7 @@ static enum err synonym_scorer_of(const struct weight *w, const struct scorer_re
     for (uint32_t i = 0; i < w->query->terms.n; i++) {
         const struct term_leaf *l = &y->terms[i][rq->leaf->index];
         if (l->field != NULL) {
-            postings_open(&s->v[s->n++], l->field, &l->info, y->scored);
+            postings_init(&s->v[s->n++], l->field, &l->info, y->scored);
         }
     }
     s->sim = y->scored ? &y->sim : NULL;

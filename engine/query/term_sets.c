@@ -326,7 +326,7 @@ static enum err terms_as_list(const struct weight *w, const struct scorer_reques
         return err_no_memory(rq->em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        postings_open(p, f, &t[i], false);
+        postings_init(p, f, &t[i], false);
         for (doc_id d = postings_next(p); d != DOC_END && n_docs < sum && !stop_often();
              d = postings_next(p)) {
             docs[n_docs++] = d;

@@ -96,7 +96,7 @@ static enum err minimum_open(struct minimum *m, const struct weight *w, const st
     *m = (struct minimum){.own = own_of(w->query), .shared = w->shared};
     if (m->own->minimum != NULL) {
         const struct seg_field *f = segment_field(leaf->segment, m->own->minimum->path);
-        num_column_open(&m->column, f);
+        num_column_init(&m->column, f);
         return ERR_OK;
     }
     struct script_docs_opts o = {.script = m->own->script,

@@ -96,7 +96,7 @@ enum err set_bits_scorer(const struct weight *w, const struct scorer_request *rq
 
 void postings_bits(struct postings *p, const struct seg_field *f, const struct term_info *t, uint64_t *bits)
 {
-    postings_open(p, f, t, false);
+    postings_init(p, f, t, false);
     for (doc_id d = postings_next(p); d != DOC_END && !stop_often(); d = postings_next(p)) {
         bits_set(bits, d);
     }
@@ -111,7 +111,7 @@ enum err set_column_scorer(const struct weight *w, const struct scorer_request *
     if (t == NULL) {
         return err_no_memory(rq->em);
     }
-    num_column_open(&t->column, f);
+    num_column_init(&t->column, f);
     t->w = w;
     if (t->column.doc_count == 0) {
         return ERR_OK;

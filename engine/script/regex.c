@@ -20,10 +20,10 @@ static enum err compiled(struct script_run *m, struct str pattern, uint32_t flag
         && m->regex_flags == flags) {
         return ERR_OK;
     }
-    regex_close(m->regex);
+    regex_free(m->regex);
     m->regex_of = pattern;
     m->regex_flags = flags;
-    return regex_open(&m->regex, pattern, flags & FLAGS, m->em);
+    return regex_new(&m->regex, pattern, flags & FLAGS, m->em);
 }
 
 static enum err matcher_begin(struct script_run *m, struct str pattern, uint32_t flags, struct str text,
@@ -35,14 +35,14 @@ static enum err matcher_begin(struct script_run *m, struct str pattern, uint32_t
         return e;
     }
     out->groups = regex_groups(m->regex);
-    return matcher_open(&out->matcher, m->regex, text, m->em);
+    return matcher_new(&out->matcher, m->regex, text, m->em);
 }
 
 enum err regex_check(struct str pattern, uint32_t flags, struct errmsg *em)
 {
     struct regex *r;
-    enum err e = regex_open(&r, pattern, flags & FLAGS, em);
-    regex_close(r);
+    enum err e = regex_new(&r, pattern, flags & FLAGS, em);
+    regex_free(r);
     return e;
 }
 
@@ -63,7 +63,7 @@ enum err regex_test(struct script_run *m, struct sv pattern, struct str text, bo
     struct pattern_use u;
     enum err e = matcher_begin(m, pattern.s, pattern.aux, text, &u);
     e = e == ERR_OK ? matcher_search(m, &u, text, 0, whole, out) : e;
-    matcher_close(u.matcher);
+    matcher_free(u.matcher);
     return e;
 }
 
@@ -104,7 +104,7 @@ enum err regex_find(struct script_run *m, struct sv_matcher *x, bool whole, bool
     *out = false;
     enum err e = matcher_begin(m, x->pattern, x->flags, x->text, &u);
     e = e == ERR_OK ? matcher_next(m, &u, x, whole, out) : e;
-    matcher_close(u.matcher);
+    matcher_free(u.matcher);
     return e;
 }
 
@@ -161,7 +161,7 @@ enum err regex_replace(struct script_run *m, struct sv pattern, struct str text,
     buf_str(&b, str_slice(text, done, text.n));
     e = e == ERR_OK ? (b.failed ? vm_no_memory(m) : vm_str(m, buf_view(&b), out)) : e;
     buf_fini(&b);
-    matcher_close(u.matcher);
+    matcher_free(u.matcher);
     return e;
 }
 
@@ -184,7 +184,7 @@ enum err regex_split(struct script_run *m, struct sv pattern, struct str text, s
             done = x.end;
         }
     }
-    matcher_close(u.matcher);
+    matcher_free(u.matcher);
     e = e == ERR_OK ? vm_push(m, out->list, sv_str(str_slice(text, done, text.n))) : e;
     while (e == ERR_OK && any && out->list->n > 0 && out->list->v[out->list->n - 1].s.n == 0) {
         out->list->n--; /* empty parts at the end go */

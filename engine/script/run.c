@@ -413,7 +413,7 @@ enum err script_run_new(struct script_run **out, struct script *s, const struct 
 void script_run_free(struct script_run *run)
 {
     if (run != NULL) {
-        regex_close(run->regex);
+        regex_free(run->regex);
         arena_fini(&run->fixed);
         arena_fini(&run->mem);
         script_unref(run->script);

@@ -174,7 +174,7 @@ static void drop_both(struct publisher *p)
     broker_close(p->broker);
     p->broker = NULL;
     if (p->conn != NULL) {
-        db_discard(p->conn);
+        db_mark_broken(p->conn);
         db_give(p->db, p->conn);
     }
     p->conn = NULL;

@@ -203,7 +203,7 @@ void db_give(struct db *db, struct db_conn *c)
     pthread_mutex_unlock(&db->lock);
 }
 
-void db_discard(struct db_conn *c)
+void db_mark_broken(struct db_conn *c)
 {
     c->broken = true;
 }

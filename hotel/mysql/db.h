@@ -32,7 +32,7 @@ enum err db_take(struct db *db, struct db_conn **out, struct errmsg *em);
 void db_give(struct db *db, struct db_conn *c); /* NULL ok; an open transaction is rolled back */
 
 /* Has db_give() close it: its session's state (a lock by name) is not to live on. */
-void db_discard(struct db_conn *c);
+void db_mark_broken(struct db_conn *c);
 /* At the end of a thread of one's own that made calls. */
 void db_thread_done(void);
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Holds the names that the linker sees to two rules: no name stands for two things in the product, whichever program has
-them, and no function is there that nobody calls. What tests alone call is listed below, with the reason."""
+them, and no function is there that nobody calls. What tests alone call is listed below, with the reason. Lifetimes have the verbs of
+CONTRIBUTING.md and no others."""
 import collections
 import glob
 import os
@@ -37,6 +38,16 @@ FOR_TESTS = {
 }
 
 
+# Verbs that say what new, free, init, fini, ref and unref say. The listed names are not about memory.
+VERBS = re.compile(r"(?:.*_)?(?:drop|destroy|release|dispose|discard|clone|dup|create|delete)(?:_(?!check|index|template|tables).*)?")
+OTHER_VERBS = {
+    "hotels_delete": "the method of HTTP",
+    "job_delete": "the method of HTTP",
+    "shard_limit_create": "the limit that the creation of an index meets",
+    "translog_create": "a file",
+}
+
+
 def product():
     for folder in FOLDERS:
         for path in sorted(glob.glob(os.path.join(OBJ, folder, "**", "*.o"), recursive=True)):
@@ -63,6 +74,8 @@ def main():
     for name, places in sorted(defined.items()):
         if name in MAINS:
             continue
+        if VERBS.fullmatch(name) and name not in OTHER_VERBS and not SEAMS.fullmatch(places[0]):
+            failed.append(f"{places[0]}: {name} has a verb that is not one of lifetimes (CONTRIBUTING.md)")
         if len(places) > 1:
             failed.append(f"{name} is defined in {' and in '.join(places)}")
         if name in used or SEAMS.fullmatch(places[0]) or CHECKS.fullmatch(name):
@@ -73,6 +86,7 @@ def main():
                 if name not in FOR_TESTS:
                     failed.append(f"{places[0]}: nobody calls {name}")
     failed += [f"{name} is listed as a test's, and has a caller or is gone" for name in sorted(set(FOR_TESTS) - idle)]
+    failed += [f"{name} is listed for its verb, and is gone" for name in sorted(set(OTHER_VERBS) - set(defined))]
     for line in failed:
         print(line)
     print(f"{len(defined) - len(failed)} passed, {len(failed)} failed")

@@ -48,7 +48,7 @@ static enum field_analysis no_field(void *self, struct str field, const struct a
     return FIELD_UNMAPPED;
 }
 
-static void analyze(const struct analysis *registry, bool has_index, const struct json *body, struct arena *a)
+static void analyze(struct analysis *registry, bool has_index, const struct json *body, struct arena *a)
 {
     ERR_LOCAL(em);
     struct buf b;
@@ -158,15 +158,15 @@ static void one_java_regex(struct str in)
     buf_init(&out, NULL, MIB);
     struct str pattern = fuzz_line(&in), replacement = fuzz_line(&in);
     if (utf8_valid(pattern) && utf8_valid(replacement) && utf8_valid(in)) {
-        enum err e = regex_new(&r, pattern, STR(""), &env, &a, &em);
+        enum err e = part_regex_new(&r, pattern, STR(""), &env, &a, &em);
         fuzz_error(e, &em);
-        if (e == ERR_OK && matcher_open(&m, r, in, &em) == ERR_OK) {
+        if (e == ERR_OK && matcher_new(&m, r, in, &em) == ERR_OK) {
             for (int i = 0; i < 100 && (e = matcher_find(m, &found, &em)) == ERR_OK && found; i++) {
                 size_t start, end;
                 FUZZ_HOLDS(matcher_group(m, 0, &start, &end) && start <= end && end <= in.n);
                 fuzz_error(matcher_expand(m, in, replacement, &out, &em), &em);
             }
-            matcher_close(m);
+            matcher_free(m);
         }
     }
     for (; cleanups != NULL; cleanups = cleanups->next) {

@@ -313,7 +313,7 @@ static void play_request(struct played *p, unsigned call, struct bytes_in *in)
         group_wait(&p->g, r, get_zigzag(in));
         break;
     default:
-        group_drop(&p->g, r);
+        group_abandon(&p->g, r);
     }
 }
 

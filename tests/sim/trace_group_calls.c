@@ -231,12 +231,12 @@ void __wrap_group_wait(struct group *g, struct group_request *r, int64_t deadlin
     trace_group_end(c, g);
 }
 
-void __real_group_drop(struct group *g, struct group_request *r);
-void __wrap_group_drop(struct group *g, struct group_request *r);
-void __wrap_group_drop(struct group *g, struct group_request *r)
+void __real_group_abandon(struct group *g, struct group_request *r);
+void __wrap_group_abandon(struct group *g, struct group_request *r);
+void __wrap_group_abandon(struct group *g, struct group_request *r)
 {
     struct core_trace *c = begin_of_request(g, r, CALL_DROP);
-    __real_group_drop(g, r);
+    __real_group_abandon(g, r);
     trace_group_end(c, g);
 }
 

@@ -149,7 +149,7 @@ static void woken(struct request *r, enum group_outcome outcome)
         ck_assert_int_ge(g.tracker.global_checkpoint, r->r.needs);
     }
     group_leave(&g);
-    group_drop(&g, &r->r);
+    group_abandon(&g, &r->r);
 }
 
 /* But for what goes to copies that do not count any more, or is of no request. */

@@ -182,7 +182,7 @@ static void step(struct tracker *t, int64_t *max)
         break;
     default: /* stale */
         if (m->in_sync) {
-            tracker_drop(t, id_of(i));
+            tracker_remove(t, id_of(i));
             forget(i);
             settle();
             update(t);

@@ -239,7 +239,7 @@ static void order(struct state_builder *b)
     enum err e = allocation_reroute(&env, b, c, 1 + (uint32_t)rng_below(&alloc_world.rng, 2), STR("n0"),
                                     rng_below(&alloc_world.rng, 8) == 0, explain ? &w : NULL, NULL);
     if (e != ERR_OK) {
-        state_builder_drop(b);
+        state_builder_fini(b);
         ck_assert(state_builder_init(b, alloc_world.state));
     } else if (explain) {
         struct json tree;

@@ -122,7 +122,7 @@ static enum err orders(const char *body, struct str *explanations, struct errmsg
         if (e == ERR_OK) {
             seal(&b);
         } else {
-            state_builder_drop(&b);
+            state_builder_fini(&b);
         }
     }
     if (explanations != NULL) {

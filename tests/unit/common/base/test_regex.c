@@ -11,8 +11,8 @@ static void found(const char *pattern, unsigned flags, const char *text, const c
     struct buf b;
     bool more = true;
     size_t from, to;
-    ck_assert_int_eq(regex_open(&r, str_of(pattern), flags, NULL), ERR_OK);
-    ck_assert_int_eq(matcher_open(&m, r, str_of(text), NULL), ERR_OK);
+    ck_assert_int_eq(regex_new(&r, str_of(pattern), flags, NULL), ERR_OK);
+    ck_assert_int_eq(matcher_new(&m, r, str_of(text), NULL), ERR_OK);
     buf_init(&b, NULL, KIB);
     while (matcher_find(m, &more, NULL) == ERR_OK && more) {
         ck_assert(matcher_group(m, 0, &from, &to));
@@ -21,8 +21,8 @@ static void found(const char *pattern, unsigned flags, const char *text, const c
     buf_char(&b, '\0');
     ck_assert_str_eq(b.p, want);
     buf_fini(&b);
-    matcher_close(m);
-    regex_close(r);
+    matcher_free(m);
+    regex_free(r);
 }
 
 START_TEST(as_java_does)
@@ -46,9 +46,9 @@ START_TEST(from_a_place)
     bool is = false;
     size_t from, to;
     struct str text = STR("ab äb");
-    ck_assert_int_eq(regex_open(&r, STR("(?<=(a|ä))(b)|(x)"), 0, NULL), ERR_OK);
+    ck_assert_int_eq(regex_new(&r, STR("(?<=(a|ä))(b)|(x)"), 0, NULL), ERR_OK);
     ck_assert_int_eq(regex_groups(r), 3);
-    ck_assert_int_eq(matcher_open(&m, r, text, NULL), ERR_OK);
+    ck_assert_int_eq(matcher_new(&m, r, text, NULL), ERR_OK);
     ck_assert_int_eq(matcher_find_at(m, 2, &is, NULL), ERR_OK);
     ck_assert(is && matcher_group(m, 2, &from, &to) && from == 5 && to == 6
               && !matcher_group(m, 3, &from, &to));
@@ -59,8 +59,8 @@ START_TEST(from_a_place)
     ck_assert(!is);
     ck_assert_int_eq(matcher_matches(m, &is, NULL), ERR_OK);
     ck_assert(!is);
-    matcher_close(m);
-    regex_close(r);
+    matcher_free(m);
+    regex_free(r);
 }
 END_TEST
 
@@ -70,17 +70,17 @@ START_TEST(errors)
     struct matcher *m;
     ERR_LOCAL(em);
     bool is = false;
-    ck_assert_int_eq(regex_open(&r, STR("a("), 0, &em), ERR_PATTERN_SYNTAX);
+    ck_assert_int_eq(regex_new(&r, STR("a("), 0, &em), ERR_PATTERN_SYNTAX);
     ck_assert_ptr_null(r);
-    ck_assert_int_eq(regex_open(&r, STR("a("), REGEX_LITERAL, &em), ERR_OK);
-    regex_close(r);
+    ck_assert_int_eq(regex_new(&r, STR("a("), REGEX_LITERAL, &em), ERR_OK);
+    regex_free(r);
     struct str text = STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
-    ck_assert_int_eq(regex_open(&r, STR("(a+)+b"), 0, &em), ERR_OK);
-    ck_assert_int_eq(matcher_open(&m, r, text, &em), ERR_OK);
+    ck_assert_int_eq(regex_new(&r, STR("(a+)+b"), 0, &em), ERR_OK);
+    ck_assert_int_eq(matcher_new(&m, r, text, &em), ERR_OK);
     matcher_limit(m, 20);
     ck_assert_int_eq(matcher_matches(m, &is, &em), ERR_ILLEGAL_ARGUMENT);
-    matcher_close(m);
-    regex_close(r);
+    matcher_free(m);
+    regex_free(r);
 }
 END_TEST
 

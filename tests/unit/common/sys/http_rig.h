@@ -64,7 +64,7 @@ static inline void handle(void *self, struct http_request *req)
     if (str_is(req->path, "/hold")) {
         http_watch(req, count_abort, count_release, s);
         if (str_is(req->query, "longer")) {
-            http_hold(req);
+            http_request_ref(req);
         }
         pthread_mutex_lock(&s->mutex);
         s->held[s->held_n++] = req;

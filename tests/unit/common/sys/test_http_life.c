@@ -27,7 +27,7 @@ START_TEST(a_held_request_outlives_its_answer)
         struct http_request *req = take_held(&s);
         struct buf body = text("after all");
         if (answered_first == 0) {
-            http_release(req);
+            http_request_unref(req);
         } else {
             http_respond(req, 200, "text/plain", NULL, 0, &body);
         }
@@ -37,7 +37,7 @@ START_TEST(a_held_request_outlives_its_answer)
         if (answered_first == 0) {
             http_respond(req, 200, "text/plain", NULL, 0, &body);
         } else {
-            http_release(req);
+            http_request_unref(req);
         }
         wait_for(&s.released, answered_first + 1);
     }

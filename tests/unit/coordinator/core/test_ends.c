@@ -213,7 +213,7 @@ END_TEST
 static void broadcast_ended(struct broadcast *bc)
 {
     end(ERR_OK);
-    broadcast_release(bc);
+    broadcast_fini(bc);
 }
 
 static void freeing_ended(struct freeing *f)

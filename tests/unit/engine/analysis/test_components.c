@@ -180,7 +180,7 @@ START_TEST(expansion_is_bounded)
         }
     }
     ck_assert((r.failed || r.out.failed) && r.out.cap <= 2 * MIB + 1);
-    remap_drop(&r);
+    remap_fini(&r);
     arena_fini(&arena);
     limits.request_bytes = GIB;
     memory_limits_set(&limits);

@@ -98,7 +98,7 @@ static void check_skipping(struct model *m, const struct seg_field *f, const str
     struct postings p;
     struct positions ps;
     struct position_runs runs;
-    postings_open(&p, f, t, true);
+    postings_init(&p, f, t, true);
     positions_init(&ps, &p, true);
     position_runs_init(&runs, &p);
     size_t at = 0;
@@ -167,7 +167,7 @@ static void check_term(struct model *m, const struct seg_field *f, const struct 
     struct positions ps;
     struct position_runs runs;
     struct impact impacts[IMPACTS_MAX];
-    postings_open(&p, f, t, true);
+    postings_init(&p, f, t, true);
     positions_init(&ps, &p, true);
     position_runs_init(&runs, &p);
     check_impacts(f, v, n, impacts, postings_all_impacts(&p, impacts));
@@ -322,7 +322,7 @@ static void check_numbers(const struct model *m, const char *name)
 {
     const struct seg_field *f = segment_field(m->s, str_of(name));
     struct num_column c;
-    num_column_open(&c, f);
+    num_column_init(&c, f);
     uint32_t with = 0;
     for (doc_id d = 0; d < m->n; d++) {
         int64_t v[40], got;
@@ -374,7 +374,7 @@ static void check_ordinals(const struct model *m, const char *name)
     struct ord_column c;
     struct buf term;
     buf_init(&term, NULL, BUF_UNLIMITED);
-    ord_column_open(&c, f);
+    ord_column_init(&c, f);
     for (doc_id d = 0; d < m->n; d++) {
         uint64_t first = 0, before = 0;
         uint32_t n = ord_column_seek(&c, d, &first), matched = 0;

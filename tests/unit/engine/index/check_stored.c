@@ -108,7 +108,7 @@ void check_documents(const struct model *m)
     struct num_column c[3];
     stored_reader_init(&reader, m->s);
     for (int i = 0; i < 3; i++) {
-        num_column_open(&c[i], segment_field(m->s, str_of(names[i])));
+        num_column_init(&c[i], segment_field(m->s, str_of(names[i])));
         ck_assert(m->n == 0 || c[i].dense);
     }
     const uint64_t *roots = segment_roots(m->s);

@@ -17,7 +17,7 @@ static uint64_t read_postings(const struct seg_field *f, const struct term_info 
     struct impact impacts[IMPACTS_MAX];
     uint64_t sum = 0, steps = 0;
     doc_id last = 0, count = segment_doc_count(f->segment);
-    postings_open(&p, f, info, true);
+    postings_init(&p, f, info, true);
     positions_init(&ps, &p, true);
     position_runs_init(&runs, &p);
     sum += postings_all_impacts(&p, impacts);
@@ -45,7 +45,7 @@ static uint64_t read_postings(const struct seg_field *f, const struct term_info 
             }
         }
     }
-    postings_open(&p, f, info, false);
+    postings_init(&p, f, info, false);
     for (doc_id d = postings_seek(&p, 3); d != DOC_END; d = postings_seek(&p, d + 7)) {
         ck_assert(d < count);
         sum += d;
@@ -86,8 +86,8 @@ static uint64_t read_columns(const struct seg_field *f)
     struct ord_column o;
     struct str a, b;
     uint64_t sum = 0, first = 0;
-    num_column_open(&c, f->has & SEG_NUMS ? f : NULL);
-    ord_column_open(&o, f->has & SEG_ORDS ? f : NULL);
+    num_column_init(&c, f->has & SEG_NUMS ? f : NULL);
+    ord_column_init(&o, f->has & SEG_ORDS ? f : NULL);
     for (doc_id d = 0; d < segment_doc_count(f->segment); d++) {
         uint32_t n = num_column_seek(&c, d, &first);
         for (uint32_t i = 0; i < n; i++) {

@@ -92,7 +92,7 @@ START_TEST(lengths_and_names_are_kept)
     struct postings p;
     struct positions ps;
     ck_assert(seg_term(f, STR("c"), &info));
-    postings_open(&p, f, &info, true);
+    postings_init(&p, f, &info, true);
     positions_init(&ps, &p, false);
     ck_assert_uint_eq(postings_next(&p), 0);
     ck_assert_uint_eq(positions_read(&ps), 2);

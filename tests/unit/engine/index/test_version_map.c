@@ -68,7 +68,7 @@ START_TEST(random_against_model)
             version_map_put_tomb(&m, t);
             want[i] = (struct model){2, seq, seq};
         } else if (what < 95) {
-            version_map_drop_tomb(&m, version_map_prepare_tomb(&m, id, h));
+            version_map_free_tomb(&m, version_map_prepare_tomb(&m, id, h));
             version_map_prepare_doc(&m, id, h);
         } else if (what < 97) {
             version_map_forget_docs(&m);
@@ -107,7 +107,7 @@ START_TEST(no_memory)
         struct vm_tomb *t = version_map_prepare_tomb(&m, id, 1);
         ck_assert(version_map_doc(&m, id, 1) == NULL && version_map_tomb(&m, id, 1) == NULL);
         ck_assert(f.fired == (d == NULL || t == NULL));
-        version_map_drop_tomb(&m, t);
+        version_map_free_tomb(&m, t);
         version_map_fini(&m);
     } while (f.fired);
     ck_assert_uint_gt(n, 4);
