@@ -346,7 +346,8 @@ static bool read_slots(struct mget *m)
     struct coordinator *co = m->r->co;
     struct mget_slot *slots = m->slots;
     const struct ask_where where = m->where;
-    uint32_t left = m->pending = n - failed;
+    uint32_t left = n - failed;
+    m->pending = left;
     for (uint32_t i = 0; left > 0; i++) {
         if (!slots[i].failed) {
             left--;
