@@ -8,7 +8,7 @@ import sys
 
 BUILD = os.environ.get("BUILD", "build")
 LONG = os.environ.get("LONG") == "1"
-SEEDS = 1000
+SEEDS = 3000
 
 # name, file, what stands there, what is put in its place
 MUTANTS = [
