@@ -1,51 +1,17 @@
 /* Every message between nodes: what goes in comes out, and damaged bytes are refused or read as something else, and never
  * more. A row of the list without a maker of requests and answers here does not compile. */
-#include "common/base/rand.h"
 #include "data/replication/replication_bytes.h"
 #include "master/master_messages.h"
 #include "master/pending.h"
 #include "master/quorum.h"
 #include "proto/node_messages.h"
 #include "proto/recovery_bytes.h"
+#include "tests/unit/proto/random_values.h"
 
 #include <check.h>
 #include <stdlib.h>
 
 #define ROUNDS 100
-
-static struct rng rng;
-static struct arena arena; /* of what is sent */
-
-static uint64_t below(uint64_t n)
-{
-    return rng_below(&rng, n);
-}
-
-static bool flip(void)
-{
-    return below(2) == 0;
-}
-
-static int64_t number(void)
-{
-    int64_t v = (int64_t)(rng_u64(&rng) >> below(64));
-    return flip() ? v : -v;
-}
-
-static struct str text(void)
-{
-    size_t n = below(30);
-    char *p = arena_alloc(&arena, n);
-    for (size_t i = 0; i < n; i++) {
-        p[i] = (char)rng_u64(&rng);
-    }
-    return str_mk(p, n);
-}
-
-static struct str opt_text(void)
-{
-    return flip() ? text() : STR_NULL;
-}
 
 static void make_nothing(void *of)
 {

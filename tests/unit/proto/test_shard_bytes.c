@@ -1,48 +1,14 @@
 /* Requests and answers as bytes: what goes in comes out, whatever is in it; damage is refused or reads as
  * something else, and never more. */
-#include "common/base/rand.h"
 #include "engine/search/search.h"
 #include "proto/shard_ops.h"
+#include "tests/unit/proto/random_values.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
 #define ROUNDS 300
-
-static struct rng rng;
-static struct arena arena; /* of what is sent */
-
-static uint64_t below(uint64_t n)
-{
-    return rng_below(&rng, n);
-}
-
-static bool flip(void)
-{
-    return below(2) == 0;
-}
-
-static int64_t number(void)
-{
-    int64_t v = (int64_t)(rng_u64(&rng) >> below(64));
-    return flip() ? v : -v;
-}
-
-static struct str text(void)
-{
-    size_t n = below(40);
-    char *p = arena_alloc(&arena, n);
-    for (size_t i = 0; i < n; i++) {
-        p[i] = (char)rng_u64(&rng);
-    }
-    return str_mk(p, n);
-}
-
-static struct str opt_text(void)
-{
-    return flip() ? text() : STR_NULL;
-}
 
 static struct str *texts(uint32_t *n)
 {
