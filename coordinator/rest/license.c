@@ -3,7 +3,7 @@
 
 #define TYPE   "basic"
 #define STATUS "active"
-/* The day that GET / gives as Elasticsearch's: 2021-04-20T20:56:39.040Z. */
+/* The moment of BUILD_DATE. */
 #define ISSUED_MS INT64_C(1618952199040)
 #define ISSUED    "2021-04-20T20:56:39.040Z"
 #define MAX_NODES 1000
@@ -129,8 +129,8 @@ static void get_xpack(struct rest *r)
     if ((parts & PART_BUILD) != 0) {
         jw_k(&w, "build");
         jw_obj(&w);
-        jw_kz(&w, "hash", "serai");
-        jw_kz(&w, "date", "2021-04-20T20:56:39.040728659Z");
+        jw_kz(&w, "hash", BUILD_HASH);
+        jw_kz(&w, "date", BUILD_DATE);
         jw_obj_end(&w);
     }
     if ((parts & PART_LICENSE) != 0) {

@@ -71,6 +71,10 @@ struct route {
     rest_handler handler;
 };
 
+/* The build that clients are told of: Elasticsearch's date, and a hash of our own. */
+#define BUILD_HASH "serai"
+#define BUILD_DATE "2021-04-20T20:56:39.040728659Z"
+
 /* ---- routing (router.c) ---- */
 enum err router_new(struct router **out, struct arena *arena, struct errmsg *em);
 bool router_add(struct router *r, const struct route *routes, size_t n, struct arena *arena);

@@ -18,8 +18,8 @@ static void get_root(struct rest *r)
     jw_kz(&w, "number", "7.12.1");
     jw_kz(&w, "build_flavor", "default");
     jw_kz(&w, "build_type", "deb");
-    jw_kz(&w, "build_hash", "serai");
-    jw_kz(&w, "build_date", "2021-04-20T20:56:39.040728659Z");
+    jw_kz(&w, "build_hash", BUILD_HASH);
+    jw_kz(&w, "build_date", BUILD_DATE);
     jw_kbool(&w, "build_snapshot", false);
     jw_kz(&w, "lucene_version", "8.8.0");
     jw_kz(&w, "minimum_wire_compatibility_version", "6.8.0");
