@@ -152,6 +152,36 @@ static enum err offset(struct pattern *p, char c, unsigned n)
     return pattern_push(p, (struct el){.kind = EL_OFFSET, .offset = forms[n - 1], .text = zero});
 }
 
+/* Letters of D, F, W, S, A, N and n: numbers that are not read as two digits. */
+static enum err counted(struct pattern *p, char c, unsigned n)
+{
+    switch (c) {
+    case 'D':
+        return n > 3    ? bad(p, "Too many pattern letters: %c", c)
+               : n == 1 ? pattern_number(p, FLD_DAY_OF_YEAR, 1, 19, SIGN_NORMAL)
+                        : pattern_number(p, FLD_DAY_OF_YEAR, n, 3, SIGN_NOT_NEGATIVE);
+    case 'F':
+        return n > 1 ? bad(p, "Too many pattern letters: %c", c)
+                     : pattern_number(p, FLD_ALIGNED_DAY, 1, 19, SIGN_NORMAL);
+    case 'W':
+        return n > 1 ? bad(p, "Too many pattern letters: %c", c)
+                     : pattern_number(p, FLD_WEEK_OF_MONTH, 1, 1, SIGN_NOT_NEGATIVE);
+    case 'S':
+        return n > 9
+                   ? bad(p, "Minimum width must be from 0 to 9 inclusive but was %u", n)
+                   : pattern_push(
+                       p, (struct el){
+                              .kind = EL_FRACTION, .field = FLD_NANO, .min = (uint8_t)n, .max = (uint8_t)n});
+    default:
+        return n > 19 ? bad(p, "Too many pattern letters: %c", c)
+                      : pattern_number(p,
+                                       c == 'A'   ? FLD_MILLI_OF_DAY
+                                       : c == 'N' ? FLD_NANO_OF_DAY
+                                                  : FLD_NANO,
+                                       n, 19, SIGN_NOT_NEGATIVE);
+    }
+}
+
 static enum err letters(struct pattern *p, char c, unsigned n)
 {
     for (size_t i = 0; i < ARRAY_LEN(two_digit); i++) {
@@ -184,30 +214,13 @@ static enum err letters(struct pattern *p, char c, unsigned n)
     case 'G':
         return text_or_number(p, c, n, FLD_ERA);
     case 'D':
-        return n > 3    ? bad(p, "Too many pattern letters: %c", c)
-               : n == 1 ? pattern_number(p, FLD_DAY_OF_YEAR, 1, 19, SIGN_NORMAL)
-                        : pattern_number(p, FLD_DAY_OF_YEAR, n, 3, SIGN_NOT_NEGATIVE);
     case 'F':
-        return n > 1 ? bad(p, "Too many pattern letters: %c", c)
-                     : pattern_number(p, FLD_ALIGNED_DAY, 1, 19, SIGN_NORMAL);
     case 'W':
-        return n > 1 ? bad(p, "Too many pattern letters: %c", c)
-                     : pattern_number(p, FLD_WEEK_OF_MONTH, 1, 1, SIGN_NOT_NEGATIVE);
     case 'S':
-        return n > 9
-                   ? bad(p, "Minimum width must be from 0 to 9 inclusive but was %u", n)
-                   : pattern_push(
-                       p, (struct el){
-                              .kind = EL_FRACTION, .field = FLD_NANO, .min = (uint8_t)n, .max = (uint8_t)n});
     case 'A':
     case 'N':
     case 'n':
-        return n > 19 ? bad(p, "Too many pattern letters: %c", c)
-                      : pattern_number(p,
-                                       c == 'A'   ? FLD_MILLI_OF_DAY
-                                       : c == 'N' ? FLD_NANO_OF_DAY
-                                                  : FLD_NANO,
-                                       n, 19, SIGN_NOT_NEGATIVE);
+        return counted(p, c, n);
     case 'V':
         return n != 2 ? bad(p, "Pattern letter count must be 2: %c", c)
                       : pattern_push(p, (struct el){.kind = EL_ZONE});
