@@ -198,66 +198,67 @@ static void check_tokens(const struct token_list *l, size_t length, const char *
     }
 }
 
+static const char hostile_settings[] =
+    "{\"analysis\":{\"char_filter\":{\"m\":{\"type\":\"mapping\",\"mappings\":[\"a=>bcd\","
+    "\"\\u4e0a\\u6d77=>x\",\"ef=>\"]},"
+    "\"p\":{\"type\":\"pattern_replace\",\"pattern\":\"[a-c]+\",\"replacement\":\"\\u4e0a$0\"}},"
+    "\"filter\":{\"s\":{\"type\":\"synonym_graph\",\"synonyms\":[\"a,b c\",\"d e=>f\"]},"
+    "\"w\":{\"type\":\"word_delimiter_graph\",\"catenate_all\":true,\"preserve_original\":true}},"
+    "\"analyzer\":{\"one\":{\"tokenizer\":\"standard\",\"char_filter\":[\"html_strip\",\"m\",\"p\"],"
+    "\"filter\":[\"lowercase\",\"s\","
+    "\"flatten_graph\",\"shingle\"]},\"two\":{\"tokenizer\":\"whitespace\",\"char_filter\":[\"p\",\"html_"
+    "strip\"],\"filter\":[\"w\","
+    "\"asciifolding\",\"cjk_width\",\"german_normalization\",\"edge_ngram\"]},\"three\":{\"tokenizer\":"
+    "\"classic\"},"
+    "\"four\":{\"tokenizer\":\"uax_url_email\",\"filter\":[\"reverse\",\"trim\",\"apostrophe\"]},"
+    "\"five\":{\"tokenizer\":\"ngram\",\"filter\":[\"cjk_bigram\",\"uppercase\",\"decimal_digit\"]},"
+    "\"six\":{\"tokenizer\":\"path_hierarchy\",\"filter\":[\"ngram\",\"unique\"]},\"seven\":{"
+    "\"tokenizer\":\"thai\"}}}}";
+static const char *const hostile_analyzers[] = {
+    "one",    "two",    "three",      "four", "five",        "six",     "seven",  "standard", "english",
+    "french", "german", "portuguese", "cjk",  "fingerprint", "pattern", "simple", "russian"};
+static const char *const hostile_bits[] = {"<",
+                                           ">",
+                                           "</b>",
+                                           "<!--",
+                                           "&#x1F600;",
+                                           "&",
+                                           "a",
+                                           "b",
+                                           "c",
+                                           "上",
+                                           "海",
+                                           "😀",
+                                           "é",
+                                           " ",
+                                           "\xff",
+                                           "\xe4",
+                                           "\xf0\x9f",
+                                           "\xcc\x81",
+                                           "'",
+                                           "\"",
+                                           "א",
+                                           "#",
+                                           "\xef\xb8\x8f",
+                                           "\xe2\x83\xa3",
+                                           "🏽",
+                                           "\xe2\x80\x8d",
+                                           "1",
+                                           ".",
+                                           "/",
+                                           "-",
+                                           "@",
+                                           "x.com",
+                                           "http://",
+                                           "\n",
+                                           "İ",
+                                           "ß"};
+
 /* Text is UTF-8 when it comes from JSON; whatever else comes must do no harm. */
 START_TEST(hostile_bytes)
 {
-    static const char settings[] =
-        "{\"analysis\":{\"char_filter\":{\"m\":{\"type\":\"mapping\",\"mappings\":[\"a=>bcd\","
-        "\"\\u4e0a\\u6d77=>x\",\"ef=>\"]},"
-        "\"p\":{\"type\":\"pattern_replace\",\"pattern\":\"[a-c]+\",\"replacement\":\"\\u4e0a$0\"}},"
-        "\"filter\":{\"s\":{\"type\":\"synonym_graph\",\"synonyms\":[\"a,b c\",\"d e=>f\"]},"
-        "\"w\":{\"type\":\"word_delimiter_graph\",\"catenate_all\":true,\"preserve_original\":true}},"
-        "\"analyzer\":{\"one\":{\"tokenizer\":\"standard\",\"char_filter\":[\"html_strip\",\"m\",\"p\"],"
-        "\"filter\":[\"lowercase\",\"s\","
-        "\"flatten_graph\",\"shingle\"]},\"two\":{\"tokenizer\":\"whitespace\",\"char_filter\":[\"p\",\"html_"
-        "strip\"],\"filter\":[\"w\","
-        "\"asciifolding\",\"cjk_width\",\"german_normalization\",\"edge_ngram\"]},\"three\":{\"tokenizer\":"
-        "\"classic\"},"
-        "\"four\":{\"tokenizer\":\"uax_url_email\",\"filter\":[\"reverse\",\"trim\",\"apostrophe\"]},"
-        "\"five\":{\"tokenizer\":\"ngram\",\"filter\":[\"cjk_bigram\",\"uppercase\",\"decimal_digit\"]},"
-        "\"six\":{\"tokenizer\":\"path_hierarchy\",\"filter\":[\"ngram\",\"unique\"]},\"seven\":{"
-        "\"tokenizer\":\"thai\"}}}}";
-    static const char *const names[] = {"one",   "two",         "three",   "four",   "five",   "six",
-                                        "seven", "standard",    "english", "french", "german", "portuguese",
-                                        "cjk",   "fingerprint", "pattern", "simple", "russian"};
-    static const char *const bits[] = {"<",
-                                       ">",
-                                       "</b>",
-                                       "<!--",
-                                       "&#x1F600;",
-                                       "&",
-                                       "a",
-                                       "b",
-                                       "c",
-                                       "上",
-                                       "海",
-                                       "😀",
-                                       "é",
-                                       " ",
-                                       "\xff",
-                                       "\xe4",
-                                       "\xf0\x9f",
-                                       "\xcc\x81",
-                                       "'",
-                                       "\"",
-                                       "א",
-                                       "#",
-                                       "\xef\xb8\x8f",
-                                       "\xe2\x83\xa3",
-                                       "🏽",
-                                       "\xe2\x80\x8d",
-                                       "1",
-                                       ".",
-                                       "/",
-                                       "-",
-                                       "@",
-                                       "x.com",
-                                       "http://",
-                                       "\n",
-                                       "İ",
-                                       "ß"};
     ERR_LOCAL(em);
-    struct analysis *a = registry(settings, &em);
+    struct analysis *a = registry(hostile_settings, &em);
     struct rng rng;
     rng_seed(&rng, 20);
     ck_assert_msg(a != NULL, "%s", err_reason(&em));
@@ -267,11 +268,11 @@ START_TEST(hostile_bytes)
         char text[256];
         size_t n = 0;
         for (uint64_t k = rng_below(&rng, 20); k > 0; k--) {
-            const char *bit = bits[rng_below(&rng, ARRAY_LEN(bits))];
+            const char *bit = hostile_bits[rng_below(&rng, ARRAY_LEN(hostile_bits))];
             memcpy(text + n, bit, strlen(bit));
             n += strlen(bit);
         }
-        const char *name = names[rng_below(&rng, ARRAY_LEN(names))];
+        const char *name = hostile_analyzers[rng_below(&rng, ARRAY_LEN(hostile_analyzers))];
         const struct analyzer *an = analysis_analyzer(a, str_of(name));
         ck_assert_msg(an != NULL, "%s", name);
         arena_init(&arena, NULL, ARENA_UNLIMITED);
