@@ -14,7 +14,7 @@ LISTINGS = ["/_field_caps?fields=*", "/_settings?include_defaults", "/_mapping/f
 LARGE = [("/large/_doc/1", {}), ("/large/_doc/1", {"Accept-Encoding": "gzip"}), ("/large/_source/1", {}), ("/large/_search", {}), ("/large/_search", {"Accept-Encoding": "gzip"}),
          ("/large/_doc/1?realtime=false", {})]
 BYTES = 20 << 20
-SHARDS, MANY = 300, ["/many/_search", "/many/_search?pre_filter_shard_size=10000", "/many/_count"]
+SHARDS, MANY = 900, ["/many/_search", "/many/_search?pre_filter_shard_size=10000", "/many/_count"]
 PLAIN = ["/", "/i1/_doc/1", "/i1/_search?size=0", "/_cluster/health"]
 
 
