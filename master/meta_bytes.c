@@ -85,7 +85,7 @@ static void request_decode(void *of, struct bytes_in *in, struct arena *a)
     struct meta_request *rq = of;
     in->bad |= get_u8(in) != META_VERSION;
     uint8_t action = get_u8(in), flags = get_u8(in);
-    in->bad |= action > META_CLEAR_EXCLUSIONS;
+    in->bad |= action >= META_ACTIONS;
     rq->action = (enum meta_action)action;
     rq->auto_create = (flags & FLAG_AUTO_CREATE) != 0;
     rq->create_only = (flags & FLAG_CREATE_ONLY) != 0;

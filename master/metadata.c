@@ -38,7 +38,8 @@ static enum err dispatch(const struct metadata_env *env, const struct cluster_st
                          struct meta_request *rq, struct state_builder *b, struct errmsg *em)
 {
     bool of_cluster = rq->action == META_CREATE_INDEX || rq->action == META_PUT_TEMPLATE
-                      || rq->action == META_DELETE_TEMPLATE;
+                      || rq->action == META_DELETE_TEMPLATE || rq->action == META_PUT_SCRIPT
+                      || rq->action == META_DELETE_SCRIPT;
     enum err e = of_cluster ? cluster_block_check(cur, BLOCK_METADATA_WRITE, em) : ERR_OK;
     if (e != ERR_OK) {
         return e;
@@ -71,6 +72,12 @@ static enum err dispatch(const struct metadata_env *env, const struct cluster_st
         return meta_exclude_voters(cur, rq, b, em);
     case META_CLEAR_EXCLUSIONS:
         return meta_clear_exclusions(cur, rq, b, em);
+    case META_PUT_SCRIPT:
+        return meta_put_script(cur, rq, b, em);
+    case META_DELETE_SCRIPT:
+        return meta_delete_script(cur, rq, b, em);
+    case META_ACTIONS:
+        break;
     }
     return err_set(em, ERR_UNSUPPORTED, "metadata action %d", (int)rq->action);
 }

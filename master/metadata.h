@@ -27,7 +27,10 @@ enum meta_action {
     META_REROUTE,        /* body: commands; response: see meta_reroute_response() */
     META_EXPLAIN,        /* changes nothing; body: which copy; response: the answer */
     META_EXCLUDE_VOTERS, /* names: nodes */
-    META_CLEAR_EXCLUSIONS
+    META_CLEAR_EXCLUSIONS,
+    META_PUT_SCRIPT, /* name: its id; body: lang, source, content_type (where it has one) */
+    META_DELETE_SCRIPT,
+    META_ACTIONS /* how many there are */
 };
 
 /* Bits of meta_request.options. */

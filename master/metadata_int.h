@@ -24,6 +24,11 @@ enum err meta_put_template(const struct metadata_env *env, const struct cluster_
 enum err meta_delete_template(const struct cluster_state *cur, struct meta_request *rq,
                               struct state_builder *b, struct errmsg *em);
 
+enum err meta_put_script(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
+                         struct errmsg *em);
+enum err meta_delete_script(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
+                            struct errmsg *em);
+
 enum err meta_reroute(const struct metadata_env *env, struct meta_request *rq, struct state_builder *b,
                       struct errmsg *em);
 enum err meta_explain(const struct metadata_env *env, const struct cluster_state *cur,

@@ -85,7 +85,9 @@ static struct str meta_source(const struct meta_request *rq, struct arena *a)
                                         [META_REROUTE] = "cluster_reroute (api)",
                                         [META_EXPLAIN] = "explain-allocation",
                                         [META_EXCLUDE_VOTERS] = "add-voting-config-exclusions",
-                                        [META_CLEAR_EXCLUSIONS] = "clear-voting-config-exclusions"};
+                                        [META_CLEAR_EXCLUSIONS] = "clear-voting-config-exclusions",
+                                        [META_PUT_SCRIPT] = "put-script",
+                                        [META_DELETE_SCRIPT] = "delete-script"};
     const char *name = (size_t)rq->action < ARRAY_LEN(names) ? names[rq->action] : NULL;
     name = name != NULL ? name : "metadata";
     if (rq->n_names == 0) {

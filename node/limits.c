@@ -4,6 +4,7 @@
 #include "common/settings/setting_read.h"
 #include "engine/query/query.h"
 #include "engine/script/rate.h"
+#include "engine/script/stored.h"
 
 void node_limits_start(const struct settings *own)
 {
@@ -30,4 +31,19 @@ void node_limits_apply(const struct cluster_state *state, const struct clock *cl
 {
     script_limit_source((size_t)cluster_setting_i64(state, SET_SCRIPT_MAX_SIZE_IN_BYTES));
     set_rates(state, clock);
+}
+
+bool node_scripts_apply(const struct cluster_state *state)
+{
+    struct arena scratch;
+    uint32_t n = state->scripts != NULL ? state->scripts->n : 0;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    struct script_text *v = ARENA_ARRAY(&scratch, struct script_text, n);
+    for (uint32_t i = 0; v != NULL && i < n; i++) {
+        const struct script_meta *m = &state->scripts->v[i];
+        v[i] = (struct script_text){m->source, m->lang, m->id};
+    }
+    bool kept = v != NULL && stored_scripts_set(v, n);
+    arena_fini(&scratch);
+    return kept;
 }

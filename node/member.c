@@ -2,6 +2,7 @@
 
 #include "engine/mapping/mapping.h"
 #include "engine/query/query.h"
+#include "node/limits.h"
 #include "proto/remote_shards.h"
 
 #include <stdio.h>
@@ -113,7 +114,7 @@ static enum err check_query(void *self, const struct json *query, struct str tex
 static bool apply_state(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg)
 {
     struct member *m = self;
-    return data_apply(m->data, state, done, arg);
+    return node_scripts_apply(state) && data_apply(m->data, state, done, arg);
 }
 
 static struct cluster_state *state_of(void *self)

@@ -88,6 +88,7 @@ void errmsg_encode(const struct errmsg *em, struct buf *out)
     put_zigzag(out, a->shard);
     put_str(out, str_of(a->script));
     put_str(out, str_of(a->lang));
+    put_str(out, str_of(a->script_id));
     put_bool(out, a->script_placed);
     put_varint(out, a->script_at);
     put_varint(out, a->script_start);
@@ -109,6 +110,7 @@ static void get_about(struct bytes_in *in, struct errmsg *em)
     int64_t shard = get_zigzag(in);
     a.script = get_text(in, em);
     a.lang = get_text(in, em);
+    a.script_id = get_text(in, em);
     a.script_placed = get_bool(in);
     a.script_at = get_place(in);
     a.script_start = get_place(in);

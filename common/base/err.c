@@ -242,6 +242,7 @@ static const struct err_about about_nothing = {.index = "",
                                                .resource_id = "",
                                                .shard = -1,
                                                .script = "",
+                                               .script_id = "",
                                                .lang = ""};
 
 const struct err_about *err_about(const struct errmsg *em)
@@ -343,6 +344,7 @@ static void about_copy(struct errmsg *to, const struct err_about *from)
         a->resource_id = err_text(to, str_of(from->resource_id));
         a->script = err_text(to, str_of(from->script));
         a->lang = err_text(to, str_of(from->lang));
+        a->script_id = err_text(to, str_of(from->script_id));
     }
 }
 

@@ -82,6 +82,8 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_AGG_INIT, 500, "aggregation_initialization_exception", ES)                                 \
     X(ERR_SCRIPT, 400, "script_exception", ES)                                                       \
     X(ERR_GENERAL_SCRIPT, 500, "general_script_exception", ES)                                       \
+    X(ERR_MUSTACHE, 500, "mustache_exception", JAVA)                                                 \
+    X(ERR_MUSTACHE_NOT_FOUND, 500, "mustache_not_found_exception", JAVA)                             \
     X(ERR_PAINLESS, 500, "painless_error", JAVA)                                                     \
     X(ERR_RUNTIME, 500, "runtime_exception", JAVA)                                                   \
     X(ERR_WRONG_METHOD_TYPE, 500, "wrong_method_type_exception", JAVA)                               \
@@ -159,6 +161,8 @@ struct err_about {
     int shard; /* -1: none */
     /* script_exception only: the source, the language, and where in it: bytes of the source, when `script_placed` */
     const char *script, *lang;
+    const char
+        *script_id; /* of a stored one that failed while it ran, which is shown in its place; "": none */
     bool script_placed;
     uint32_t script_at, script_start, script_end;
     int64_t limit;              /* too_many_buckets_exception only: `max_buckets` */

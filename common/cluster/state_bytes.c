@@ -356,6 +356,9 @@ void cluster_state_encode(const struct cluster_state *s, struct buf *out)
     for (uint32_t i = 0; i < s->n_templates; i++) {
         state_template_encode(s->templates[i], out);
     }
+    if (s->scripts != NULL) { /* states that were written before there were any end here */
+        state_scripts_encode(s->scripts, out);
+    }
 }
 
 static void decode_parts(struct bytes_in *in, struct state_builder *b, struct errmsg *em)
@@ -385,6 +388,9 @@ static void decode_parts(struct bytes_in *in, struct state_builder *b, struct er
     for (size_t i = 0; i < n && !in->bad; i++) {
         struct template_meta *t = state_template_decode(in);
         in->bad |= t == NULL || !state_put_template(b, t);
+    }
+    if (!in->bad && bytes_left(in) > 0) {
+        state_put_scripts(b, state_scripts_decode(in));
     }
 }
 

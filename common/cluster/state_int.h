@@ -38,6 +38,8 @@ void state_nodes_encode(const struct nodes_part *p, struct buf *out);
 struct nodes_part *state_nodes_decode(struct bytes_in *in);
 void state_template_encode(const struct template_meta *t, struct buf *out);
 struct template_meta *state_template_decode(struct bytes_in *in);
+void state_scripts_encode(const struct scripts_part *p, struct buf *out);
+struct scripts_part *state_scripts_decode(struct bytes_in *in);
 void state_settings_encode(const struct settings_part *p, struct buf *out);
 struct settings_part *state_settings_decode(struct bytes_in *in);
 

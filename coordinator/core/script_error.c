@@ -29,7 +29,8 @@ static void stack(struct jsonw *w, const struct err_about *a, bool cut)
     bool before = cut && start > 0, after = cut && end < script.n;
     jw_k(w, "script_stack");
     jw_arr(w);
-    if (str_is(str_of(a->lang), "expression")) {
+    if (str_is(str_of(a->lang), "mustache")) { /* it has none */
+    } else if (str_is(str_of(a->lang), "expression")) {
         jw_str(w, str_slice(script, start, MAX_OF(start, end)));
         size_t from = units_before(script, a->script_start), to = units_before(script, a->script_at);
         pointer(w, to > from ? to - from : 0);
@@ -48,7 +49,7 @@ void script_error_write(struct jsonw *w, const struct err_about *a, bool cut)
 {
     struct str script = str_of(a->script);
     stack(w, a, cut);
-    jw_kz(w, "script", a->script);
+    jw_kz(w, "script", a->script_id[0] != '\0' ? a->script_id : a->script);
     jw_kz(w, "lang", a->lang);
     if (a->script_placed) {
         jw_k(w, "position");

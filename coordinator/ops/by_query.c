@@ -503,11 +503,12 @@ static const char *action_of(enum by_query_kind kind)
 static void compile(struct by_query *op)
 {
     ERR_LOCAL(why);
+    const struct script_text text = {op->spec.script, op->spec.lang, op->spec.script_id};
     enum err e = ERR_OK;
     if (op->spec.script_template != NULL) {
         e = script_template(op->spec.script_template, &why);
     }
-    e = e == ERR_OK ? script_compile(&op->script, op->spec.script, op->spec.lang, SCRIPT_UPDATE, &why) : e;
+    e = e == ERR_OK ? script_compile(&op->script, &text, SCRIPT_UPDATE, &why) : e;
     op->script_error = e != ERR_OK ? err_keep(&op->arena, &why) : NULL;
 }
 

@@ -39,7 +39,8 @@ struct by_query_spec {
     int32_t active; /* wait_for_active_shards, as active.h has it */
     bool has_script;
     struct str script, lang;
-    const struct json *params;          /* NULL: none */
+    struct str script_id;      /* of a stored one, whose source and language these are; p == NULL: none */
+    const struct json *params; /* NULL: none */
     const struct json *script_template; /* a source that is an object: refused once the operation runs */
     /* where reindexed documents go */
     struct str dest, dest_routing, pipeline;

@@ -15,13 +15,17 @@ static enum err script_text(const struct json_member *m, struct str *out, struct
     return ERR_OK;
 }
 
-static enum err script_object(struct by_query_spec *s, const struct json *v, struct errmsg *em)
+static enum err script_object(struct by_query_rq *q, const struct json *v)
 {
+    struct by_query_spec *s = q->s;
+    struct errmsg *em = &q->r->em;
     struct str id = STR_NULL;
+    bool lang = false;
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
         const struct json_member *m = &v->members[i];
         if (str_is(m->key, "lang")) {
+            lang = true;
             e = script_text(m, &s->lang, em);
         } else if (str_is(m->key, "source") || str_is(m->key, "inline")) {
             e = script_text(m, &s->script, em);
@@ -38,17 +42,18 @@ static enum err script_object(struct by_query_spec *s, const struct json *v, str
     if (e != ERR_OK) {
         return e;
     }
-    if (id.p != NULL) {
-        return err_set(em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
-                       STR_ARG(id));
+    if (s->script.p == NULL && id.p != NULL) {
+        return lang ? err_set(em, ERR_ILLEGAL_ARGUMENT, "[lang] cannot be specified for stored scripts")
+                    : by_query_stored(q, id);
     }
     return s->script.p != NULL
                ? ERR_OK
                : err_set(em, ERR_PARSE, "Expected one of [source] or [id] fields, but found none");
 }
 
-static enum err read_script(struct by_query_spec *s, const struct json *v, struct errmsg *em)
+static enum err read_script(struct by_query_rq *q, const struct json *v)
 {
+    struct by_query_spec *s = q->s;
     if (v == NULL || v->type == JSON_NULL) {
         return ERR_OK;
     }
@@ -59,8 +64,8 @@ static enum err read_script(struct by_query_spec *s, const struct json *v, struc
         return ERR_OK;
     }
     return v->type == JSON_OBJECT
-               ? script_object(s, v, em)
-               : err_set(em, ERR_ILLEGAL_ARGUMENT, "Script value should be a String or a Map");
+               ? script_object(q, v)
+               : err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT, "Script value should be a String or a Map");
 }
 
 /* ---- bodies -------------------------------------------------------------------------------------------- */
@@ -88,7 +93,7 @@ static enum err read_options(struct by_query_rq *q, const struct json *body)
         e = e == ERR_OK ? by_query_max_docs(q->s, n, true, em) : e;
     }
     if (e == ERR_OK && q->s->kind == BY_QUERY_UPDATE) {
-        e = read_script(q->s, json_get(body, "script"), em);
+        e = read_script(q, json_get(body, "script"));
     }
     return e;
 }

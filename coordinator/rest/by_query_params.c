@@ -249,6 +249,20 @@ static void send_task(struct rest *r, uint64_t task)
     rest_send(r, 200, &b);
 }
 
+enum err by_query_stored(struct by_query_rq *q, struct str id)
+{
+    const struct script_meta *m = cluster_script(q->r->state, id);
+    if (m == NULL) {
+        return err_set(&q->r->em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
+                       STR_ARG(id));
+    }
+    q->s->script = arena_str(q->arena, m->source);
+    q->s->lang = arena_str(q->arena, m->lang);
+    q->s->script_id = arena_str(q->arena, id);
+    bool kept = q->s->script.p != NULL && q->s->lang.p != NULL && q->s->script_id.p != NULL;
+    return kept ? ERR_OK : err_no_memory(&q->r->em);
+}
+
 void by_query_go(struct by_query_rq *q, enum err e)
 {
     struct rest *r = q->r;

@@ -32,6 +32,8 @@ enum err by_query_body(struct by_query_rq *q, const struct json **out);
 enum err by_query_search(struct by_query_rq *q, const struct json *body, const char *const *without);
 /* The tree in s->search.tree as it will be sent, parsed into q->source. */
 enum err by_query_reparse(struct by_query_rq *q, const struct json *tree);
+/* The stored script of that id as the operation's. ERR_RESOURCE_NOT_FOUND: there is none. */
+enum err by_query_stored(struct by_query_rq *q, struct str id);
 /* The error in r->em (ERR_OK: none) answers the request; else it runs. */
 void by_query_go(struct by_query_rq *q, enum err e);
 

@@ -4,6 +4,7 @@
 #include "common/cluster/blocks.h"
 #include "common/cluster/health.h"
 #include "coordinator/rest/master_view.h"
+#include "coordinator/rest/stored_script.h"
 
 enum {
     PART_VERSION = 1,
@@ -193,6 +194,17 @@ static void write_coordination(struct jsonw *w, const struct cluster_state *s)
     jw_obj_end(w);
 }
 
+static void write_scripts(struct jsonw *w, const struct scripts_part *p)
+{
+    jw_k(w, "stored_scripts");
+    jw_obj(w);
+    for (uint32_t i = 0; i < p->n; i++) {
+        jw_key(w, p->v[i].id);
+        stored_script_write(w, &p->v[i]);
+    }
+    jw_obj_end(w);
+}
+
 /* `all`: no index is named; then there is also what belongs to none. */
 static void write_metadata(struct jsonw *w, const struct cluster_state *s, const struct index_target *t,
                            uint32_t n, bool flat, bool all)
@@ -223,6 +235,9 @@ static void write_metadata(struct jsonw *w, const struct cluster_state *s, const
     jw_arr(w);
     jw_arr_end(w);
     jw_obj_end(w);
+    if (all && s->scripts != NULL) {
+        write_scripts(w, s->scripts);
+    }
     jw_obj_end(w);
 }
 

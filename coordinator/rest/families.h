@@ -20,6 +20,8 @@
     X(index_settings)    \
     X(alias)             \
     X(template)          \
+    X(stored_script)     \
+    X(search_template)   \
     X(open_close)        \
     X(cluster_settings)  \
     X(field_mapping)     \

@@ -1,184 +1,16 @@
 /* _msearch: several searches in one body of lines, run side by side, answered in order. So many run at a time as the search
  * threads of all data nodes take on: more would only stand in the way of other requests. */
+#include "coordinator/rest/msearch_int.h"
+
 #include "common/base/memory_account.h"
-#include "common/base/num.h"
 #include "common/base/stop.h"
 #include "common/cluster/health.h"
 #include "coordinator/rest/nodes.h"
-#include "coordinator/rest/search.h"
-#include "engine/mapping/java.h"
+#include "coordinator/rest/search_template.h"
+
+#include <stdio.h>
 
 #define THREADS_COUNTED 10 /* of a node, at most */
-
-#define KEPT 64 /* searches that are held from the first look at the body until the answer */
-
-/* One of the searches. Those behind the first ones are read again when they begin, and end as a text, so that however many there are
- * they hold little, and are gone at once when the client is. */
-struct part {
-    struct multi *m;
-    struct str header, body;
-    struct search_call *call; /* NULL: not begun, or written */
-    struct buf answer;
-};
-
-struct multi {
-    struct rest *r;
-    struct part *parts;
-    uint32_t n;
-    size_t cap;
-    struct str index, type, routing; /* of the URL */
-    bool dfs;
-    uint32_t at_a_time;
-    uint32_t started, ended; /* of whoever found `turns` at 0 */
-    bool left;               /* the client has gone, and what had not begun does not begin */
-    _Atomic uint32_t turns;  /* searches that ended and are not looked at yet, and 1 for the first start */
-    bool typed_keys, total_as_int;
-    struct expand_options indices; /* of the URL */
-    bool url_gives_indices;
-    struct str types; /* of the search that is read */
-};
-
-/* A boolean of a header: `name` is the one that the error gives it, NULL: none. */
-static enum err header_bool(const struct multi *m, const char *name, struct str text, bool *out)
-{
-    struct errmsg *em = &m->r->em;
-    if (num_parse_bool(text, out)) {
-        return ERR_OK;
-    }
-    err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.",
-            STR_ARG(text));
-    return name != NULL ? err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Could not convert [%s] to boolean", name)
-                        : ERR_ILLEGAL_ARGUMENT;
-}
-
-static enum err expand_of(const struct multi *m, struct search_opts *o, const struct json *v)
-{
-    enum err e = ERR_OK;
-    o->indices.expand = 0;
-    if (v->type != JSON_ARRAY) {
-        return expand_parse(json_text(v), &o->indices.expand, &m->r->em);
-    }
-    for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
-        e = expand_parse(json_text(&v->items[i]), &o->indices.expand, &m->r->em);
-    }
-    return e;
-}
-
-/* How a header says which indices are meant; each has a second name. They are read behind all that stands in it. */
-enum index_option {
-    EXPAND_WILDCARDS,
-    IGNORE_UNAVAILABLE,
-    ALLOW_NO_INDICES,
-    IGNORE_THROTTLED,
-    N_INDEX_OPTIONS
-};
-static const char *const index_options[N_INDEX_OPTIONS][2] = {{"expand_wildcards", "expandWildcards"},
-                                                              {"ignore_unavailable", "ignoreUnavailable"},
-                                                              {"allow_no_indices", "allowNoIndices"},
-                                                              {"ignore_throttled", "ignoreThrottled"}};
-
-static unsigned index_option(struct str key)
-{
-    unsigned i = 0;
-    while (i < N_INDEX_OPTIONS && !str_is(key, index_options[i][0]) && !str_is(key, index_options[i][1])) {
-        i++;
-    }
-    return i;
-}
-
-/* The last of a header's members, in the order of a map, that says this. */
-static const struct json *option_value(const struct json_member *const *members, uint32_t n, unsigned option)
-{
-    const struct json *v = NULL;
-    for (uint32_t i = 0; i < n; i++) {
-        v = index_option(members[i]->key) == option ? &members[i]->value : v;
-    }
-    return v != NULL && v->type != JSON_NULL ? v : NULL;
-}
-
-static enum err read_index_options(struct multi *m, struct search_opts *o,
-                                   const struct json_member *const *members, uint32_t n)
-{
-    bool ignored; /* no index is throttled */
-    bool *const flags[] = {NULL, &o->indices.ignore_unavailable, &o->indices.allow_no_indices, &ignored};
-    enum err e = ERR_OK;
-    for (unsigned i = 0; e == ERR_OK && i < N_INDEX_OPTIONS; i++) {
-        const struct json *v = option_value(members, n, i);
-        if (v != NULL) {
-            e = flags[i] == NULL ? expand_of(m, o, v)
-                                 : header_bool(m, index_options[i][0], json_text(v), flags[i]);
-        }
-    }
-    return e;
-}
-
-/* Names, one or a list, with commas between them. */
-static enum err names_of(const struct multi *m, struct arena *arena, const struct json *v, struct str *out)
-{
-    struct buf b;
-    buf_init(&b, NULL, 64 * KIB);
-    uint32_t n = v->type == JSON_ARRAY ? v->n : 1;
-    for (uint32_t i = 0; i < n; i++) {
-        struct str one = json_text(v->type == JSON_ARRAY ? &v->items[i] : v);
-        buf_printf(&b, "%s%.*s", i > 0 ? "," : "", STR_ARG(one));
-    }
-    *out = arena_str(arena, buf_view(&b));
-    buf_fini(&b);
-    return out->p != NULL ? ERR_OK : err_no_memory(&m->r->em);
-}
-
-static enum err read_header_member(struct multi *m, struct search_call *c, const struct json_member *k)
-{
-    struct search_opts *o = &c->o;
-    struct errmsg *em = &m->r->em;
-    struct str text = json_text(&k->value);
-    bool ignored;
-    if (str_is(k->key, "index") || str_is(k->key, "indices")) {
-        return names_of(m, &c->arena, &k->value, &o->index);
-    }
-    if (str_is(k->key, "type") || str_is(k->key, "types")) {
-        return names_of(m, &c->arena, &k->value, &m->types);
-    }
-    if (str_is(k->key, "search_type") || str_is(k->key, "searchType")) {
-        o->dfs = str_is(text, "dfs_query_then_fetch");
-        return o->dfs || str_is(text, "query_then_fetch") ? ERR_OK : rest_no_search_type(text, em);
-    }
-    if (str_is(k->key, "preference")) {
-        o->preference = text;
-    } else if (str_is(k->key, "routing")) {
-        o->routing = text;
-    } else if (str_is(k->key, "allow_partial_search_results")) {
-        return header_bool(m, "null", text, &o->allow_partial);
-    } else if (str_is(k->key, "request_cache") || str_is(k->key, "requestCache")) {
-        return header_bool(m, "request_cache", text, &ignored);
-    } else if (str_is(k->key, "ccs_minimize_roundtrips")) {
-        return header_bool(m, NULL, text, &ignored);
-    } else if (index_option(k->key) == N_INDEX_OPTIONS) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "key [%.*s] is not supported in the metadata section",
-                       STR_ARG(k->key));
-    }
-    return ERR_OK;
-}
-
-static enum err read_header(struct multi *m, struct search_call *c, struct str line)
-{
-    struct json tree;
-    if (str_trim(line).n == 0) {
-        return ERR_OK;
-    }
-    enum err e = json_parse_first(&tree, line, &c->arena, &json_limits_default, &m->r->em);
-    if (e != ERR_OK || tree.type != JSON_OBJECT) {
-        return e;
-    }
-    const struct json_member **members = java_order(&tree, &c->arena);
-    if (members == NULL) {
-        return err_no_memory(&m->r->em);
-    }
-    for (uint32_t i = 0; e == ERR_OK && i < tree.n; i++) {
-        e = read_header_member(m, c, members[i]);
-    }
-    return e == ERR_OK ? read_index_options(m, &c->o, members, tree.n) : e;
-}
 
 /* No document is of a type that the search names. */
 static enum err find_nothing(struct multi *m, struct search_opts *o)
@@ -213,6 +45,33 @@ static enum err read_search(struct multi *m, struct search_call *c, struct str b
     return e == ERR_OK && rest_types_foreign(m->types) ? find_nothing(m, &c->o) : e;
 }
 
+/* A body that is a template. What is wrong with the request refuses all; what is wrong with the search that comes of it
+ * (*refused) is its own answer. */
+static enum err read_template(struct multi *m, struct search_call *c, struct str body, bool *refused)
+{
+    struct json tree;
+    struct template_request q;
+    struct errmsg *em = &m->r->em;
+    enum err e = json_parse_first(&tree, body, &c->arena, &json_limits_default, em);
+    e = e == ERR_OK ? template_request_read(&q, &tree, body, &c->arena, em) : e;
+    if (e == ERR_OK && q.script.p == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Malformed search template");
+    }
+    if (e != ERR_OK || q.script.n == 0) {
+        m->n_empty += e == ERR_OK;
+        return e;
+    }
+    e = template_request_search(&q, m->r->state, &c->arena, &c->o, em);
+    struct search_source probe;
+    search_source_init(&probe);
+    if (e == ERR_OK && m->total_as_int) {
+        e = search_source_parse(&probe, c->o.tree, c->o.body, &c->arena, em);
+        e = e == ERR_OK ? search_total_as_int(&probe, em) : e;
+    }
+    *refused = e != ERR_OK && e != ERR_NO_MEMORY && e != ERR_CANCELLED;
+    return e == ERR_OK && rest_types_foreign(m->types) ? find_nothing(m, &c->o) : e;
+}
+
 static bool next_line(struct str *rest, struct str *line)
 {
     if (rest->n == 0) {
@@ -223,7 +82,7 @@ static bool next_line(struct str *rest, struct str *line)
 }
 
 /* Makes a part's search of its two lines; *out is NULL where that fails. */
-static enum err read_part(struct multi *m, const struct part *p, struct search_call **out)
+static enum err read_part(struct multi *m, struct part *p, struct search_call **out)
 {
     struct search_call *c = *out = search_new(&m->r->env);
     if (c == NULL) {
@@ -236,8 +95,10 @@ static enum err read_part(struct multi *m, const struct part *p, struct search_c
     c->o.typed_keys = m->typed_keys;
     c->o.total_as_int = m->total_as_int;
     m->types = m->type;
-    enum err e = read_header(m, c, p->header);
-    e = e == ERR_OK ? read_search(m, c, p->body) : e;
+    enum err e = msearch_header(m, c, p->header);
+    if (e == ERR_OK) {
+        e = m->templates ? read_template(m, c, p->body, &p->refused) : read_search(m, c, p->body);
+    }
     if (e != ERR_OK) {
         search_free(c);
         *out = NULL;
@@ -249,11 +110,27 @@ static enum err read_part(struct multi *m, const struct part *p, struct search_c
 static enum err read_last_header(struct multi *m, struct str header)
 {
     struct search_call *c = search_new(&m->r->env);
-    enum err e = c != NULL ? read_header(m, c, header) : err_no_memory(&m->r->em);
+    enum err e = c != NULL ? msearch_header(m, c, header) : err_no_memory(&m->r->em);
     if (c != NULL) {
         search_free(c);
     }
     return e;
+}
+
+/* The error that a template came to becomes the part's answer. */
+static void keep_refusal(struct multi *m, struct part *p)
+{
+    struct jsonw w;
+    memory_request_buf(&p->answer);
+    jsonw_init(&w, &p->answer, false);
+    jw_obj(&w);
+    jw_k(&w, "error");
+    jw_obj(&w);
+    error_write(&w, &m->r->em);
+    jw_obj_end(&w);
+    jw_obj_end(&w);
+    err_clear(&m->r->em);
+    m->n_refused++;
 }
 
 static enum err add_part(struct multi *m, struct str header, struct str body)
@@ -266,6 +143,10 @@ static enum err add_part(struct multi *m, struct str header, struct str body)
     v[m->n] = (struct part){.m = m, .header = header, .body = body};
     struct search_call *c;
     enum err e = read_part(m, &v[m->n], &c);
+    if (v[m->n].refused) {
+        keep_refusal(m, &v[m->n++]);
+        return ERR_OK;
+    }
     if (e == ERR_OK && m->n < KEPT) {
         v[m->n].call = c;
     } else if (e == ERR_OK) {
@@ -329,12 +210,27 @@ static void free_parts(struct multi *m)
     m->n = 0;
 }
 
-/* An answer gets its status as well. */
-static void write_call(struct search_call *c, struct jsonw *w)
+/* An error ends with the status, which the answers to templates have not. */
+static void cut_status(struct jsonw *w, int status)
+{
+    char end[32];
+    int n = snprintf(end, sizeof(end), ",\"status\":%d}", status);
+    if (!w->out->failed && n > 0 && str_ends(buf_view(w->out), str_of(end))) {
+        buf_truncate(w->out, w->out->n - (size_t)n);
+        buf_char(w->out, '}');
+    }
+}
+
+/* An answer gets its status as well, but for those to templates. */
+static void write_call(const struct multi *m, struct search_call *c, struct jsonw *w)
 {
     int status;
     size_t start = w->out->n;
     search_write(c, w, &status);
+    if (m->templates) {
+        cut_status(w, status);
+        return;
+    }
     if (!err_is(&c->error) && status == 200 && w->out->n > start) {
         buf_truncate(w->out, w->out->n - 1);
         buf_printf(w->out, ",\"status\":%d}", status);
@@ -344,7 +240,7 @@ static void write_call(struct search_call *c, struct jsonw *w)
 static void write_part(struct part *p, struct jsonw *w)
 {
     if (p->call != NULL) {
-        write_call(p->call, w);
+        write_call(p->m, p->call, w);
         return;
     }
     w->out->failed |= p->answer.failed;
@@ -359,7 +255,7 @@ static void keep_text(struct part *p)
     if (!op_client_gone(p->m->r->http)) {
         memory_request_buf(&p->answer);
         jsonw_init(&w, &p->answer, false);
-        write_call(p->call, &w);
+        write_call(p->m, p->call, &w);
     }
     search_free(p->call);
     p->call = NULL;
@@ -436,6 +332,10 @@ static void start_next(struct multi *m)
         return;
     }
     struct part *p = &m->parts[m->started++];
+    if (p->refused) {
+        m->turns++;
+        return;
+    }
     if (p->call == NULL
         && read_part(m, p, &p->call) != ERR_OK) { /* it was read before: only memory can be wanting */
         p->answer.failed = true;
@@ -472,7 +372,7 @@ static void start(struct multi *m)
 }
 
 /* Parameters that are checked; only the first count changes anything here. */
-static enum err check_params(struct rest *r, uint32_t *at_a_time)
+static enum err check_params(struct rest *r, bool templates, uint32_t *at_a_time)
 {
     static const struct {
         const char *name, *complaint;
@@ -484,16 +384,19 @@ static enum err check_params(struct rest *r, uint32_t *at_a_time)
     rest_accept(r, "index");
     rest_accept(r, "routing");
     rest_accept(r, "type");
-    for (size_t i = 0; e == ERR_OK && i < ARRAY_LEN(counts); i++) {
-        int32_t n;
+    for (size_t i = 0; e == ERR_OK && i < (templates ? 1 : ARRAY_LEN(counts)); i++) {
+        int32_t n = 1;
+        if (!rest_given(r, counts[i].name)) {
+            continue;
+        }
         e = rest_int(r, counts[i].name, 1, &n);
         if (e == ERR_OK && n < 1) {
             e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "%s", counts[i].complaint);
         }
-        if (e == ERR_OK && i == 0 && rest_has(r, counts[i].name)) {
+        if (e == ERR_OK && i == 0) {
             *at_a_time = (uint32_t)n;
         }
-        if (e == ERR_OK && i > 0 && rest_has(r, counts[i].name)) {
+        if (e == ERR_OK && i > 0) {
             rest_idle(r, counts[i].name);
         }
     }
@@ -504,7 +407,27 @@ static enum err check_params(struct rest *r, uint32_t *at_a_time)
     return e;
 }
 
-static void msearch(struct rest *r)
+/* What is wrong with the templates of a request that is whole otherwise. */
+static enum err check_templates(struct multi *m)
+{
+    struct buf b;
+    if (m->n_empty == 0) {
+        return m->n == 0 || m->n > m->n_refused
+                   ? ERR_OK
+                   : err_set(&m->r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 1; i <= m->n_empty; i++) {
+        buf_printf(&b, "%u: template is missing;", i);
+    }
+    enum err e = b.failed ? err_no_memory(&m->r->em)
+                          : err_set(&m->r->em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s",
+                                    STR_ARG(buf_view(&b)));
+    buf_fini(&b);
+    return e;
+}
+
+static void run_msearch(struct rest *r, bool templates)
 {
     struct multi *m = ARENA_NEW(r->arena, struct multi);
     if (!rest_takes_lines(r)) {
@@ -515,25 +438,41 @@ static void msearch(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    *m = (struct multi){.r = r, .indices = EXPAND_OPTIONS_SEARCH};
+    *m = (struct multi){.r = r, .indices = EXPAND_OPTIONS_SEARCH, .templates = templates};
     enum err e = rest_index_options(r, &m->indices);
-    e = e == ERR_OK ? check_params(r, &m->at_a_time) : e;
+    e = e == ERR_OK ? check_params(r, templates, &m->at_a_time) : e;
     e = e == ERR_OK ? rest_bool(r, "typed_keys", false, &m->typed_keys) : e;
     e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &m->total_as_int) : e;
     e = e == ERR_OK ? read_all(m) : e;
     if (e != ERR_OK) {
         free_parts(m);
         rest_fail(r, NULL);
-    } else if (rest_ready(r)) {
-        start(m);
-    } else {
+    } else if (!rest_ready(r)) {
         free_parts(m);
+    } else if (check_templates(m) != ERR_OK) {
+        free_parts(m);
+        rest_fail(r, NULL);
+    } else {
+        start(m);
     }
+}
+
+static void msearch(struct rest *r)
+{
+    run_msearch(r, false);
+}
+
+static void msearch_template(struct rest *r)
+{
+    run_msearch(r, true);
 }
 
 const struct route routes_msearch[] = {
     {M_GET | M_POST, "/_msearch", msearch},
     {M_GET | M_POST, "/{index}/_msearch", msearch},
     {M_GET | M_POST, "/{index}/{type}/_msearch", msearch},
+    {M_GET | M_POST, "/_msearch/template", msearch_template},
+    {M_GET | M_POST, "/{index}/_msearch/template", msearch_template},
+    {M_GET | M_POST, "/{index}/{type}/_msearch/template", msearch_template},
 };
 const size_t routes_msearch_n = ARRAY_LEN(routes_msearch);

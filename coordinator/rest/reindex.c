@@ -286,8 +286,7 @@ static enum err read_body(struct by_query_rq *q)
     q->remote = json_is(remote, JSON_OBJECT) ? remote : NULL;
     q->refuse_remote = not_whitelisted;
     if (e == ERR_OK && script_id.p != NULL) {
-        return err_set(&r->em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
-                       STR_ARG(script_id));
+        return by_query_stored(q, script_id);
     }
     return e;
 }

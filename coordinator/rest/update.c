@@ -67,7 +67,10 @@ static enum err read_object(struct update_reader *u, const struct json_member *m
 static enum err read_script(struct update_reader *u, const struct json_member *m)
 {
     u->parts->script = true;
-    return wrap(u, m, script_check(&m->value, u->text, u->r->arena, &u->r->em));
+    enum err e = script_check(&m->value, u->text, u->r->arena, &u->r->em);
+    return e == ERR_ILLEGAL_ARGUMENT /* of the script as a whole: at its end */
+               ? jr_wrap_field(u->text, m->value.end - 1, UPDATE, m->key, &u->r->em)
+               : wrap(u, m, e);
 }
 
 enum {

@@ -8,38 +8,6 @@ static enum err failed(struct errmsg *em)
     return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to execute script");
 }
 
-/* A script is a text, or an object with source, lang, params, or the id of a stored one (which the
- * coordinating node has put in its place by now). */
-static enum err read_script(const struct json *form, struct str *source, struct str *lang,
-                            const struct json **params, struct errmsg *em)
-{
-    *lang = STR("painless");
-    *params = NULL;
-    if (form->type == JSON_STRING) {
-        *source = form->s;
-        return ERR_OK;
-    }
-    const struct json *src = json_get(form, "source"), *l = json_get(form, "lang"),
-                      *id = json_get(form, "id");
-    src = src != NULL ? src : json_get(form, "inline");
-    id = id != NULL ? id : json_get(form, "stored");
-    *params = json_get(form, "params");
-    if (id != NULL) {
-        return err_set(em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
-                       STR_ARG(json_text(id)));
-    }
-    if (json_is(src, JSON_OBJECT)) { /* a template, which only other languages compile */
-        return script_template(src, em);
-    }
-    if (src == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "must specify either [source] for an inline script or [id] for a stored script");
-    }
-    *source = json_text(src);
-    *lang = l != NULL ? json_text(l) : *lang;
-    return ERR_OK;
-}
-
 static bool put(struct json *o, struct arena *a, const char *key, struct json v)
 {
     return json_put(o, a, str_of(key), v);
@@ -119,15 +87,13 @@ static enum err take_result(struct update_plan *out, const struct update_input *
 enum err update_by_script(struct update_plan *out, const struct update_input *in, const struct json *body,
                           const struct json *source, bool create, struct arena *arena, struct errmsg *em)
 {
-    struct str text, lang;
-    const struct json *params;
+    const struct json *form = json_get(body, "script");
     struct script *script = NULL;
     struct script_run *run = NULL;
     struct script_env env = {.now_ms = in->now_ms};
     struct json ctx, after;
-    enum err e = read_script(json_get(body, "script"), &text, &lang, &params, em);
-    e = e == ERR_OK ? script_compile(&script, text, lang, SCRIPT_UPDATE, em) : e;
-    e = e == ERR_OK ? script_run_new(&run, script, params, NULL, em) : e;
+    enum err e = script_compile_form(&script, form, SCRIPT_UPDATE, em);
+    e = e == ERR_OK ? script_run_new(&run, script, json_get(form, "params"), NULL, em) : e;
     e = e == ERR_OK ? make_ctx(&ctx, in, source, create, arena, em) : e;
     bool unwritable = false; /* it ran, and what it left is no document */
     e = e == ERR_OK ? script_update(run, &env, &ctx, arena, &after, &unwritable, em) : e;

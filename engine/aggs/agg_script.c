@@ -183,15 +183,7 @@ enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct
     if (s == NULL) {
         return err_no_memory(em);
     }
-    const struct json *source = form->type == JSON_OBJECT ? json_get(form, "source") : form;
-    source = source != NULL ? source : json_get(form, "inline");
-    if (script_form_check(form, em) != ERR_OK) {
-        return err_code(em);
-    }
-    const struct json *lang = json_get(form, "lang"), *params = json_get(form, "params");
-    if (source == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "must specify [source] for an inline script");
-    }
+    const struct json *params = json_get(form, "params");
     *out = s;
     s->run = r;
     s->env = (struct script_env){.self = s,
@@ -200,8 +192,7 @@ enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct
                                  .score = current_score,
                                  .now_ms = r->cx->query.now_ms};
     arena_init(&s->scratch, r->arena->alloc, r->arena->bytes_max);
-    enum err e = script_compile(&s->script, json_text(source), lang != NULL ? json_text(lang) : STR(""),
-                                SCRIPT_AGG, em);
+    enum err e = script_compile_form(&s->script, form, SCRIPT_AGG, em);
     if (e != ERR_OK) {
         return e;
     }

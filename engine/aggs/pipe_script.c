@@ -129,18 +129,8 @@ static enum err pipe_script_bind(struct reduce *r, const struct agg *p, enum scr
                                  struct bound_script *out)
 {
     const struct json *form = script_params(p)->script;
-    const struct json *source = form->type == JSON_OBJECT ? json_get(form, "source") : form;
-    source = source != NULL ? source : json_get(form, "inline");
-    const struct json *lang = json_get(form, "lang");
     *out = (struct bound_script){0};
-    if (script_form_check(form, r->em) != ERR_OK) {
-        return err_code(r->em);
-    }
-    if (source == NULL) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "must specify [source] for an inline script");
-    }
-    enum err e = script_compile(&out->script, json_text(source), lang != NULL ? json_text(lang) : STR(""),
-                                context, r->em);
+    enum err e = script_compile_form(&out->script, form, context, r->em);
     return e == ERR_OK ? script_run_new(&out->run, out->script, json_get(form, "params"), NULL, r->em) : e;
 }
 

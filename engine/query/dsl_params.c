@@ -399,6 +399,12 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
         err_set(em, ERR_ILLEGAL_ARGUMENT, "must only use one of [source, id] when specifying a script");
         return err_wrap(em, ERR_X_CONTENT, "[script] failed to parse field [source]");
     }
+    if (id && json_get(*out, "lang") != NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "illegally specified <lang> for a stored script");
+    }
+    if (id && options != NULL && options->n > 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [options] cannot be specified using a stored script");
+    }
     if (options != NULL && options->n > (json_get(options, "content_type") != NULL ? 1U : 0U)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "illegal compiler options [%.*s=...] specified",
                        STR_ARG(options->members[0].key));

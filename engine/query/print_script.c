@@ -38,12 +38,19 @@ static void print_value(const struct json *v, struct buf *out)
 void query_print_script(const struct json *form, struct buf *out)
 {
     const struct json *params = json_get(form, "params"), *source = json_get(form, "source"),
-                      *lang = json_get(form, "lang");
+                      *lang = json_get(form, "lang"), *id = json_get(form, "id");
+    id = id != NULL ? id : json_get(form, "stored");
     source = source != NULL ? source : json_get(form, "inline");
     struct str text = json_text(source != NULL ? source : form),
                named = json_is(lang, JSON_STRING) ? lang->s : STR("painless");
-    buf_printf(out, "Script{type=inline, lang='%.*s', idOrCode='%.*s', options={}, params=", STR_ARG(named),
-               STR_ARG(text));
+    if (id != NULL) {
+        buf_printf(out, "Script{type=stored, lang='null', idOrCode='%.*s', options=null, params=",
+                   STR_ARG(json_text(id)));
+    } else {
+        buf_printf(out,
+                   "Script{type=inline, lang='%.*s', idOrCode='%.*s', options={}, params=", STR_ARG(named),
+                   STR_ARG(text));
+    }
     if (json_is(params, JSON_OBJECT)) {
         print_value(params, out);
     } else {

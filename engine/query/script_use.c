@@ -9,25 +9,6 @@
 
 #include <stdio.h>
 
-struct str script_form_source(const struct json *form)
-{
-    if (json_is(form, JSON_STRING)) {
-        return form->s;
-    }
-    const struct json *s = json_get(form, "source");
-    s = s != NULL ? s : json_get(form, "inline");
-    return json_is(s, JSON_STRING) ? s->s : STR("");
-}
-
-enum err script_form_check(const struct json *form, struct errmsg *em)
-{
-    const struct json *id = json_get(form, "id");
-    id = id != NULL ? id : json_get(form, "stored");
-    return id == NULL ? ERR_OK
-                      : err_set(em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
-                                STR_ARG(json_text(id)));
-}
-
 static void release_script(void *p)
 {
     script_unref(p);
@@ -37,13 +18,8 @@ enum err script_of_form(const struct query_context *cx, const struct json *form,
                         struct script **out, struct errmsg *em)
 {
     *out = NULL;
-    if (script_form_check(form, em) != ERR_OK) {
-        return err_code(em);
-    }
-    const struct json *lang = json_get(form, "lang");
     struct script *s;
-    enum err e = script_compile(&s, script_form_source(form),
-                                json_is(lang, JSON_STRING) ? lang->s : STR("painless"), context, em);
+    enum err e = script_compile_form(&s, form, context, em);
     if (e != ERR_OK) {
         return e;
     }

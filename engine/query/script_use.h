@@ -10,9 +10,6 @@
  * context's arena, or as whoever compiles says. */
 enum err script_of_form(const struct query_context *cx, const struct json *form, enum script_context context,
                         struct script **out, struct errmsg *em);
-struct str script_form_source(const struct json *form);
-/* ERR_RESOURCE_NOT_FOUND of a form that names a stored script: none is stored. */
-enum err script_form_check(const struct json *form, struct errmsg *em);
 
 /* The field that doc['name'] means, and whether there is one: what has no values by document is refused. */
 bool script_has_field(const struct mapping *mapping, struct str name);

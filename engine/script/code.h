@@ -83,6 +83,7 @@ struct script {
     atomic_uint refs;
     struct arena arena; /* owns everything below */
     struct str source, lang;
+    struct str id; /* of a stored one; p == NULL: it came with the request */
     enum script_context context;
     bool needs_score;
     bool mutates;      /* may change what it is given: parameters are copied for each execution */

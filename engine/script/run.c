@@ -31,6 +31,14 @@ static void about_script(const struct script *s, struct errmsg *em)
     }
 }
 
+static void about_id(const struct script *s, struct errmsg *em)
+{
+    struct err_about *a = s->id.p != NULL ? err_about_change(em) : NULL;
+    if (a != NULL) {
+        a->script_id = err_text(em, s->id);
+    }
+}
+
 /* Does the language of numbers serve a context? */
 static bool answers_in_numbers(enum script_context c)
 {
@@ -78,6 +86,7 @@ static enum err fail_script(struct script_run *m, enum err e, struct errmsg *em)
     if (e != ERR_NO_MEMORY) {
         e = err_wrap(m->em, ERR_SCRIPT, "runtime error");
         about_script(m->script, m->em);
+        about_id(m->script, m->em);
         about_statement(m);
     }
     return fail(m, e, em);
@@ -269,12 +278,15 @@ static enum err keep_links(struct script *s, const struct program *p, struct err
     return s->links != NULL ? ERR_OK : err_no_memory(em);
 }
 
-static enum err unserved(const struct script *s, struct errmsg *em)
+/* The language has no scripts of the context. */
+static enum err unserved(const struct script_text *t, enum script_context context, struct errmsg *em)
 {
-    err_set(em, ERR_ILLEGAL_ARGUMENT, "expression engine does not know how to handle script context [%s]",
-            script_context_name(s->context));
-    return err_wrap(em, ERR_GENERAL_SCRIPT, "Failed to compile inline script [%.*s] using lang [expression]",
-                    STR_ARG(s->source));
+    bool mustache = str_is(t->lang, "mustache");
+    err_set(em, ERR_ILLEGAL_ARGUMENT, "%s engine does not know how to handle %scontext [%s]",
+            mustache ? "mustache" : "expression", mustache ? "" : "script ", script_context_name(context));
+    return err_wrap(em, ERR_GENERAL_SCRIPT, "Failed to compile %s script [%.*s] using lang [%.*s]",
+                    t->id.p != NULL ? "stored" : "inline", STR_ARG(t->id.p != NULL ? t->id : t->source),
+                    STR_ARG(t->lang));
 }
 
 static enum err compile(struct script *s, struct errmsg *em)
@@ -287,7 +299,7 @@ static enum err compile(struct script *s, struct errmsg *em)
                      : script_parse(&program, s->source, &scratch, em);
     if (e == ERR_OK && str_is(s->lang, "expression") && !answers_in_numbers(s->context)) {
         arena_fini(&scratch);
-        return unserved(s, em);
+        return unserved(&(struct script_text){s->source, s->lang, s->id}, s->context, em);
     }
     if (e == ERR_OK && str_trim(s->source).n == 0) {
         e = err_set(
@@ -320,21 +332,30 @@ bool script_regexes_allowed(void)
     return !atomic_load_explicit(&regexes_refused, memory_order_relaxed);
 }
 
-enum err script_compile(struct script **out, struct str source, struct str lang, enum script_context context,
+enum err script_check_size(const struct script_text *t, struct errmsg *em)
+{
+    size_t most = atomic_load_explicit(&source_bytes_max, memory_order_relaxed);
+    return t->id.p != NULL || t->source.n <= most
+               ? ERR_OK
+               : err_set(
+                   em, ERR_ILLEGAL_ARGUMENT,
+                   "exceeded max allowed inline script size in bytes [%zu] with size [%zu] for script [%.*s]",
+                   most, t->source.n, STR_ARG(t->source));
+}
+
+enum err script_compile(struct script **out, const struct script_text *t, enum script_context context,
                         struct errmsg *em)
 {
+    struct str lang = t->lang.n > 0 ? t->lang : STR("painless");
     *out = NULL;
-    if (lang.n > 0 && !str_is(lang, "painless") && !str_is(lang, "expression")) {
+    if (str_is(lang, "mustache")) {
+        return unserved(t, context, em);
+    }
+    if (!str_is(lang, "painless") && !str_is(lang, "expression")) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [%.*s]", STR_ARG(lang));
     }
-    size_t most = atomic_load_explicit(&source_bytes_max, memory_order_relaxed);
-    if (source.n > most) {
-        return err_set(
-            em, ERR_ILLEGAL_ARGUMENT,
-            "exceeded max allowed inline script size in bytes [%zu] with size [%zu] for script [%.*s]", most,
-            source.n, STR_ARG(source));
-    }
-    enum err e = script_rate_take(context, source, lang, em);
+    enum err e = script_check_size(t, em);
+    e = e == ERR_OK ? script_rate_take(context, t->source, t->lang, em) : e;
     struct script *s = e == ERR_OK ? alloc_get(alloc_default(), sizeof(*s)) : NULL;
     if (s == NULL) {
         return e == ERR_OK ? err_no_memory(em) : e;
@@ -343,9 +364,11 @@ enum err script_compile(struct script **out, struct str source, struct str lang,
     atomic_init(&s->refs, 1);
     arena_init(&s->arena, NULL, (size_t)16 << 20);
     s->context = context;
-    s->source = arena_str(&s->arena, source);
-    s->lang = arena_str(&s->arena, lang.n > 0 ? lang : STR("painless"));
-    e = s->source.p == NULL || s->lang.p == NULL ? err_no_memory(em) : compile(s, em);
+    s->source = arena_str(&s->arena, t->source);
+    s->lang = arena_str(&s->arena, lang);
+    s->id = t->id.p != NULL ? arena_str(&s->arena, t->id) : STR_NULL;
+    bool kept = s->source.p != NULL && s->lang.p != NULL && (s->id.p != NULL || t->id.p == NULL);
+    e = kept ? compile(s, em) : err_no_memory(em);
     if (e != ERR_OK) {
         script_unref(s);
         return e;

@@ -94,10 +94,21 @@ void script_limit_source(size_t bytes);
 void script_allow_regexes(bool allowed);
 bool script_regexes_allowed(void);
 
-/* lang "painless" or "expression"; empty means painless. *out holds one reference. ERR_SCRIPT "compile error"
- * around the cause, with the source in em->about; ERR_ILLEGAL_ARGUMENT "script_lang not supported [..]". */
-enum err script_compile(struct script **out, struct str source, struct str lang, enum script_context context,
+/* What a script says. */
+struct script_text {
+    struct str source, lang; /* lang.n == 0: painless */
+    struct str id;           /* of a stored one; p == NULL: it came with the request */
+};
+
+/* lang "painless" or "expression". *out holds one reference. ERR_SCRIPT "compile error" around the cause, with the source in
+ * em->about; ERR_ILLEGAL_ARGUMENT "script_lang not supported [..]"; ERR_GENERAL_SCRIPT where the language has no scripts of the context. */
+enum err script_compile(struct script **out, const struct script_text *t, enum script_context context,
                         struct errmsg *em) NODISCARD;
+/* ERR_ILLEGAL_ARGUMENT of a script that came with the request and is longer than script_limit_source() allows. */
+enum err script_check_size(const struct script_text *t, struct errmsg *em);
+/* The same of a request's form: a text, or an object with source (a text) and lang, or with the id of a stored script (stored.h). */
+enum err script_compile_form(struct script **out, const struct json *form, enum script_context context,
+                             struct errmsg *em) NODISCARD;
 /* A source that is an object is a template, which only other languages compile: ERR_GENERAL_SCRIPT. */
 enum err script_template(const struct json *source, struct errmsg *em);
 void script_unref(struct script *s); /* NULL ok */

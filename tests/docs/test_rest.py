@@ -17,7 +17,8 @@ COMMON = {"index", "type", "id", "task_id", "name", "metric", "index_metric", "n
 BODIES = [None, "{}", {"query": {"match_all": {}}}, {"doc": {"a": 1}}, {"text": "a"}, {"scroll_id": "x"}, {"id": "x"}, {"ids": ["1"]}, {"actions": []},
           {"transient": {"cluster.max_shards_per_node": 99}}, {"docs": [{"_index": "probe", "_id": "1"}]}, {"index": "probe", "alias": "zzz"}, {"index_patterns": ["zzz-*"]}, {"index_patterns": ["zzz-*"], "template": {}}, {"template": {}}, {"properties": {}},
           {"index.hidden": False}, {"requests": [{"id": "a", "ratings": [], "request": {}}], "metric": {"dcg": {}}}, {"actions": [{"add": {"index": "probe", "alias": "zzz"}}]}, {"dest": {"index": "zzz"}, "source": {"index": "probe"}},
-          [{"index": {"_index": "probe", "_id": "1"}}, {"a": 1}], [{"index": "probe"}, {"query": {"match_all": {}}}]]
+          [{"index": {"_index": "probe", "_id": "1"}}, {"a": 1}], [{"index": "probe"}, {"query": {"match_all": {}}}], [{"index": "probe"}, {"id": "x"}],
+          {"script": {"lang": "painless", "source": "1"}}]
 PARTS = {"index": "probe", "id": "1", "type": "_doc", "fields": "a", "metric": "_all", "index_metric": "docs", "node": "_local", "nodes": "_all", "thread_pool_patterns": "write",
          "block": "write", "scroll_id": "x"}
 # Values that parse, where "1" does not.

@@ -39,7 +39,7 @@ FOR_TESTS = {
 
 
 # Verbs that say what new, free, init, fini, ref and unref say. The listed names are not about memory.
-VERBS = re.compile(r"(?:.*_)?(?:drop|destroy|release|dispose|discard|clone|dup|create|delete)(?:_(?!check|index|template|tables).*)?")
+VERBS = re.compile(r"(?:.*_)?(?:drop|destroy|release|dispose|discard|clone|dup|create|delete)(?:_(?!check|index|template|tables|script).*)?")
 OTHER_VERBS = {
     "hotels_delete": "the method of HTTP",
     "job_delete": "the method of HTTP",

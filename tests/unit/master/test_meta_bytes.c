@@ -123,7 +123,7 @@ START_TEST(requests)
     struct buf b;
     rng_seed(&rng, (uint64_t)_i);
     arena_init(&arena, NULL, ARENA_UNLIMITED);
-    meta_request_init(&in, (enum meta_action)rng_below(&rng, META_CLEAR_EXCLUSIONS + 1), never, NULL);
+    meta_request_init(&in, (enum meta_action)rng_below(&rng, META_ACTIONS), never, NULL);
     randomize(&in);
     buf_init(&b, NULL, BUF_UNLIMITED);
     c->encode(&in, &b);

@@ -51,7 +51,8 @@ enum err scripts_run(const char *source, const char *lang, char *out, size_t cap
     struct script_run *r = NULL;
     arena_init(&a, NULL, ARENA_UNLIMITED);
     ck_assert_int_eq(json_parse(&params, str_of(scripts_params), &a, &json_limits_default, NULL), ERR_OK);
-    enum err e = script_compile(&s, str_of(source), str_of(lang), SCRIPT_FIELD, em);
+    enum err e =
+        script_compile(&s, &(struct script_text){str_of(source), str_of(lang), STR_NULL}, SCRIPT_FIELD, em);
     e = e == ERR_OK ? script_run_new(&r, s, &params, NULL, em) : e;
     e = e == ERR_OK ? script_value(r, &scripts_env, &a, &v, em) : e;
     if (e == ERR_OK) {

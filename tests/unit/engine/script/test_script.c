@@ -110,8 +110,9 @@ static double number(const char *source, enum script_context context, const stru
     struct script_run *r;
     ERR_LOCAL(em);
     double v = -1;
-    ck_assert_msg(script_compile(&s, str_of(source), STR(""), context, &em) == ERR_OK, "%s: %s", source,
-                  err_innermost(&em)->reason);
+    ck_assert_msg(script_compile(&s, &(struct script_text){str_of(source), STR(""), STR_NULL}, context, &em)
+                      == ERR_OK,
+                  "%s: %s", source, err_innermost(&em)->reason);
     ck_assert_int_eq(script_run_new(&r, s, NULL, NULL, NULL), ERR_OK);
     static const struct script_var vars[] = {{{"x", 1}, 10, false}, {{"y", 1}, 4, false}};
     script_run_vars(r, vars, 2);
@@ -190,8 +191,10 @@ START_TEST(updates)
         ck_assert_int_eq(json_parse(&ctx, text, &a, &json_limits_default, NULL), ERR_OK);
         ck_assert_int_eq(json_parse(&params, str_of(scripts_params), &a, &json_limits_default, NULL), ERR_OK);
         ck_assert_int_eq(json_parse(&want, str_of(cases[i].want), &a, &json_limits_default, NULL), ERR_OK);
-        ck_assert_int_eq(script_compile(&s, str_of(cases[i].source), STR("painless"), SCRIPT_UPDATE, &em),
-                         ERR_OK);
+        ck_assert_int_eq(
+            script_compile(&s, &(struct script_text){str_of(cases[i].source), STR("painless"), STR_NULL},
+                           SCRIPT_UPDATE, &em),
+            ERR_OK);
         ck_assert_int_eq(script_run_new(&r, s, &params, NULL, NULL), ERR_OK);
         for (int twice = 0; twice < 2; twice++) { /* an execution leaves nothing behind */
             enum err e = script_update(r, NULL, &ctx, &a, &out, NULL, &em);
@@ -208,26 +211,40 @@ START_TEST(errors)
 {
     struct script *s;
     ERR_LOCAL(em);
-    ck_assert_int_eq(script_compile(&s, STR("doc['x'].value *"), STR("painless"), SCRIPT_SCORE, &em),
+    ck_assert_int_eq(script_compile(&s,
+                                    &(struct script_text){STR("doc['x'].value *"), STR("painless"), STR_NULL},
+                                    SCRIPT_SCORE, &em),
                      ERR_SCRIPT);
     ck_assert_str_eq(err_reason(&em), "compile error");
     ck_assert_str_eq(em.frame->cause->reason, "unexpected end of script.");
     ck_assert_str_eq(err_about(&em)->script, "doc['x'].value *");
     ck_assert_str_eq(err_about(&em)->lang, "painless");
-    ck_assert_int_eq(script_compile(&s, STR("1"), STR("cobol"), SCRIPT_SCORE, &em), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_int_eq(script_compile(&s, STR("'x'"), STR(""), SCRIPT_SCORE, &em), ERR_SCRIPT);
+    ck_assert_int_eq(
+        script_compile(&s, &(struct script_text){STR("1"), STR("cobol"), STR_NULL}, SCRIPT_SCORE, &em),
+        ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(
+        script_compile(&s, &(struct script_text){STR("'x'"), STR(""), STR_NULL}, SCRIPT_SCORE, &em),
+        ERR_SCRIPT);
     ck_assert_int_eq(em.frame->cause->code, ERR_CLASS_CAST);
-    ck_assert_int_eq(script_compile(&s, STR("1"), STR(""), SCRIPT_FILTER, &em), ERR_SCRIPT);
-    ck_assert_int_eq(script_compile(&s, STR("ctx.x"), STR(""), SCRIPT_SCORE, &em), ERR_SCRIPT);
+    ck_assert_int_eq(
+        script_compile(&s, &(struct script_text){STR("1"), STR(""), STR_NULL}, SCRIPT_FILTER, &em),
+        ERR_SCRIPT);
+    ck_assert_int_eq(
+        script_compile(&s, &(struct script_text){STR("ctx.x"), STR(""), STR_NULL}, SCRIPT_SCORE, &em),
+        ERR_SCRIPT);
     char chain[20000];
     for (size_t i = 0; i + 2 < sizeof(chain); i += 2) {
         memcpy(chain + i, "1+", 3);
     }
-    ck_assert_int_eq(script_compile(&s, str_of(chain), STR(""), SCRIPT_FIELD, &em), ERR_SCRIPT);
+    ck_assert_int_eq(
+        script_compile(&s, &(struct script_text){str_of(chain), STR(""), STR_NULL}, SCRIPT_FIELD, &em),
+        ERR_SCRIPT);
     char deep[4000];
     memset(deep, '(', sizeof(deep) - 1);
     deep[sizeof(deep) - 1] = '\0';
-    ck_assert_int_eq(script_compile(&s, str_of(deep), STR(""), SCRIPT_FIELD, &em), ERR_SCRIPT);
+    ck_assert_int_eq(
+        script_compile(&s, &(struct script_text){str_of(deep), STR(""), STR_NULL}, SCRIPT_FIELD, &em),
+        ERR_SCRIPT);
 }
 END_TEST
 

@@ -29,7 +29,9 @@ START_TEST(rows_within_rows)
             }
             struct script *s = NULL;
             ERR_LOCAL(em);
-            ck_assert_msg(script_compile(&s, str_mk(text, n), str_of(langs[l]), SCRIPT_FIELD, &em)
+            ck_assert_msg(script_compile(&s,
+                                         &(struct script_text){str_mk(text, n), str_of(langs[l]), STR_NULL},
+                                         SCRIPT_FIELD, &em)
                               == ERR_SCRIPT,
                           "%s", more[i]);
         }
@@ -77,7 +79,7 @@ static void compiled(enum script_context context, const char *source, const char
 {
     struct script *s;
     ERR_LOCAL(em);
-    enum err e = script_compile(&s, str_of(source), STR(""), context, &em);
+    enum err e = script_compile(&s, &(struct script_text){str_of(source), STR(""), STR_NULL}, context, &em);
     ck_assert_int_eq(e, refused_by != NULL ? ERR_GENERAL_SCRIPT : ERR_OK);
     if (refused_by != NULL) {
         ck_assert_int_eq(em.frame->cause->code, ERR_NO_MEMORY);
@@ -129,9 +131,13 @@ START_TEST(regexes_may_be_refused)
     struct script *s;
     ERR_LOCAL(em);
     script_allow_regexes(false);
-    ck_assert_int_eq(script_compile(&s, STR("'a' ==~ /b/"), STR(""), SCRIPT_FIELD, &em), ERR_SCRIPT);
+    ck_assert_int_eq(
+        script_compile(&s, &(struct script_text){STR("'a' ==~ /b/"), STR(""), STR_NULL}, SCRIPT_FIELD, &em),
+        ERR_SCRIPT);
     ck_assert_int_eq(em.frame->cause->code, ERR_ILLEGAL_STATE);
-    ck_assert_int_eq(script_compile(&s, STR("4 / 2 / 1"), STR(""), SCRIPT_FIELD, &em), ERR_OK);
+    ck_assert_int_eq(
+        script_compile(&s, &(struct script_text){STR("4 / 2 / 1"), STR(""), STR_NULL}, SCRIPT_FIELD, &em),
+        ERR_OK);
     script_unref(s);
     script_allow_regexes(true);
 }
@@ -164,7 +170,10 @@ START_TEST(noise_is_harmless)
         struct json v;
         struct arena a;
         enum script_context context = (enum script_context)rng_below(&rng, SCRIPT_TERMS_SET + 1);
-        if (script_compile(&s, str_mk(text, n), rng_below(&rng, 8) == 0 ? STR("expression") : STR(""),
+        if (script_compile(&s,
+                           &(struct script_text){str_mk(text, n),
+                                                 rng_below(&rng, 8) == 0 ? STR("expression") : STR(""),
+                                                 STR_NULL},
                            context, NULL)
             != ERR_OK) {
             continue;

@@ -1,0 +1,304 @@
+/* _search/template and _render/template. */
+#include "coordinator/rest/search_template.h"
+
+#include "common/base/memory_account.h"
+#include "common/base/stop.h"
+#include "coordinator/rest/search_int.h"
+#include "engine/script/contexts.h"
+#include "engine/template/template.h"
+
+#define PARSER "search_template"
+
+/* ---- the request ---------------------------------------------------------------------------------------- */
+
+static enum err read_flag(const struct json_member *m, struct str text, bool *out, struct errmsg *em)
+{
+    enum err e = jr_expect(text, PARSER, m, JR_BOOL | JR_STRING, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    return jr_bool(&m->value, out, em) == ERR_OK ? ERR_OK
+                                                 : jr_wrap_field(text, m->value.off, PARSER, m->key, em);
+}
+
+static enum err read_source(struct template_request *q, const struct json_member *m, struct str text,
+                            struct arena *arena, struct errmsg *em)
+{
+    enum err e = jr_expect(text, PARSER, m, JR_STRING | JR_OBJECT, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    q->stored = false;
+    q->script = m->value.type == JSON_STRING ? m->value.s : template_text(&m->value, arena);
+    return q->script.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static enum err read_member(struct template_request *q, const struct json_member *m, struct str text,
+                            struct arena *arena, struct errmsg *em)
+{
+    static const char *const known[] = {"params", "id",     "explain",  "profile",
+                                        "source", "inline", "template", NULL};
+    enum err e;
+    if (str_is(m->key, "params")) {
+        e = jr_expect(text, PARSER, m, JR_OBJECT, em);
+        q->params = &m->value;
+        return e;
+    }
+    if (str_is(m->key, "id")) {
+        e = jr_expect(text, PARSER, m, JR_STRING, em);
+        q->stored = true;
+        q->script = e == ERR_OK ? m->value.s : q->script;
+        return e;
+    }
+    if (str_is(m->key, "explain") || str_is(m->key, "profile")) {
+        return read_flag(m, text, str_is(m->key, "explain") ? &q->explain : &q->profile, em);
+    }
+    return str_is(m->key, "source") || str_is(m->key, "inline") || str_is(m->key, "template")
+               ? read_source(q, m, text, arena, em)
+               : jr_unknown_field(text, m->key_off, PARSER, m->key, known, em);
+}
+
+enum err template_request_read(struct template_request *out, const struct json *body, struct str text,
+                               struct arena *arena, struct errmsg *em)
+{
+    *out = (struct template_request){.script = STR_NULL};
+    if (body->type != JSON_OBJECT) {
+        return jr_fail_xc(text, body->off, em, "[" PARSER "] Expected START_OBJECT but was: %s",
+                          json_token_name(body));
+    }
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < body->n; i++) {
+        e = read_member(out, &body->members[i], text, arena, em);
+    }
+    return e;
+}
+
+/* ---- the text ------------------------------------------------------------------------------------------- */
+
+/* Languages that a stored script may have, and no template. */
+static enum err other_language(const struct script_meta *m, struct errmsg *em)
+{
+    if (script_lang(m->lang) == LANG_EXPRESSION) {
+        err_set(em, ERR_ILLEGAL_ARGUMENT,
+                "expression engine does not know how to handle script context [template]");
+    } else {
+        err_set(em, ERR_ILLEGAL_ARGUMENT, "templates in [%.*s] are not offered here", STR_ARG(m->lang));
+    }
+    return err_wrap(em, ERR_GENERAL_SCRIPT, "Failed to compile stored script [%.*s] using lang [%.*s]",
+                    STR_ARG(m->id), STR_ARG(m->lang));
+}
+
+static enum err find_source(const struct template_request *q, const struct cluster_state *state,
+                            struct template_source *out, struct errmsg *em)
+{
+    *out = (struct template_source){.text = {q->script, STR("mustache"), STR_NULL}};
+    if (!q->stored) {
+        return script_check_size(&out->text, em);
+    }
+    const struct script_meta *m = cluster_script(state, q->script);
+    if (m == NULL) {
+        return err_set(em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
+                       STR_ARG(q->script));
+    }
+    *out = (struct template_source){.text = {m->source, m->lang, m->id}, .content_type = m->content_type};
+    return script_lang(m->lang) == LANG_MUSTACHE ? ERR_OK : other_language(m, em);
+}
+
+enum err template_request_render(const struct template_request *q, const struct cluster_state *state,
+                                 struct arena *arena, struct str *out, struct errmsg *em)
+{
+    struct template_source source;
+    struct template *t;
+    struct buf b;
+    enum err e = find_source(q, state, &source, em);
+    e = e == ERR_OK ? template_compile(&t, &source, arena, em) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    memory_request_buf(&b);
+    e = template_render(t, q->params, &b, arena, em);
+    *out = e == ERR_OK ? arena_str(arena, buf_view(&b)) : STR_NULL;
+    buf_fini(&b);
+    return e == ERR_OK && out->p == NULL ? err_no_memory(em) : e;
+}
+
+/* ---- the search ----------------------------------------------------------------------------------------- */
+
+static bool says(const struct json *tree, const char *key, bool flag)
+{
+    const struct json *v = json_get(tree, key);
+    return flag ? json_is(v, JSON_BOOL) && v->b : v == NULL;
+}
+
+/* What the request says of these two holds, whatever the text says. */
+static enum err set_flags(const struct template_request *q, struct json *tree, struct arena *arena,
+                          struct search_opts *o, struct errmsg *em)
+{
+    struct json own;
+    struct buf b;
+    struct jsonw w;
+    if (says(tree, "explain", q->explain) && says(tree, "profile", q->profile)) {
+        return ERR_OK;
+    }
+    if (!json_copy(&own, tree, arena) || !json_put(&own, arena, STR("explain"), json_mk_bool(q->explain))
+        || !json_put(&own, arena, STR("profile"), json_mk_bool(q->profile))) {
+        return err_no_memory(em);
+    }
+    jsonw_start(&w, &b);
+    jw_value(&w, &own);
+    o->body = b.failed ? STR_NULL : arena_str(arena, buf_view(&b));
+    buf_fini(&b);
+    return o->body.p == NULL ? err_no_memory(em) : json_parse(tree, o->body, arena, &json_limits_default, em);
+}
+
+enum err template_request_search(const struct template_request *q, const struct cluster_state *state,
+                                 struct arena *arena, struct search_opts *o, struct errmsg *em)
+{
+    struct json *tree = ARENA_NEW(arena, struct json);
+    struct search_source probe;
+    enum err e = tree != NULL ? template_request_render(q, state, arena, &o->body, em) : err_no_memory(em);
+    if (e == ERR_OK && str_trim(o->body).n == 0) {
+        return err_set_at(em, ERR_PARSING, 1, 0, "Expected [START_OBJECT] but found [null]");
+    }
+    e = e == ERR_OK ? json_parse_first(tree, o->body, arena, &json_limits_default, em) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    o->body.n = tree->end;
+    o->tree = tree;
+    search_source_init(&probe);
+    e = search_source_parse(&probe, tree, o->body, arena, em);
+    return e == ERR_OK ? set_flags(q, tree, arena, o, em) : e;
+}
+
+/* ---- handlers ------------------------------------------------------------------------------------------- */
+
+static enum err read_request(struct rest *r, struct template_request *q)
+{
+    const struct json *body;
+    enum err e = rest_body(r, &body);
+    if (e == ERR_OK && body == NULL) {
+        e = err_set(&r->em, ERR_PARSE, "request body or source parameter is required");
+    }
+    return e == ERR_OK ? template_request_read(q, body, r->body, r->arena, &r->em) : e;
+}
+
+/* Is there a template at all? */
+static enum err check_given(struct rest *r, const struct template_request *q)
+{
+    return q->script.n > 0
+               ? ERR_OK
+               : err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: %s",
+                         q->script.p != NULL ? "1: template is missing;" : TEMPLATE_TWICE_MISSING);
+}
+
+static void searched(struct search_call *c)
+{
+    struct rest *r = rest_of(c->r);
+    struct buf b;
+    struct jsonw w;
+    int status;
+    jsonw_start(&w, &b);
+    search_write(c, &w, &status);
+    r->unfiltered = status >= 400;
+    search_free(c);
+    rest_send(r, status, &b);
+}
+
+/* Types that no document has leave nothing to find. */
+static enum err respect_type(struct rest *r, struct search_opts *o)
+{
+    struct json own, none = json_mk_object();
+    if (!rest_types_foreign(rest_param(r, "type"))) {
+        return ERR_OK;
+    }
+    bool ok = json_copy(&own, o->tree, r->arena)
+              && json_put(&none, r->arena, STR("match_none"), json_mk_object())
+              && json_put(&own, r->arena, STR("query"), none);
+    return ok ? rest_search_body(r, &own, o) : err_no_memory(&r->em);
+}
+
+static enum err make_search(struct rest *r, const struct template_request *q, struct search_opts *o)
+{
+    struct stop st = {.asked = op_client_gone, .self = r->http};
+    enum err e = check_given(r, q);
+    stop_enter(&st);
+    e = e == ERR_OK ? template_request_search(q, r->state, r->arena, o, &r->em) : e;
+    stop_leave(&st);
+    return e == ERR_OK ? respect_type(r, o) : e;
+}
+
+static void search_template(struct rest *r)
+{
+    struct template_request q;
+    struct json unused = json_mk_object(); /* what the URL says of a body: the template's takes its place */
+    bool changed;
+    struct search_call *c = search_new(&r->env);
+    enum err e = c != NULL ? rest_search_params(r, &c->o, &unused, false, &changed) : err_no_memory(&r->em);
+    e = e == ERR_OK ? read_request(r, &q) : e;
+    if (e == ERR_OK && q.profile) {
+        rest_idle(r, "profile");
+    }
+    if (e == ERR_OK && !rest_ready(r)) {
+        search_free(c);
+        return;
+    }
+    e = e == ERR_OK ? make_search(r, &q, &c->o) : e;
+    if (e != ERR_OK) {
+        if (c != NULL) {
+            search_free(c);
+        }
+        rest_fail(r, NULL);
+        return;
+    }
+    c->done = searched;
+    c->o.here = true;
+    search_run(c);
+}
+
+static enum err render_text(struct rest *r, const struct template_request *q, struct str *out)
+{
+    struct stop st = {.asked = op_client_gone, .self = r->http};
+    enum err e = check_given(r, q);
+    stop_enter(&st);
+    e = e == ERR_OK ? template_request_render(q, r->state, r->arena, out, &r->em) : e;
+    stop_leave(&st);
+    return e;
+}
+
+static void render_template(struct rest *r)
+{
+    struct template_request q;
+    struct str id = rest_param(r, "id"), text;
+    struct buf b;
+    struct jsonw w;
+    enum err e = read_request(r, &q);
+    if (id.p != NULL) {
+        q.stored = true;
+        q.script = id;
+    }
+    if (e == ERR_OK && !rest_ready(r)) {
+        return;
+    }
+    e = e == ERR_OK ? render_text(r, &q, &text) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    memory_request_buf(&b);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_k(&w, "template_output");
+    jw_raw(&w, text);
+    jw_obj_end(&w);
+    rest_send(r, 200, &b);
+}
+
+const struct route routes_search_template[] = {
+    {M_GET | M_POST, "/_search/template", search_template},
+    {M_GET | M_POST, "/{index}/_search/template", search_template},
+    {M_GET | M_POST, "/{index}/{type}/_search/template", search_template},
+    {M_GET | M_POST, "/_render/template", render_template},
+    {M_GET | M_POST, "/_render/template/{id}", render_template},
+};
+const size_t routes_search_template_n = ARRAY_LEN(routes_search_template);
