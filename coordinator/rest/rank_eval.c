@@ -1,5 +1,6 @@
 /* _rank_eval: rated requests are searched for, and what comes back is judged by a metric. */
 #include "coordinator/rest/search.h"
+#include "coordinator/rest/search_template.h"
 
 #include "common/base/jsonr_object.h"
 #include "common/base/sort_items.h"
@@ -46,17 +47,12 @@ struct rated {
     double dcg, ideal;
 };
 
-struct rank_template {
-    struct str id;
-    const struct json *script;
-};
-
 struct rank_eval {
     struct rest *r;
     struct judging how;
     struct rated *v;
     uint32_t n;
-    struct rank_template *templates; /* not offered here */
+    struct named_template *templates;
     uint32_t n_templates;
     int32_t at_a_time; /* checked, and no more */
     struct expand_options indices;
@@ -288,8 +284,8 @@ static enum err spec_read(struct jr_reader *rd, void *to, const char *field, con
         {"summary_fields", JR_BY_READER(JR_ARRAY | JR_STRING), JR_SETTER},
         {"template_id", JR_STR_AT(struct rated, template_id), JR_OPTIONAL}};
     static const struct jr_field template_fields[] = {
-        {"id", JR_STR_AT(struct rank_template, id), JR_REQUIRED},
-        {"template", JR_OBJECT_AT(struct rank_template, script), JR_REQUIRED}};
+        {"id", JR_STR_AT(struct named_template, id), JR_REQUIRED},
+        {"template", JR_OBJECT_AT(struct named_template, script), JR_REQUIRED}};
     static const struct jr_object rated = {"request", rated_fields, ARRAY_LEN(rated_fields), rated_read,
                                            rated_build};
     static const struct jr_object template = {"script_with_id", template_fields, ARRAY_LEN(template_fields),
@@ -376,13 +372,22 @@ static void searched(struct search_call *c)
     rank_eval_next(c->user);
 }
 
+/* The request that a template makes of the parameters. */
+static enum err take_template(struct rank_eval *q, struct rated *v)
+{
+    struct rest *r = q->r;
+    enum err e = named_template_body(q->templates, q->n_templates, v->template_id, v->params, r->state,
+                                     r->arena, &v->request, &r->em);
+    const char *why = e == ERR_OK ? not_evaluated(v->request) : NULL;
+    return why == NULL ? e : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "%s", why);
+}
+
 static enum err prepare(struct rank_eval *q, struct rated *v)
 {
     struct rest *r = q->r;
     struct json body, source = json_mk_bool(false);
-    if (v->request == NULL) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                       "templates of Elasticsearch are not offered here: [%.*s]", STR_ARG(v->template_id));
+    if (v->request == NULL && take_template(q, v) != ERR_OK) {
+        return err_code(&r->em);
     }
     if (q->how.k < 0) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[size] parameter cannot be negative, found [%d]",
@@ -574,6 +579,7 @@ static void rank_eval(struct rest *r)
     if (e == ERR_OK && !rest_ready(r)) {
         return;
     }
+    e = e == ERR_OK ? named_templates_check(q->templates, q->n_templates, r->state, r->arena, &r->em) : e;
     for (uint32_t i = 0; e == ERR_OK && i < q->n; i++) {
         e = prepare(q, &q->v[i]);
     }

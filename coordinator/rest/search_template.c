@@ -131,16 +131,17 @@ static bool says(const struct json *tree, const char *key, bool flag)
 }
 
 /* What the request says of these two holds, whatever the text says. */
-static enum err set_flags(const struct template_request *q, struct json *tree, struct arena *arena,
-                          struct search_opts *o, struct errmsg *em)
+static enum err set_flags(const struct template_request *q, struct arena *arena, struct search_opts *o,
+                          struct errmsg *em)
 {
-    struct json own;
+    struct json own, *tree = ARENA_NEW(arena, struct json);
     struct buf b;
     struct jsonw w;
-    if (says(tree, "explain", q->explain) && says(tree, "profile", q->profile)) {
+    if (says(o->tree, "explain", q->explain) && says(o->tree, "profile", q->profile)) {
         return ERR_OK;
     }
-    if (!json_copy(&own, tree, arena) || !json_put(&own, arena, STR("explain"), json_mk_bool(q->explain))
+    if (tree == NULL || !json_copy(&own, o->tree, arena)
+        || !json_put(&own, arena, STR("explain"), json_mk_bool(q->explain))
         || !json_put(&own, arena, STR("profile"), json_mk_bool(q->profile))) {
         return err_no_memory(em);
     }
@@ -148,14 +149,17 @@ static enum err set_flags(const struct template_request *q, struct json *tree, s
     jw_value(&w, &own);
     o->body = b.failed ? STR_NULL : arena_str(arena, buf_view(&b));
     buf_fini(&b);
+    o->tree = tree;
     return o->body.p == NULL ? err_no_memory(em) : json_parse(tree, o->body, arena, &json_limits_default, em);
 }
 
-enum err template_request_search(const struct template_request *q, const struct cluster_state *state,
-                                 struct arena *arena, struct search_opts *o, struct errmsg *em)
+/* The text's tree, checked. */
+static enum err read_search(const struct template_request *q, const struct cluster_state *state,
+                            struct arena *arena, struct search_opts *o, struct errmsg *em)
 {
     struct json *tree = ARENA_NEW(arena, struct json);
     struct search_source probe;
+    o->tree = tree;
     enum err e = tree != NULL ? template_request_render(q, state, arena, &o->body, em) : err_no_memory(em);
     if (e == ERR_OK && str_trim(o->body).n == 0) {
         return err_set_at(em, ERR_PARSING, 1, 0, "Expected [START_OBJECT] but found [null]");
@@ -165,10 +169,76 @@ enum err template_request_search(const struct template_request *q, const struct 
         return e;
     }
     o->body.n = tree->end;
-    o->tree = tree;
     search_source_init(&probe);
-    e = search_source_parse(&probe, tree, o->body, arena, em);
-    return e == ERR_OK ? set_flags(q, tree, arena, o, em) : e;
+    return search_source_parse(&probe, tree, o->body, arena, em);
+}
+
+enum err template_request_search(const struct template_request *q, const struct cluster_state *state,
+                                 struct arena *arena, struct search_opts *o, struct errmsg *em)
+{
+    enum err e = read_search(q, state, arena, o, em);
+    return e == ERR_OK ? set_flags(q, arena, o, em) : e;
+}
+
+/* ---- templates of a request's own ----------------------------------------------------------------------- */
+
+static enum err read_form(const struct json *form, struct template_request *out, struct arena *arena,
+                          struct errmsg *em)
+{
+    const struct json *id = json_get(form, "id"), *lang = json_get(form, "lang"),
+                      *source = json_get(form, "source");
+    source = source != NULL ? source : json_get(form, "inline");
+    id = id != NULL ? id : json_get(form, "stored");
+    *out = (struct template_request){.stored = id != NULL, .script = json_text(id)};
+    if (id != NULL) {
+        return ERR_OK;
+    }
+    if (lang != NULL && !str_is(json_text(lang), "mustache")) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "templates in [%.*s] are not offered here",
+                       STR_ARG(json_text(lang)));
+    }
+    if (source == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "must specify either [source] for an inline script or [id] for a stored script");
+    }
+    out->script = source->type == JSON_OBJECT ? template_text(source, arena) : json_text(source);
+    return out->script.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+enum err named_templates_check(const struct named_template *v, uint32_t n, const struct cluster_state *state,
+                               struct arena *arena, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
+        struct template_request q;
+        struct template_source source;
+        struct template *t;
+        e = read_form(v[i].script, &q, arena, em);
+        e = e == ERR_OK ? find_source(&q, state, &source, em) : e;
+        e = e == ERR_OK ? template_compile(&t, &source, arena, em) : e;
+    }
+    return e;
+}
+
+enum err named_template_body(const struct named_template *v, uint32_t n, struct str id,
+                             const struct json *params, const struct cluster_state *state,
+                             struct arena *arena, const struct json **out, struct errmsg *em)
+{
+    struct template_request q;
+    struct search_opts o = {0};
+    uint32_t i = n;
+    while (i > 0 && !str_eq(v[i - 1].id, id)) { /* of several by one id the last one counts */
+        i--;
+    }
+    enum err e = i > 0 ? read_form(v[i - 1].script, &q, arena, em)
+                       : err_set(em, ERR_ILLEGAL_ARGUMENT, "there is no template [%.*s]", STR_ARG(id));
+    if (e != ERR_OK) {
+        return e;
+    }
+    q.params = params;
+    e = read_search(&q, state, arena, &o, em);
+    *out = o.tree;
+    return e;
 }
 
 /* ---- handlers ------------------------------------------------------------------------------------------- */

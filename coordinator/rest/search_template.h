@@ -25,4 +25,18 @@ enum err template_request_render(const struct template_request *q, const struct 
 enum err template_request_search(const struct template_request *q, const struct cluster_state *state,
                                  struct arena *arena, struct search_opts *o, struct errmsg *em) NODISCARD;
 
+/* A template that a request names itself. */
+struct named_template {
+    struct str id;
+    const struct json *script; /* its form: source and lang, or the id of a stored one */
+};
+
+/* Do all of them compile? */
+enum err named_templates_check(const struct named_template *v, uint32_t n, const struct cluster_state *state,
+                               struct arena *arena, struct errmsg *em) NODISCARD;
+/* The body of a search that the one of that id makes of the parameters: a tree, checked. ERR_ILLEGAL_ARGUMENT: there is none. */
+enum err named_template_body(const struct named_template *v, uint32_t n, struct str id,
+                             const struct json *params, const struct cluster_state *state,
+                             struct arena *arena, const struct json **out, struct errmsg *em) NODISCARD;
+
 #endif

@@ -7,6 +7,7 @@
 #include "engine/query/query.h"
 #include "engine/script/script.h"
 #include "engine/suggest/suggest.h"
+#include "engine/template/template.h"
 #include "tests/unit/engine/aggs/agg_rig.h"
 
 #include <stdlib.h>
@@ -263,7 +264,7 @@ static void run_script(struct str source, const char *lang, enum script_context 
     struct json params, out;
     const struct script_env env = {.doc_values = no_values, .score = script_score, .now_ms = 1600000000000};
     const struct script_limits limits = {.steps_max = 20000, .bytes_max = MIB};
-    enum err e = script_compile(&s, source, str_of(lang), context, &em);
+    enum err e = script_compile(&s, &(struct script_text){source, str_of(lang), STR_NULL}, context, &em);
     fuzz_error(e, &em);
     if (e != ERR_OK) {
         return;
@@ -312,12 +313,44 @@ static void one_expression(struct str in)
     struct script *s;
     ERR_LOCAL(em);
     if (utf8_valid(in)) {
-        enum err e = script_compile(&s, in, STR("expression"), SCRIPT_SCORE, &em);
+        enum err e =
+            script_compile(&s, &(struct script_text){in, STR("expression"), STR_NULL}, SCRIPT_SCORE, &em);
         fuzz_error(e, &em);
         if (e == ERR_OK) {
             script_unref(s);
         }
     }
+}
+
+/* A text by every way of escaping. */
+static void one_mustache(struct str in)
+{
+    static const char *const types[] = {"application/json", "text/plain",
+                                        "application/x-www-form-urlencoded"};
+    static const char params_text[] =
+        "{\"a\":1,\"b\":2.50,\"s\":\"x\\\"\u00e9\",\"l\":[3,{\"a\":[true]},null],\"m\":"
+        "{\"x\":1,\"yy\":[]},\"n\":null,\"t\":true,\"f\":false,\"e\":\"\"}";
+    struct stop st = {.asked = stop_late};
+    polls = 0;
+    stop_enter(&st);
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        struct arena a;
+        struct buf b;
+        struct json params;
+        struct template *t;
+        ERR_LOCAL(em);
+        const struct template_source source = {.text = {in, STR("mustache"), STR_NULL},
+                                               .content_type = str_of(types[i])};
+        fuzz_arena(&a);
+        buf_init(&b, NULL, FUZZ_ARENA_BYTES);
+        FUZZ_HOLDS(json_parse(&params, str_of(params_text), &a, &json_limits_default, NULL) == ERR_OK);
+        enum err e = template_compile(&t, &source, &a, &em);
+        e = e == ERR_OK ? template_render(t, &params, &b, &a, &em) : e;
+        fuzz_error(e, &em);
+        buf_fini(&b);
+        arena_fini(&a);
+    }
+    stop_leave(&st);
 }
 
 const struct fuzz_target fuzz_query[] = {
@@ -328,5 +361,6 @@ const struct fuzz_target fuzz_query[] = {
     {"regexp", one_regexp, NULL, FUZZ_TEXT},
     {"script", one_script, NULL, FUZZ_TEXT},
     {"expression", one_expression, NULL, FUZZ_TEXT},
+    {"mustache", one_mustache, NULL, FUZZ_TEXT},
     {0},
 };

@@ -255,6 +255,23 @@ START_TEST(aliases_come_and_go)
 }
 END_TEST
 
+START_TEST(scripts_stored)
+{
+    const char *one = "{\"lang\":\"painless\",\"source\":\"1\"}";
+    ck_assert_int_eq(run(META_PUT_SCRIPT, "s", one, TEMPLATE_LEGACY), ERR_OK);
+    ck_assert(str_is(cluster_script(state, STR("s"))->source, "1"));
+    uint64_t version = state->version;
+    ck_assert_int_eq(run(META_PUT_SCRIPT, "s", one, TEMPLATE_LEGACY),
+                     ERR_OK); /* the same again is no change */
+    ck_assert_uint_eq(state->version, version);
+    ck_assert_int_eq(run(META_PUT_SCRIPT, "s", "{\"lang\":\"painless\"}", TEMPLATE_LEGACY),
+                     ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(run(META_DELETE_SCRIPT, "t", NULL, TEMPLATE_LEGACY), ERR_RESOURCE_NOT_FOUND);
+    ck_assert_int_eq(run(META_DELETE_SCRIPT, "s", NULL, TEMPLATE_LEGACY), ERR_OK);
+    ck_assert_ptr_null(cluster_script(state, STR("s")));
+}
+END_TEST
+
 START_TEST(templates_layer)
 {
     ck_assert_int_eq(run(META_PUT_TEMPLATE, "l1",
@@ -437,6 +454,7 @@ int main(void)
     tcase_add_test(t, blocks_hold);
     tcase_add_test(t, closed_takes_static);
     tcase_add_test(t, aliases_come_and_go);
+    tcase_add_test(t, scripts_stored);
     tcase_add_test(t, templates_layer);
     tcase_add_test(t, settings_of_the_cluster);
     tcase_add_test(t, shards_have_a_limit);

@@ -385,6 +385,54 @@ START_TEST(small_changes_are_small)
 }
 END_TEST
 
+/* Scripts go as one part, and states without any end before it. */
+START_TEST(scripts_of_a_state)
+{
+    struct buf b;
+    ERR_LOCAL(em);
+    struct state_builder sb;
+    struct cluster_state *one = big_state(), *patched, *read;
+    const struct script_meta m[] = {{STR("b"), STR("painless"), STR("1"), STR_NULL},
+                                    {STR("a"), STR("mustache"), STR("{}"), STR("text/plain")},
+                                    {STR("b"), STR("painless"), STR("2"), STR_NULL}};
+    struct scripts_part *p = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(m); i++) {
+        struct scripts_part *next = scripts_part_with(p, &m[i]);
+        state_part_unref(p != NULL ? &p->part : NULL);
+        p = next;
+    }
+    ck_assert(state_builder_init(&sb, one));
+    state_put_scripts(&sb, p);
+    struct cluster_state *two = state_builder_seal(&sb, STR("two"));
+    ck_assert_uint_eq(two->scripts->n, 2);
+    ck_assert(str_is(cluster_script(two, STR("b"))->source, "2"));
+    ck_assert_ptr_null(cluster_script(one, STR("b")));
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    cluster_state_diff(one, two, &b);
+    ck_assert_int_eq(cluster_state_patch(&patched, one, buf_view(&b), &em), ERR_OK);
+    check_same(two, patched);
+    for (size_t cut = 1; cut < b.n; cut += 3) { /* part of it is none, or what came before the scripts */
+        if (cluster_state_patch(&read, one, str_mk(b.p, b.n - cut), &em) == ERR_OK) {
+            ck_assert_ptr_null(read->scripts);
+            cluster_state_unref(read);
+        }
+    }
+    buf_reset(&b);
+    cluster_state_encode(two, &b);
+    ck_assert_int_eq(cluster_state_decode(&read, buf_view(&b), &em), ERR_OK);
+    check_same(two, read);
+    ck_assert(str_is(cluster_script(read, STR("a"))->content_type, "text/plain"));
+    struct scripts_part *left = scripts_part_without(two->scripts, STR("a"));
+    ck_assert(left->n == 1 && str_is(left->v[0].id, "b"));
+    state_part_unref(&left->part);
+    cluster_state_unref(read);
+    cluster_state_unref(patched);
+    cluster_state_unref(one);
+    cluster_state_unref(two);
+    buf_fini(&b);
+}
+END_TEST
+
 /* As disks have them that were written before: parts whole, and counted. */
 START_TEST(differences_of_the_first_format)
 {
@@ -454,6 +502,7 @@ int main(void)
     tcase_add_loop_test(c, bytes_and_differences, 0, 20);
     tcase_add_loop_test(c, damaged_bytes, 0, 10);
     tcase_add_test(c, small_changes_are_small);
+    tcase_add_test(c, scripts_of_a_state);
     tcase_add_test(c, differences_of_the_first_format);
     tcase_add_test(c, sets);
     suite_add_tcase(s, c);
