@@ -79,6 +79,12 @@ enum err template_request_read(struct template_request *out, const struct json *
 static enum err other_language(const struct script_meta *m, struct errmsg *em)
 {
     if (script_lang(m->lang) == LANG_EXPRESSION) {
+        struct script *s;
+        enum err e = script_compile(&s, &(struct script_text){m->source, m->lang, m->id}, SCRIPT_SCORE, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        script_unref(s);
         err_set(em, ERR_ILLEGAL_ARGUMENT,
                 "expression engine does not know how to handle script context [template]");
     } else {
@@ -167,6 +173,10 @@ static enum err read_search(const struct template_request *q, const struct clust
     e = e == ERR_OK ? json_parse_first(tree, o->body, arena, &json_limits_default, em) : e;
     if (e != ERR_OK) {
         return e;
+    }
+    if (tree->type != JSON_OBJECT && tree->type != JSON_ARRAY && tree->end < o->body.n
+        && (unsigned char)o->body.p[tree->end] > ' ') { /* "1a" is no number with something behind it */
+        return json_parse(tree, o->body, arena, &json_limits_default, em);
     }
     o->body.n = tree->end;
     search_source_init(&probe);

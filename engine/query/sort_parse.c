@@ -430,7 +430,11 @@ static enum err script_option(const struct parse *p, struct sort_spec *s, const 
     *known = true;
     if (str_is(m->key, "script")) {
         s->script = &m->value;
-        return script_check(s->script, p->text, p->arena, p->em);
+        enum err e = script_check(s->script, p->text, p->arena, p->em);
+        if (e == ERR_ILLEGAL_ARGUMENT && m->value.type == JSON_OBJECT) { /* of the script as a whole */
+            *p->mistake = m->value.end - 1;
+        }
+        return e;
     }
     if (str_is(m->key, "type")) {
         s->script_is_string = str_eq_nocase(t, STR("string"));

@@ -6,6 +6,8 @@ struct tparser {
     size_t at;
     struct str open, close; /* the delimiters */
     uint32_t line, depth;
+    struct str
+        missing; /* the first template that is named within: refused once all is read; p == NULL: none */
     struct arena *arena;
     struct errmsg *em;
 };
@@ -200,6 +202,13 @@ static enum err name_section(struct tparser *p, struct tnode *t)
 
 /* ---- lists ---------------------------------------------------------------------------------------------- */
 
+/* Another template's name: there is none here. */
+static enum err note_missing(struct tparser *p, struct tlist *l, struct str name)
+{
+    p->missing = p->missing.p != NULL ? p->missing : name;
+    return add_node(p, l, T_NOTE, name) != NULL ? ERR_OK : err_no_memory(p->em);
+}
+
 static enum err read_list(struct tparser *p, struct tlist *l);
 
 static enum err read_section(struct tparser *p, struct tlist *l, char sign, struct str name)
@@ -233,8 +242,7 @@ static enum err read_section(struct tparser *p, struct tlist *l, char sign, stru
     buf_reset(&l->pending);
     l->after_section = lines != 0;
     if (e != ERR_OK || sign == '<') {
-        return e != ERR_OK ? e
-                           : err_set(p->em, ERR_MUSTACHE_NOT_FOUND, "Template %.*s not found", STR_ARG(name));
+        return e != ERR_OK ? e : note_missing(p, l, name);
     }
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         section.kind = kinds[i].sign == sign ? kinds[i].kind : section.kind;
@@ -274,7 +282,7 @@ static enum err read_tag(struct tparser *p, struct tlist *l, struct str command,
     struct tnode *t;
     switch (command.p[0]) {
     case '>':
-        return err_set(p->em, ERR_MUSTACHE_NOT_FOUND, "Template %.*s not found", STR_ARG(rest));
+        return note_missing(p, l, rest);
     case '{':
         return raw_value(p, l, rest);
     case '&':
@@ -383,5 +391,7 @@ enum err template_parse(struct tnode *root, struct str source, struct arena *are
     buf_init(&l.pending, NULL, BUF_UNLIMITED);
     enum err e = read_list(&p, &l);
     buf_fini(&l.pending);
-    return e;
+    return e != ERR_OK || p.missing.p == NULL
+               ? e
+               : err_set(em, ERR_MUSTACHE_NOT_FOUND, "Template %.*s not found", STR_ARG(p.missing));
 }

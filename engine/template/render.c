@@ -179,7 +179,10 @@ static enum err render_section(struct rendering *r, const struct tnode *t)
     if (e != ERR_OK || is_false(v) != (t->kind == T_INVERTED)) {
         return e;
     }
-    if (t->kind == T_INVERTED || v->type != JSON_ARRAY) {
+    if (t->kind == T_INVERTED) {
+        return render_kids(r, t);
+    }
+    if (v->type != JSON_ARRAY) {
         return render_turn(r, t, v);
     }
     for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {

@@ -2,8 +2,8 @@
 import json
 import re
 
-# What is not offered is refused by words of its own (docs/rest-compatibility.md): the text of Serai's refusal.
-NOT_OFFERED = re.compile(r"is not supported|are not supported|is not offered|script_lang not supported \[mustache\]")
+# What is not offered|are not offered here is refused by words of its own (docs/rest-compatibility.md): the text of Serai's refusal.
+NOT_OFFERED = re.compile(r"is not supported|are not supported|is not offered|are not offered here")
 
 # Where Java fails by accident: Serai says what is wrong with the request.
 ACCIDENTS = {"null_pointer_exception", "class_cast_exception", "not_x_content_exception", "illegal_state_exception", "array_index_out_of_bounds_exception", "index_out_of_bounds_exception", "array_store_exception", "unsupported_operation_exception", "negative_array_size_exception", "string_index_out_of_bounds_exception"}
