@@ -83,6 +83,7 @@ static enum err options(struct rest *r, struct search_opts *o)
     }
     if (e == ERR_OK) {
         e = rest_search_params(r, o, &own, false, &changed);
+        e = e == ERR_OK ? rest_check_compatible(r) : e;
         e = json_is(body, JSON_OBJECT) && (changed || e != ERR_OK) ? check_own_body(r, body, e) : e;
     }
     if (e != ERR_OK) {

@@ -17,6 +17,8 @@ struct json url_number(struct rest *r, int64_t v);
 enum err url_int(struct url_overrides *u, const char *param, bool non_negative);
 /* `q` and its companions. */
 enum err url_query(struct url_overrides *u);
+/* min_compatible_shard_node, which searches have that are no templates. */
+enum err rest_check_compatible(struct rest *r);
 /* Types that no document has. */
 enum err url_type(struct url_overrides *u);
 

@@ -313,7 +313,7 @@ static enum err scatter_params(struct rest *r, struct search_opts *o)
 }
 
 /* All nodes here are of one version. */
-static enum err check_compatible(struct rest *r)
+enum err rest_check_compatible(struct rest *r)
 {
     struct str v = rest_param(r, "min_compatible_shard_node"), rest = v;
     int32_t part[3] = {0}, ours[3] = {7, 12, 1};
@@ -362,7 +362,6 @@ enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *
     e = e == ERR_OK && !by_query ? rest_bool(r, "typed_keys", false, &o->typed_keys) : e;
     e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &o->total_as_int) : e;
     e = e == ERR_OK ? scatter_params(r, o) : e;
-    e = e == ERR_OK && !by_query ? check_compatible(r) : e;
     e = e == ERR_OK ? rest_time(r, "scroll", o->scroll_ms, &o->scroll_ms) : e;
     struct url_overrides u = {.r = r, .body = body};
     e = e == ERR_OK ? overrides(&u, !by_query) : e;

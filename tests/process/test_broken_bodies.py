@@ -75,7 +75,8 @@ def main():
                 for body, (status, answer) in zip(part, connection.ask([request(method, path, b, lines) for b in part])):
                     asked += 1
                     try:
-                        json.loads(answer.decode("utf-8"))
+                        if path != "/_render/template" or status != 200:  # there it is whatever the template says
+                            json.loads(answer.decode("utf-8"))
                     except ValueError as e:
                         raise AssertionError((method, path, body, status, answer)) from e
                     assert status < 500 or os.environ.get("SHOW") is None, (method, path, body, status, answer)

@@ -55,7 +55,7 @@ ALIAS = {"index": INDEX, "alias": "params-zz"}
 WHOLE = [(r"_mget$", {"docs": [{"_index": INDEX, "_id": "1"}]}), (r"_explain/|_by_query$", QUERY), (r"_update(/|$)", {"doc": {"a": 1}}), (r"PUT .*_alias|POST .*_alias(es)?/", ALIAS),
          (r"_reindex$", {"dest": {"index": "params-zz"}, "source": {"index": INDEX}}), (r"PUT /_cluster/settings", {"transient": {"cluster.max_shards_per_node": 99}}),
          (r"PUT .*_settings", {"index.hidden": False}), (r"_simulate(/|$)", {"index_patterns": ["params-zzz-*"], "template": {}}), (r"(GET|POST) /_search/scroll", {"scroll_id": "x"}),
-         (r"_index_template/\{", {"index_patterns": ["params-zzz-*"], "template": {}}), (r"_component_template/\{", {"template": {}}), (r"_msearch", [{"index": INDEX}, QUERY]),
+         (r"_index_template/\{", {"index_patterns": ["params-zzz-*"], "template": {}}), (r"_component_template/\{", {"template": {}}), (r"_msearch/template", [{"index": INDEX}, {"id": "x"}]), (r"_msearch", [{"index": INDEX}, QUERY]),
          (r"_rank_eval$", {"requests": [{"id": "x", "request": QUERY, "ratings": []}], "metric": {"precision": {}}})]
 ALSO = [[], ["requests_per_second"], ["fields"], ["node_names"], ["q"], ["include_type_name"]]
 PARTS = {"index": INDEX, "id": "1", "type": "_doc", "fields": "a", "metric": "docs", "index_metric": "docs", "node": "_local", "nodes": "_all", "thread_pool_patterns": "write", "block": "write",
@@ -70,7 +70,7 @@ EARLIER = {"flat_settings", "group_by", "health", "include_type_name", "index", 
 
 
 # What is taken and not kept, where it is given another value than its default: endpoints by name. docs/rest.md lists them.
-IDLE = {"error_trace": "", "request_cache": r"_search$|_by_query$", "max_concurrent_shard_requests": r"_m?search$|_by_query$", "pre_filter_shard_size": r"_msearch$", "verbose": r"_segments$",
+IDLE = {"error_trace": "", "request_cache": r"_search(/template)?$|_by_query$", "max_concurrent_shard_requests": r"_m?search$|_search/template$|_by_query$", "pre_filter_shard_size": r"_msearch$", "verbose": r"_segments$",
         "groups": r"/_nodes/.*stats", "completion_fields": r"/_nodes/.*stats", "include_segment_file_sizes": r"_stats|/stats", "types": "/_nodes/", "fields": r"/_nodes/.*stats", "fielddata_fields": "/_nodes/"}
 IDLE_VALUES = {"error_trace": "true", "max_concurrent_shard_requests": "7"}
 
