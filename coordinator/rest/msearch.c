@@ -439,7 +439,7 @@ static void run_msearch(struct rest *r, bool templates)
         return;
     }
     *m = (struct multi){.r = r, .indices = EXPAND_OPTIONS_SEARCH, .templates = templates};
-    enum err e = rest_index_options(r, &m->indices);
+    enum err e = templates ? ERR_OK : rest_index_options(r, &m->indices);
     e = e == ERR_OK ? check_params(r, templates, &m->at_a_time) : e;
     e = e == ERR_OK ? rest_bool(r, "typed_keys", false, &m->typed_keys) : e;
     e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &m->total_as_int) : e;
