@@ -4,14 +4,14 @@
 #include "common/base/stop.h"
 #include "engine/mapping/java.h"
 
-#define NODES_MAX 10000000 /* that a rendering may take, those of each turn of a section included */
+#define STEPS_MAX 10000000 /* of a rendering: nodes, and turns of sections, each as often as it is reached */
 
 struct rendering {
     const struct template *t;
     struct scopes scopes;
     struct buf *out;
     struct arena *arena;
-    uint64_t left; /* of NODES_MAX */
+    uint64_t left; /* of STEPS_MAX */
     struct errmsg *em;
 };
 
@@ -160,14 +160,31 @@ static bool is_false(const struct json *v)
            || (v->type == JSON_ARRAY && v->n == 0);
 }
 
+/* ERR_ILLEGAL_ARGUMENT: it was one too many. */
+static enum err take_step(struct rendering *r)
+{
+    if (r->left == 0) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "a template takes more than %d steps", STEPS_MAX);
+    }
+    r->left--;
+    if (stop_often()) {
+        return err_set(r->em, ERR_CANCELLED, "the rendering was cancelled");
+    }
+    return r->out->failed ? err_no_memory(r->em) : ERR_OK;
+}
+
 /* The section once, with the value as the innermost scope; null is none. */
 static enum err render_turn(struct rendering *r, const struct tnode *t, const struct json *scope)
 {
     uint32_t n = r->scopes.n;
+    enum err e = take_step(r);
+    if (e != ERR_OK) {
+        return e;
+    }
     if (scope != NULL && scope->type != JSON_NULL) {
         r->scopes.v[r->scopes.n++] = scope;
     }
-    enum err e = render_kids(r, t);
+    e = render_kids(r, t);
     r->scopes.n = n;
     return e;
 }
@@ -268,14 +285,8 @@ static enum err render_kids(struct rendering *r, const struct tnode *t)
 {
     enum err e = ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < t->n; i++) {
-        if (r->left == 0) {
-            return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "a template takes more than %d steps", NODES_MAX);
-        }
-        r->left--;
-        if (stop_often()) {
-            return err_set(r->em, ERR_CANCELLED, "the rendering was cancelled");
-        }
-        e = r->out->failed ? err_no_memory(r->em) : render_node(r, &t->kids[i]);
+        e = take_step(r);
+        e = e == ERR_OK ? render_node(r, &t->kids[i]) : e;
     }
     return e;
 }
@@ -334,7 +345,7 @@ enum err template_compile(struct template **out, const struct template_source *s
 enum err template_render(const struct template *t, const struct json *params, struct buf *out,
                          struct arena *arena, struct errmsg *em)
 {
-    struct rendering r = {.t = t, .out = out, .arena = arena, .left = NODES_MAX, .em = em};
+    struct rendering r = {.t = t, .out = out, .arena = arena, .left = STEPS_MAX, .em = em};
     const struct json root = params != NULL ? java_ordered(params, arena) : json_mk_object();
     r.scopes.v[r.scopes.n++] = &root;
     enum err e = render_kids(&r, &t->root);

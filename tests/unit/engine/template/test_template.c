@@ -117,6 +117,13 @@ START_TEST(bounds)
     put_many(&b, "{{#l}}", 60);
     put_many(&b, "{{/l}}", 60);
     ck_assert_int_eq(render(b.p, "{\"l\":[1,2]}", NULL), ERR_GENERAL_SCRIPT); /* too long */
+    buf_reset(&b);
+    put_many(&b, "{{#l}}", 9);
+    put_many(&b, "{{/l}}", 9); /* turns count, where there is nothing in them */
+    ck_assert_int_eq(render(b.p, "{\"l\":[1,2,3,4,5,6,7,8,9]}", NULL), ERR_GENERAL_SCRIPT);
+    buf_reset(&b);
+    put_many(&b, "{{#l}}", 60);
+    put_many(&b, "{{/l}}", 60);
     stop_enter(&st);
     ck_assert_int_eq(render(b.p, "{\"l\":[1,2]}", NULL), ERR_CANCELLED);
     stop_leave(&st);
