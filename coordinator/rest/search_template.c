@@ -178,6 +178,10 @@ static enum err read_search(const struct template_request *q, const struct clust
         && (unsigned char)o->body.p[tree->end] > ' ') { /* "1a" is no number with something behind it */
         return json_parse(tree, o->body, arena, &json_limits_default, em);
     }
+    if (tree->type != JSON_OBJECT) {
+        return jr_fail(o->body, tree->off, em, "Expected [START_OBJECT] but found [%s]",
+                       json_token_name(tree));
+    }
     o->body.n = tree->end;
     search_source_init(&probe);
     return search_source_parse(&probe, tree, o->body, arena, em);

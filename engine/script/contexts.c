@@ -134,7 +134,13 @@ const char *script_lang_name(unsigned i)
 static enum err check_compiles(const struct script_text *t, const struct script_purpose *p, struct errmsg *em)
 {
     struct script *s;
-    if ((p->langs & script_lang(t->lang)) == 0) {
+    enum err e;
+    if ((p->langs & script_lang(t->lang)) == 0) { /* which is found once it is compiled */
+        e = script_compile(&s, t, SCRIPT_SCORE, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        script_unref(s);
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "%.*s engine does not know how to handle script context [%s]", STR_ARG(t->lang),
                        p->name);
@@ -142,7 +148,7 @@ static enum err check_compiles(const struct script_text *t, const struct script_
     if (p->context < 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "scripts of the context [%s] are not offered here", p->name);
     }
-    enum err e = script_compile(&s, t, (enum script_context)p->context, em);
+    e = script_compile(&s, t, (enum script_context)p->context, em);
     if (e == ERR_OK) {
         script_unref(s);
     }
