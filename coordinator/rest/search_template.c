@@ -176,11 +176,13 @@ static enum err read_search(const struct template_request *q, const struct clust
     }
     if (tree->type != JSON_OBJECT && tree->type != JSON_ARRAY && tree->end < o->body.n
         && (unsigned char)o->body.p[tree->end] > ' ') { /* "1a" is no number with something behind it */
-        return json_parse(tree, o->body, arena, &json_limits_default, em);
+        e = json_parse(tree, o->body, arena, &json_limits_default, em);
     }
-    if (tree->type != JSON_OBJECT) {
-        return jr_fail(o->body, tree->off, em, "Expected [START_OBJECT] but found [%s]",
-                       json_token_name(tree));
+    if (e == ERR_OK && tree->type != JSON_OBJECT) {
+        e = jr_fail(o->body, tree->off, em, "Expected [START_OBJECT] but found [%s]", json_token_name(tree));
+    }
+    if (e != ERR_OK) {
+        return e;
     }
     o->body.n = tree->end;
     search_source_init(&probe);
