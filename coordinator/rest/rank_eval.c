@@ -376,8 +376,7 @@ static void searched(struct search_call *c)
 static enum err take_template(struct rank_eval *q, struct rated *v)
 {
     struct rest *r = q->r;
-    enum err e = named_template_body(q->templates, q->n_templates, v->template_id, v->params, r->state,
-                                     r->arena, &v->request, &r->em);
+    enum err e = named_template_body(q->templates, q->n_templates, v->template_id, v->params, r, &v->request);
     const char *why = e == ERR_OK ? not_evaluated(v->request) : NULL;
     return why == NULL ? e : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "%s", why);
 }

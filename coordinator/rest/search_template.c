@@ -237,22 +237,24 @@ enum err named_templates_check(const struct named_template *v, uint32_t n, const
 }
 
 enum err named_template_body(const struct named_template *v, uint32_t n, struct str id,
-                             const struct json *params, const struct cluster_state *state,
-                             struct arena *arena, const struct json **out, struct errmsg *em)
+                             const struct json *params, struct rest *r, const struct json **out)
 {
     struct template_request q;
     struct search_opts o = {0};
+    struct stop st = {.asked = op_client_gone, .self = r->http};
     uint32_t i = n;
     while (i > 0 && !str_eq(v[i - 1].id, id)) { /* of several by one id the last one counts */
         i--;
     }
-    enum err e = i > 0 ? read_form(v[i - 1].script, &q, arena, em)
-                       : err_set(em, ERR_ILLEGAL_ARGUMENT, "there is no template [%.*s]", STR_ARG(id));
+    enum err e = i > 0 ? read_form(v[i - 1].script, &q, r->arena, &r->em)
+                       : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "there is no template [%.*s]", STR_ARG(id));
     if (e != ERR_OK) {
         return e;
     }
     q.params = params;
-    e = read_search(&q, state, arena, &o, em);
+    stop_enter(&st);
+    e = read_search(&q, r->state, r->arena, &o, &r->em);
+    stop_leave(&st);
     *out = o.tree;
     return e;
 }

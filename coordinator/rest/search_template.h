@@ -3,6 +3,7 @@
 #define COORDINATOR_REST_SEARCH_TEMPLATE_H
 
 #include "coordinator/ops/search.h"
+#include "coordinator/rest/rest.h"
 
 #define TEMPLATE_TWICE_MISSING "1: template is missing;2: template's script type is missing;"
 
@@ -34,9 +35,9 @@ struct named_template {
 /* Do all of them compile? */
 enum err named_templates_check(const struct named_template *v, uint32_t n, const struct cluster_state *state,
                                struct arena *arena, struct errmsg *em) NODISCARD;
-/* The body of a search that the one of that id makes of the parameters: a tree, checked. ERR_ILLEGAL_ARGUMENT: there is none. */
+/* The body of a search that the one of that id makes of the parameters: a tree, checked, in r's arena; it ends when r's client is gone.
+ * ERR_ILLEGAL_ARGUMENT: there is none. The error is in r->em. */
 enum err named_template_body(const struct named_template *v, uint32_t n, struct str id,
-                             const struct json *params, const struct cluster_state *state,
-                             struct arena *arena, const struct json **out, struct errmsg *em) NODISCARD;
+                             const struct json *params, struct rest *r, const struct json **out) NODISCARD;
 
 #endif
