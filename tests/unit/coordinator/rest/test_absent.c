@@ -22,14 +22,15 @@ static const struct {
     {{"_xpackage"}, NULL},
     {{""}, NULL},
     {{"hotels", "_search"}, NULL},
-    {{"hotels", "_search", "template"}, "_search/template"},
+    {{"hotels", "_flush", "synced"}, "_flush/synced"},
     {{"hotels", "_rollover", "new"}, "_rollover"},
     {{"hotels", "_doc", "_rollover"}, NULL},
-    {{"_search", "template"}, "_search/template"},
-    {{"_search", "templates"}, NULL},
+    {{"_flush", "synced"}, "_flush/synced"},
+    {{"_search", "template"}, NULL},
     {{"hotels", "_shard_stores"}, "_shard_stores"},
     {{"hotels", "_doc", "1", "_termvectors"}, "_termvectors"},
-    {{"hotels", "_doc", "_search", "template"}, "_search/template"},
+    {{"hotels", "_doc", "_search", "template"}, NULL},
+    {{"hotels", "_doc", "_mtermvectors"}, "_mtermvectors"},
 };
 
 START_TEST(paths)
