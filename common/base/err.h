@@ -100,6 +100,9 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_TEMPLATE_MISSING, 404, "index_template_missing_exception", ES)                             \
     X(ERR_RESOURCE_NOT_FOUND, 404, "resource_not_found_exception", ES)                               \
     X(ERR_TYPE_MISSING, 404, "type_missing_exception", ES)                                           \
+    X(ERR_REPOSITORY, 500, "repository_exception", ES)                                               \
+    X(ERR_REPOSITORY_MISSING, 404, "repository_missing_exception", ES)                               \
+    X(ERR_INVALID_SNAPSHOT_NAME, 400, "invalid_snapshot_name_exception", ES)                         \
     X(ERR_CLUSTER_BLOCK, 403, "cluster_block_exception", ES)                                         \
     X(ERR_NO_MASTER, 503, "master_not_discovered_exception", ES)                                     \
     X(ERR_UNAVAILABLE_SHARDS, 503, "unavailable_shards_exception", ES)                               \

@@ -12,12 +12,16 @@ static bool is_absent(const struct errmsg *em)
            || err_code(em) == ERR_NODE_DISCONNECTED;
 }
 
+bool broadcast_failed(const struct shard_rq *rq)
+{
+    return err_is(&rq->error) && !is_absent(&rq->error);
+}
+
 static void broadcast_finish(struct broadcast *bc)
 {
     for (uint32_t i = 0; i < bc->n; i++) {
-        bool absent = is_absent(&bc->acts[i].rq.error);
-        bc->absent += absent;
-        bc->failed += err_is(&bc->acts[i].rq.error) && !absent;
+        bc->absent += is_absent(&bc->acts[i].rq.error);
+        bc->failed += broadcast_failed(&bc->acts[i].rq);
     }
     bc->done(bc);
 }
@@ -55,7 +59,7 @@ void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w)
         jw_arr(w);
         for (uint32_t i = 0; i < bc->n; i++) {
             const struct shard_rq *rq = &bc->acts[i].rq;
-            if (!err_is(&rq->error) || is_absent(&rq->error)) {
+            if (!broadcast_failed(rq)) {
                 continue;
             }
             jw_obj(w);

@@ -34,6 +34,8 @@ bool broadcast_start_on(struct op_env *r, struct str node, const struct index_ta
                         void *user) NODISCARD;
 /* Frees the answers. */
 void broadcast_fini(struct broadcast *bc);
+/* Has the copy refused? One that is not there has not. */
+bool broadcast_failed(const struct shard_rq *rq);
 /* The member "_shards" with total, successful, failed and the failures. */
 void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w);
 

@@ -152,15 +152,6 @@ static const struct table_column fielddata_columns[] = {
 };
 
 /* Begins a table; false: the request was answered with help or refused. */
-static bool cat_nodes_begin(struct table *t, struct rest *r, const struct table_column *columns, uint32_t n)
-{
-    if (table_help(r, columns, n) || !rest_ready(r)) {
-        return false;
-    }
-    table_init(t, r, columns, n);
-    return true;
-}
-
 static void send_master(struct rest *r)
 {
     struct table t;
@@ -383,8 +374,12 @@ static void cat_allocation(struct rest *r)
 static void cat_fielddata(struct rest *r)
 {
     struct table t;
+    if (table_help(r, fielddata_columns, ARRAY_LEN(fielddata_columns))) {
+        return;
+    }
     rest_accept(r, "fields");
-    if (cat_nodes_begin(&t, r, fielddata_columns, ARRAY_LEN(fielddata_columns))) {
+    if (rest_ready(r)) {
+        table_init(&t, r, fielddata_columns, ARRAY_LEN(fielddata_columns));
         table_send(&t);
     }
 }

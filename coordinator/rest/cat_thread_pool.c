@@ -96,7 +96,6 @@ static void thread_pool_done(struct node_calls *c)
 
 static void ask_pools(struct rest *r)
 {
-    rest_accept(r, "thread_pool_patterns");
     if (rest_ready(r)) {
         node_figures_ask(r, STR_NULL, false, 0, thread_pool_done, NULL);
     }
@@ -104,6 +103,7 @@ static void ask_pools(struct rest *r)
 
 static void cat_thread_pool(struct rest *r)
 {
+    rest_accept(r, "thread_pool_patterns"); /* help about some pools is help */
     if (!table_help(r, thread_pool_columns, ARRAY_LEN(thread_pool_columns))) {
         rest_with_master_state(r, ask_pools);
     }

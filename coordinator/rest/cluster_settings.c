@@ -125,7 +125,22 @@ static void put_settings(struct rest *r)
     }
 }
 
+/* No setting names a remote cluster. */
+static void remote_info(struct rest *r)
+{
+    struct buf b;
+    struct jsonw w;
+    if (!rest_ready(r)) {
+        return;
+    }
+    jsonw_start(&w, &b);
+    jw_obj(&w);
+    jw_obj_end(&w);
+    rest_send(r, 200, &b);
+}
+
 const struct route routes_cluster_settings[] = {
+    {M_GET, "/_remote/info", remote_info},
     {M_GET, "/_cluster/settings", get_settings},
     {M_PUT, "/_cluster/settings", put_settings},
 };

@@ -7,6 +7,7 @@
 #define REST_FAMILIES(X) \
     X(root)              \
     X(license)           \
+    X(snapshot)          \
     X(index)             \
     X(document)          \
     X(update)            \

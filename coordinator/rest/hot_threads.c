@@ -155,5 +155,9 @@ const struct route routes_hot_threads[] = {
     {M_GET, "/_nodes/{node}/hot_threads", hot_threads},
     {M_GET, "/_nodes/hotthreads", hot_threads},
     {M_GET, "/_nodes/{node}/hotthreads", hot_threads},
+    {M_GET, "/_cluster/nodes/hot_threads", hot_threads},
+    {M_GET, "/_cluster/nodes/{node}/hot_threads", hot_threads},
+    {M_GET, "/_cluster/nodes/hotthreads", hot_threads},
+    {M_GET, "/_cluster/nodes/{node}/hotthreads", hot_threads},
 };
 const size_t routes_hot_threads_n = ARRAY_LEN(routes_hot_threads);

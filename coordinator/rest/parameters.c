@@ -257,14 +257,30 @@ static void unrecognized(struct rest *r, struct str *names, unsigned n)
     buf_fini(&text);
 }
 
-bool rest_ready(struct rest *r)
+static bool was_asked(const struct rest *r, const char *name)
+{
+    unsigned i = 0;
+    while (i < r->n_asked && strcmp(r->asked[i], name) != 0) {
+        i++;
+    }
+    return i < r->n_asked;
+}
+
+/* As rest_ready(); the first `n_path` parts of the path are parameters, too. */
+static bool all_known(struct rest *r, unsigned n_path)
 {
     unsigned n = 0;
+    size_t most = r->params.n + n_path;
     bool ok = accept_common(r) == ERR_OK;
-    struct str *names = ok && r->params.n > 0 ? ARENA_ARRAY(r->arena, struct str, r->params.n) : NULL;
-    if (ok && r->params.n > 0 && names == NULL) {
+    struct str *names = ok && most > 0 ? ARENA_ARRAY(r->arena, struct str, most) : NULL;
+    if (ok && most > 0 && names == NULL) {
         err_no_memory(&r->em);
         ok = false;
+    }
+    for (unsigned i = 0; ok && i < n_path; i++) {
+        if (!was_asked(r, r->path[i].name)) {
+            names[n++] = str_of(r->path[i].name);
+        }
     }
     for (size_t i = 0; ok && i < r->params.n; i++) {
         if (!r->used[i]) {
@@ -284,6 +300,16 @@ bool rest_ready(struct rest *r)
         rest_fail(r, NULL);
     }
     return ok;
+}
+
+bool rest_ready(struct rest *r)
+{
+    return all_known(r, 0);
+}
+
+bool rest_ready_pathless(struct rest *r)
+{
+    return all_known(r, r->n_path);
 }
 
 bool rest_targets(struct rest *r, enum err e, const struct expand_options *o, const struct index_target **out,

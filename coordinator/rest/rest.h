@@ -144,6 +144,8 @@ bool rest_takes_lines(struct rest *r);
 struct str rest_shown_path(const struct rest *r);
 /* true: go on. false: the request was refused, for an unused parameter or an unread body, and answered. */
 bool rest_ready(struct rest *r);
+/* The same, of the path's parts with names too: those that nobody asked for are refused as parameters. */
+bool rest_ready_pathless(struct rest *r);
 
 /* ---- answering: each ends the request ---- */
 

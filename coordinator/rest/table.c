@@ -450,7 +450,7 @@ bool table_help(struct rest *r, const struct table_column *columns, uint32_t n_c
     if (!help) {
         return false;
     }
-    if (!rest_ready(r)) {
+    if (!rest_ready_pathless(r)) {
         return true;
     }
     buf_init(&b, NULL, BUF_UNLIMITED);

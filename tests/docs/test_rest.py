@@ -18,7 +18,7 @@ BODIES = [None, "{}", {"query": {"match_all": {}}}, {"doc": {"a": 1}}, {"text": 
           {"transient": {"cluster.max_shards_per_node": 99}}, {"docs": [{"_index": "probe", "_id": "1"}]}, {"index": "probe", "alias": "zzz"}, {"index_patterns": ["zzz-*"]}, {"index_patterns": ["zzz-*"], "template": {}}, {"template": {}}, {"properties": {}},
           {"index.hidden": False}, {"requests": [{"id": "a", "ratings": [], "request": {}}], "metric": {"dcg": {}}}, {"actions": [{"add": {"index": "probe", "alias": "zzz"}}]}, {"dest": {"index": "zzz"}, "source": {"index": "probe"}},
           [{"index": {"_index": "probe", "_id": "1"}}, {"a": 1}], [{"index": "probe"}, {"query": {"match_all": {}}}], [{"index": "probe"}, {"id": "x"}],
-          {"script": {"lang": "painless", "source": "1"}}]
+          {"script": {"lang": "painless", "source": "1"}}, {"type": "fs", "indices": "a"}]
 PARTS = {"index": "probe", "id": "1", "type": "_doc", "fields": "a", "metric": "_all", "index_metric": "docs", "node": "_local", "nodes": "_all", "thread_pool_patterns": "write",
          "block": "write", "scroll_id": "x"}
 # Values that parse, where "1" does not.
@@ -82,7 +82,7 @@ class Prober:
         inside = set(re.findall(r"\{(\w+)\}", pattern))
         parts = {**PARTS, "metric": "indices"} if "/_nodes/" in pattern else PARTS
         path = re.sub(r"\{(\w+)\}", lambda m: parts.get(m.group(1), "zzz"), pattern)
-        for self.also in ([], ["requests_per_second"], ["fields"], ["node_names"], ["include_type_name"]):  # some ask for it
+        for self.also in ([], ["requests_per_second"], ["fields"], ["node_names"], ["include_type_name"], ["repository"]):  # some ask for it
             body = next((b for b in BODIES if self.refused(method, path, b, []) == {"zzz"}), "none")
             if body != "none":
                 break
