@@ -36,7 +36,7 @@ static enum err add_span(struct paths *p)
         terms[i] = (struct span_part){.kind = prefix ? SPAN_PREFIX : SPAN_TERM, .term = p->path[i].text};
     }
     p->spans = all;
-    all[p->n++] = p->depth == 1 ? terms[0] : (struct span_part){SPAN_NEAR, STR_NULL, terms, p->depth};
+    all[p->n++] = p->depth == 1 ? terms[0] : (struct span_part){.kind = SPAN_NEAR, .v = terms, .n = p->depth};
     return ERR_OK;
 }
 
@@ -216,7 +216,7 @@ static enum err span_section(struct text_run *r, const struct text_tokens *t, in
         }
     }
     if (e == ERR_OK) {
-        *part = p.n == 1 && !side ? p.spans[0] : (struct span_part){SPAN_OR, STR_NULL, p.spans, p.n};
+        *part = p.n == 1 && !side ? p.spans[0] : (struct span_part){.kind = SPAN_OR, .v = p.spans, .n = p.n};
     }
     return e;
 }
@@ -240,7 +240,7 @@ static enum err span_root(struct text_run *r, const struct text_tokens *t, bool 
         }
         n += v[n].kind <= SPAN_PREFIX || v[n].n > 0 ? 1 : 0; /* a gap is none */
     }
-    *root = n == 1 ? v[0] : (struct span_part){SPAN_NEAR, STR_NULL, v, n};
+    *root = n == 1 ? v[0] : (struct span_part){.kind = SPAN_NEAR, .v = v, .n = n};
     *out = root;
     return ERR_OK;
 }

@@ -25,6 +25,9 @@ struct dsl_type {
     /* Is it plain to see that building it takes no longer than its text is long? `body` is an object, in `depth` others.
      * NULL: it may take longer. */
     bool (*plain)(const struct json *body, unsigned depth);
+    bool is_span; /* queries of spans take it as a clause */
+    /* The field of one that span_multi takes. NULL: it takes none of these. */
+    struct str (*pattern_field)(const struct dsl *d);
 };
 
 /* By its name, NULL when there is none. */
@@ -39,6 +42,9 @@ struct dsl {
     float boost;
     struct str name;
 };
+
+/* (dsl_pattern.c) Is it a prefix query? Then its value and rewrite; rewrite->p == NULL: none. */
+bool dsl_is_prefix(const struct dsl *d, struct str *value, struct str *rewrite);
 
 #define DSL_DEPTH_MAX 990 /* nested containers: recursion is bounded by it */
 
@@ -209,15 +215,24 @@ enum err dsl_one_field(const struct json_pull *p, const char *query, struct str 
     X(distance_feature)    \
     X(wrapper)             \
     X(more_like_this)      \
-    X(type)
+    X(type)                \
+    X(span_term)           \
+    X(span_near)           \
+    X(span_or)             \
+    X(span_not)            \
+    X(span_first)          \
+    X(span_containing)     \
+    X(span_within)         \
+    X(span_multi)          \
+    X(field_masking_span)  \
+    X(span_gap)
 #define DSL_TYPE_ROW(name) extern const struct dsl_type dsl_##name;
 DSL_TYPES(DSL_TYPE_ROW)
 #undef DSL_TYPE_ROW
 
 /* Known to Elasticsearch, not offered here: refused by name, so that the client does not look for a typing error. */
-#define DSL_NOT_OFFERED                                                                                   \
-    "span_term", "span_near", "span_or", "span_not", "span_first", "span_multi", "span_containing",       \
-        "span_within", "span_gap", "intervals", "geo_shape", "field_masking_span", "common", "has_child", \
-        "has_parent", "parent_id", "percolate", "shape", "rank_feature"
+#define DSL_NOT_OFFERED                                                                                 \
+    "intervals", "geo_shape", "common", "has_child", "has_parent", "parent_id", "percolate", "shape", \
+        "rank_feature"
 
 #endif

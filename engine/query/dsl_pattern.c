@@ -205,10 +205,26 @@ static bool unmapped(struct builder *b, const struct dsl *d)
     return build_field(b, ((const struct dsl_pattern *)(const void *)d)->field) == NULL;
 }
 
+bool dsl_is_prefix(const struct dsl *d, struct str *value, struct str *rewrite)
+{
+    const struct dsl_pattern *q = (const struct dsl_pattern *)(const void *)d;
+    if (d->type != &dsl_prefix) {
+        return false;
+    }
+    *value = json_text(q->value);
+    *rewrite = q->rewrite;
+    return true;
+}
+
+static struct str pattern_field(const struct dsl *d)
+{
+    return ((const struct dsl_pattern *)(const void *)d)->field;
+}
+
 const struct dsl_type dsl_prefix = {
-    .name = "prefix", .parse = parse_prefix, .build = build_prefix, .none = pattern_none};
+    .name = "prefix", .parse = parse_prefix, .build = build_prefix, .none = pattern_none, .pattern_field = pattern_field};
 const struct dsl_type dsl_wildcard = {
-    .name = "wildcard", .parse = parse_wildcard, .build = build_wildcard, .none = pattern_none};
-const struct dsl_type dsl_regexp = {.name = "regexp", .parse = parse_regexp, .build = build_regexp};
+    .name = "wildcard", .parse = parse_wildcard, .build = build_wildcard, .none = pattern_none, .pattern_field = pattern_field};
+const struct dsl_type dsl_regexp = {.name = "regexp", .parse = parse_regexp, .build = build_regexp, .pattern_field = pattern_field};
 const struct dsl_type dsl_fuzzy = {
-    .name = "fuzzy", .parse = parse_fuzzy, .build = build_fuzzy, .none = unmapped};
+    .name = "fuzzy", .parse = parse_fuzzy, .build = build_fuzzy, .none = unmapped, .pattern_field = pattern_field};

@@ -78,14 +78,30 @@ struct phrase_term {
 enum span_kind {
     SPAN_TERM,
     SPAN_PREFIX, /* a beginning of terms, until it is rewritten */
+    SPAN_MULTI,  /* a pattern of terms, until it is rewritten */
     SPAN_OR,
-    SPAN_NEAR /* one right behind the other */
+    SPAN_NEAR,       /* not further apart than `slop`: one behind the other, or in any order */
+    SPAN_NOT,        /* those of the first that those of the second do not overlap */
+    SPAN_FIRST,      /* those that end by `end` */
+    SPAN_CONTAINING, /* those of the first around one of the second */
+    SPAN_WITHIN,     /* those of the second inside of one of the first */
+    SPAN_MASK,       /* another field's, as if they were this one's */
+    SPAN_GAP,        /* in SPAN_NEAR: any `end` positions */
+    SPAN_NONE        /* there are none */
 };
 struct span_part {
     enum span_kind kind;
-    struct str term;           /* SPAN_TERM, SPAN_PREFIX */
+    struct str term;           /* SPAN_TERM, SPAN_PREFIX; SPAN_NONE: why */
     const struct span_part *v; /* of the others */
     uint32_t n;
+    struct str field;           /* whose places they are; p == NULL: the field of the part around it */
+    const struct field *mapped; /* the same in the mapping; NULL: it is unmapped, or `field` is not set */
+    int32_t slop;
+    bool unordered;
+    int32_t before, after;      /* SPAN_NOT: so many positions around count as overlapping */
+    int32_t end;                /* SPAN_FIRST, SPAN_GAP */
+    const struct query *multi;  /* SPAN_MULTI: what has a matcher of terms */
+    const struct query *named;  /* the part as a query of its own that has a name; NULL: it has none */
 };
 
 enum score_mode { SCORE_MULTIPLY, SCORE_SUM, SCORE_AVG, SCORE_FIRST, SCORE_MAX, SCORE_MIN };
@@ -134,7 +150,8 @@ struct query {
         } phrase;
         struct {
             const struct span_part *root;
-            bool prefix; /* some part is one */
+            bool prefix; /* some part is one, or a pattern */
+            bool written; /* it is written so in the request, no phrase */
             uint32_t max_expansions;
             const struct query
                 *paths; /* the same as phrases, which highlighters go by; NULL: the field has no positions */

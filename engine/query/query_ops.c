@@ -6,12 +6,18 @@ enum err query_each_child(const struct query *q, child_fn fn, void *arg)
     return q->ops->each_child != NULL ? q->ops->each_child(q, fn, arg) : ERR_OK;
 }
 
+enum err query_each_below(const struct query *q, child_fn fn, void *arg)
+{
+    enum err e = query_each_child(q, fn, arg);
+    return e == ERR_OK && q->ops->each_named != NULL ? q->ops->each_named(q, fn, arg) : e;
+}
+
 static enum err find_name(void *arg, const struct query *q, enum child_role role)
 {
     bool *found = arg;
     (void)role;
     *found = *found || q->name.p != NULL;
-    return *found ? ERR_OK : query_each_child(q, find_name, found);
+    return *found ? ERR_OK : query_each_below(q, find_name, found);
 }
 
 bool query_has_names(const struct query *q)

@@ -44,6 +44,9 @@ struct query_ops {
     /* Visits all children in their order. NULL: there are none. */
     enum err (*each_child)(const struct query *q, child_fn fn, void *arg);
 
+    /* Visits what has a name inside of it without being a child. NULL: there is none. */
+    enum err (*each_named)(const struct query *q, child_fn fn, void *arg);
+
     /* Gives the words of its own, those of its children left out; `boost` is that of all around it and its own. NULL: it has
      * none: numbers, places, identifiers. */
     enum err (*words)(const struct query *q, float boost, const struct word_sink *s, struct errmsg *em);
@@ -87,6 +90,8 @@ struct query_ops {
 };
 
 enum err query_each_child(const struct query *q, child_fn fn, void *arg);
+/* The same, and what has names inside of queries. */
+enum err query_each_below(const struct query *q, child_fn fn, void *arg);
 /* Has it, or any query below it, a name? */
 bool query_has_names(const struct query *q);
 

@@ -3,7 +3,9 @@
 #include "engine/query/query_ops.h"
 
 #include "common/base/hash.h"
+#include "common/base/map.h"
 #include "common/base/sort_items.h"
+#include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/query/bm25.h"
 #include "engine/query/multi_terms.h"
@@ -25,6 +27,7 @@ struct gathering {
     uint32_t max; /* 0: no limit but the node's, past which it fails */
     uint32_t word_chars;
     bool none; /* not even one term, which only a field without any survives */
+    struct map *seen; /* the terms, where there may be many; NULL: they are looked for */
     bool too_many, failed;
 };
 
@@ -46,12 +49,25 @@ static bool better(float boost_a, struct str a, float boost_b, struct str b)
 static size_t worst(const struct gathering *g)
 {
     size_t at = 0;
-    for (size_t i = 1; i < g->n; i++) {
+    for (size_t i = 1; i < g->n && !stop_often(); i++) {
         if (better(g->v[at].boost, g->v[at].term, g->v[i].boost, g->v[i].term)) {
             at = i;
         }
     }
     return at;
+}
+
+static bool is_known(const struct gathering *g, struct str term)
+{
+    if (g->seen != NULL) {
+        return map_get(g->seen, term) != NULL;
+    }
+    for (size_t i = 0; i < g->n; i++) {
+        if (str_eq(g->v[i].term, term)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool terms_take(void *self, const struct term_iter *it, unsigned edits)
@@ -62,10 +78,8 @@ static bool terms_take(void *self, const struct term_iter *it, unsigned edits)
         g->too_many = true;
         return false;
     }
-    for (size_t i = 0; i < g->n; i++) {
-        if (str_eq(g->v[i].term, it->term)) {
-            return true;
-        }
+    if (is_known(g, it->term)) {
+        return true;
     }
     size_t at = g->n;
     if (g->max > 0 && g->n >= g->max) {
@@ -73,12 +87,12 @@ static bool terms_take(void *self, const struct term_iter *it, unsigned edits)
         if (!better(boost, it->term, g->v[at].boost, g->v[at].term)) {
             return true;
         }
-    } else if (g->n >= query_node_settings()->clauses_max) {
+    } else if (g->max == 0 && g->n >= query_node_settings()->clauses_max) {
         g->too_many = true;
         return false;
     }
     struct str copy = arena_str(g->arena, it->term);
-    if (copy.p == NULL) {
+    if (copy.p == NULL || (g->seen != NULL && !map_put(g->seen, copy, g))) {
         g->failed = true;
         return false;
     }
@@ -100,18 +114,14 @@ static int by_term(const void *a, const void *b)
     return str_cmp(((const struct found_term *)a)->term, ((const struct found_term *)b)->term);
 }
 
-static enum err terms_gather(struct weight_shared *sh, const struct query *q, struct gathering *g,
-                             struct errmsg *em)
+/* As far as the limits of g let it. */
+static enum err gather_within(struct weight_shared *sh, const struct query *q, struct gathering *g,
+                              struct errmsg *em)
 {
     struct term_matcher m;
     enum err e = q->ops->matcher(&m, q, sh->cx.arena, em);
     if (e != ERR_OK) {
         return e;
-    }
-    *g = (struct gathering){.arena = sh->cx.arena, .word_chars = (uint32_t)utf8_length(q->multi.pattern)};
-    if (q->multi.rewrite != REWRITE_SCORING_BOOLEAN) {
-        g->max = MIN_OF(q->multi.rewrite_n, query_node_settings()->clauses_max);
-        g->none = g->max == 0;
     }
     for (uint32_t i = 0; i < sh->cx.view->n_leaves; i++) {
         const struct seg_field *f = segment_field(sh->cx.view->leaves[i].segment, q->field_name);
@@ -125,12 +135,55 @@ static enum err terms_gather(struct weight_shared *sh, const struct query *q, st
     if (g->too_many && g->none) {
         return err_set(em, ERR_NULL_POINTER, "Cannot read field \"boost\" because \"t\" is null");
     }
-    if (g->too_many) {
-        return err_set(em, ERR_TOO_MANY_CLAUSES, "maxClauseCount is set to %u",
-                       query_node_settings()->clauses_max);
-    }
     sort_items(g->v, g->n, sizeof(*g->v), by_term);
     return ERR_OK;
+}
+
+static enum err terms_gather(struct weight_shared *sh, const struct query *q, struct gathering *g,
+                             struct errmsg *em)
+{
+    *g = (struct gathering){.arena = sh->cx.arena, .word_chars = (uint32_t)utf8_length(q->multi.pattern)};
+    if (q->multi.rewrite != REWRITE_SCORING_BOOLEAN) {
+        g->max = MIN_OF(q->multi.rewrite_n, query_node_settings()->clauses_max);
+        g->none = g->max == 0;
+    }
+    enum err e = gather_within(sh, q, g, em);
+    return e == ERR_OK && g->too_many ? err_set(em, ERR_TOO_MANY_CLAUSES, "maxClauseCount is set to %u",
+                                                query_node_settings()->clauses_max)
+                                      : e;
+}
+
+bool query_takes_best_terms(const struct query *q)
+{
+    bool chooses = q->ops == &q_prefix || q->ops == &q_wildcard || q->ops == &q_regexp || q->ops == &q_fuzzy;
+    return chooses && q->multi.rewrite != REWRITE_CONSTANT && q->multi.rewrite != REWRITE_SCORING_BOOLEAN;
+}
+
+enum err terms_of_pattern(struct weight_shared *sh, const struct query *q, struct str **out, size_t *n,
+                          struct errmsg *em)
+{
+    struct map seen;
+    struct gathering g = {.arena = sh->cx.arena, .word_chars = 1, .seen = &seen};
+    map_init(&seen, sh->cx.arena);
+    if (query_takes_best_terms(q)) {
+        g.word_chars = (uint32_t)utf8_length(q->multi.pattern);
+        g.max = q->multi.rewrite_n;
+        g.none = g.max == 0;
+    }
+    enum err e = gather_within(sh, q, &g, em);
+    if (e == ERR_OK && g.too_many) {
+        struct str text = query_text(q, sh->cx.arena);
+        return err_set(
+            em, ERR_INTERNAL,
+            "[%.*s ] exceeds maxClauseCount [ Boolean maxClauseCount is set to %u]",
+            STR_ARG(text), query_node_settings()->clauses_max);
+    }
+    *out = ARENA_ARRAY(sh->cx.arena, struct str, MAX_OF(g.n, (size_t)1));
+    *n = g.n;
+    for (size_t i = 0; *out != NULL && i < g.n; i++) {
+        (*out)[i] = g.v[i].term;
+    }
+    return e != ERR_OK ? e : *out != NULL ? ERR_OK : err_no_memory(em);
 }
 
 /* The same where a term scores its boost alone. */

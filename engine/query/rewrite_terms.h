@@ -9,6 +9,13 @@
 enum err expand_terms(struct weight_shared *sh, const struct query *q, const struct query **out,
                       struct errmsg *em);
 
+/* Is it rewritten to its best terms alone (top_terms_n, or the default of q_fuzzy)? */
+bool query_takes_best_terms(const struct query *q);
+/* The terms that a pattern stands for among spans, in order: its best ones, or all of them, where more than the limit of clauses are
+ * refused (ERR_INTERNAL). */
+enum err terms_of_pattern(struct weight_shared *sh, const struct query *q, struct str **out, size_t *n,
+                          struct errmsg *em);
+
 struct prefix_terms {
     struct arena *arena;
     struct str *v;

@@ -2,20 +2,11 @@
 #include "common/base/stop.h"
 #include "engine/query/spans.h"
 
-#define SPAN_END INT32_MAX /* behind the last place of a document */
-
-struct span {
-    const struct span_part *part;
-    doc_id doc;
-    int32_t start, end; /* of the current place; -1 before the first, SPAN_END behind the last */
-    /* SPAN_TERM */
+/* A SPAN_TERM. */
+struct span_term {
+    struct span base;
     struct postings postings;
     struct positions positions;
-    uint32_t n, at; /* positions of the document */
-    bool read;
-    /* SPAN_OR, SPAN_NEAR */
-    struct span **v;
-    uint32_t n_parts;
 };
 
 struct span_scorer {
@@ -30,6 +21,11 @@ struct span_scorer {
 static struct span_scorer *self(struct scorer *s)
 {
     return (struct span_scorer *)(void *)s;
+}
+
+static struct span_term *term_of(struct span *s)
+{
+    return (struct span_term *)(void *)s;
 }
 
 /* ---- documents ---- */
@@ -49,127 +45,70 @@ static doc_id seek_all(struct span *s, doc_id target)
     return target;
 }
 
+static doc_id seek_any(struct span *s, doc_id target)
+{
+    doc_id doc = DOC_END;
+    for (uint32_t i = 0; i < s->n_parts; i++) {
+        doc_id at = seek(s->v[i], target);
+        doc = MIN_OF(doc, at);
+    }
+    return doc;
+}
+
 /* First document >= target that has the terms. */
 static doc_id seek(struct span *s, doc_id target)
 {
     if (s->doc != POSTINGS_UNPOSITIONED && (s->doc == DOC_END || s->doc >= target)) {
         return s->doc;
     }
-    if (s->part->kind == SPAN_TERM) {
-        s->read = false;
-        return s->doc = postings_seek(&s->postings, target);
-    }
-    if (s->part->kind == SPAN_NEAR) {
+    switch (s->part->kind) {
+    case SPAN_TERM:
+        s->is_read = false;
+        return s->doc = postings_seek(&term_of(s)->postings, target);
+    case SPAN_OR:
+        return s->doc = seek_any(s, target);
+    case SPAN_NEAR:
+    case SPAN_CONTAINING:
+    case SPAN_WITHIN:
         return s->doc = seek_all(s, target);
+    case SPAN_NOT:
+    case SPAN_FIRST:
+        return s->doc = seek(s->v[0], target);
+    case SPAN_GAP:
+        return s->doc = target;
+    case SPAN_PREFIX:
+    case SPAN_MULTI:
+    case SPAN_MASK:
+    case SPAN_NONE:
+        break;
     }
-    doc_id doc = DOC_END;
+    return s->doc = DOC_END;
+}
+
+/* What stands against places follows to the document. */
+static void follow(struct span *s)
+{
     for (uint32_t i = 0; i < s->n_parts; i++) {
-        doc_id at = seek(s->v[i], target);
-        doc = MIN_OF(doc, at);
-    }
-    return s->doc = doc;
-}
-
-/* ---- places ---- */
-
-/* Before the first place of the document that the span stands on. */
-static void rewind_places(struct span *s)
-{
-    s->start = s->end = -1;
-    s->at = 0;
-    for (uint32_t i = 0; i < s->n_parts; i++) {
-        rewind_places(s->v[i]);
-    }
-}
-
-static int32_t next_place(struct span *s);
-
-static int32_t next_position(struct span *s)
-{
-    if (!s->read) {
-        s->n = positions_read(&s->positions);
-        s->read = true;
-    }
-    if (s->at >= s->n) {
-        return s->start = s->end = SPAN_END;
-    }
-    s->start = (int32_t)s->positions.pos[s->at++];
-    s->end = s->start + 1;
-    return s->start;
-}
-
-static bool comes_before(const struct span *a, const struct span *b)
-{
-    return a->start < b->start || (a->start == b->start && a->end < b->end);
-}
-
-static int32_t next_of_any(struct span *s)
-{
-    struct span *least = NULL;
-    for (uint32_t i = 0; i < s->n_parts; i++) {
-        struct span *c = s->v[i];
-        if (c->doc != s->doc) {
-            continue;
+        if (s->part->kind == SPAN_NOT && i == 1) {
+            seek(s->v[1], s->doc);
         }
-        if (s->start == -1) {
-            next_place(c);
-        }
-        least = least == NULL || comes_before(c, least) ? c : least;
-    }
-    if (s->start != -1 && least != NULL) { /* the one that gave the last place goes on */
-        next_place(least);
-        for (uint32_t i = 0; i < s->n_parts; i++) {
-            least = s->v[i]->doc == s->doc && comes_before(s->v[i], least) ? s->v[i] : least;
+        if (s->v[i]->doc == s->doc) {
+            follow(s->v[i]);
         }
     }
-    s->start = least != NULL ? least->start : SPAN_END;
-    s->end = least != NULL ? least->end : SPAN_END;
-    return s->start;
 }
 
-/* All parts behind the first one to their first place behind the part before. false: one has none; *near tells whether they
- * follow each other. */
-static bool stretch(struct span *s, bool *near)
+static uint32_t read_positions(struct span *s)
 {
-    *near = true;
-    for (uint32_t i = 1; i < s->n_parts; i++) {
-        int32_t from = s->v[i - 1]->end;
-        while (s->v[i]->start < from) {
-            next_place(s->v[i]);
-        }
-        if (s->v[i]->start == SPAN_END) {
-            return false;
-        }
-        *near = *near && s->v[i]->start == from;
-    }
-    return true;
+    struct span_term *t = term_of(s);
+    uint32_t n = positions_read(&t->positions);
+    s->places = t->positions.pos;
+    return n;
 }
 
-static int32_t next_near(struct span *s)
+static bool has_failed(struct span *s)
 {
-    bool near;
-    while (!stop_often() && next_place(s->v[0]) != SPAN_END && stretch(s, &near)) {
-        if (near) {
-            s->end = s->v[s->n_parts - 1]->end;
-            return s->start = s->v[0]->start;
-        }
-    }
-    return s->start = s->end = SPAN_END;
-}
-
-static int32_t next_place(struct span *s)
-{
-    if (s->start == SPAN_END) {
-        return SPAN_END;
-    }
-    return s->part->kind == SPAN_TERM ? next_position(s)
-           : s->part->kind == SPAN_OR ? next_of_any(s)
-                                      : next_near(s);
-}
-
-static bool has_failed(const struct span *s)
-{
-    bool failed = s->part->kind == SPAN_TERM && s->positions.failed;
+    bool failed = s->part->kind == SPAN_TERM && term_of(s)->positions.failed;
     for (uint32_t i = 0; i < s->n_parts && !failed; i++) {
         failed = has_failed(s->v[i]);
     }
@@ -178,7 +117,7 @@ static bool has_failed(const struct span *s)
 
 /* ---- the scorer ---- */
 
-static doc_id span_next(struct scorer *s)
+static doc_id span_next_doc(struct scorer *s)
 {
     doc_id from = s->doc == POSTINGS_UNPOSITIONED ? 0 : s->doc + 1;
     return s->doc == DOC_END ? DOC_END : (s->doc = seek(self(s)->root, from));
@@ -192,13 +131,17 @@ static doc_id span_seek(struct scorer *s, doc_id target)
 static bool span_matches(struct scorer *s)
 {
     struct span_scorer *p = self(s);
-    uint32_t n = 0;
-    rewind_places(p->root);
-    while (next_place(p->root) != SPAN_END) {
-        n++;
+    bool any = false;
+    follow(p->root);
+    span_rewind(p->root);
+    p->freq = 0;
+    while (span_next(p->root) != SPAN_END) {
+        any = true;
         if (p->sim == NULL) {
+            p->freq = 1;
             break;
         }
+        p->freq = (float)((double)p->freq + 1.0 / (1.0 + (double)p->root->width));
     }
     if (has_failed(p->root)) {
         ERR_LOCAL(em);
@@ -206,8 +149,7 @@ static bool span_matches(struct scorer *s)
         weight_fail(p->shared, &em);
         return false;
     }
-    p->freq = (float)n;
-    return n > 0;
+    return any;
 }
 
 static float span_score(struct scorer *s)
@@ -222,7 +164,7 @@ static float span_max(struct scorer *s, doc_id up_to)
     return self(s)->sim != NULL ? self(s)->sim->weight : 0;
 }
 
-static const struct scorer_ops span_ops = {.next = span_next,
+static const struct scorer_ops span_ops = {.next = span_next_doc,
                                            .seek = span_seek,
                                            .matches = span_matches,
                                            .score = span_score,
@@ -235,92 +177,132 @@ float span_scorer_freq(struct scorer *s)
 
 /* ---- opening ---- */
 
+struct opening {
+    const struct segment *segment;
+    struct arena *arena;
+    struct errmsg *em;
+};
+
 static void release_positions(void *p)
 {
     positions_fini(p);
 }
 
-static enum err open_term(struct span *s, const struct seg_field *f, struct arena *a, bool *none,
-                          struct errmsg *em)
+static enum err open_term(const struct opening *o, const struct span_part *part, struct str field,
+                          struct span **out)
 {
     struct term_info info;
-    if (!seg_term(f, s->part->term, &info)) {
-        *none = true;
+    const struct seg_field *f = segment_field(o->segment, field);
+    if (f == NULL || !seg_term(f, part->term, &info)) {
         return ERR_OK;
     }
     if ((f->has & SEG_POSITIONS) == 0) {
-        return ERR_ILLEGAL_STATE;
+        return err_set(
+            o->em, ERR_ILLEGAL_STATE,
+            "field \"%.*s\" was indexed without position data; cannot run SpanTermQuery (term=%.*s)",
+            STR_ARG(field), STR_ARG(part->term));
     }
-    postings_init(&s->postings, f, &info, true);
-    positions_init(&s->positions, &s->postings, false);
-    return arena_defer(a, release_positions, &s->positions) ? ERR_OK : err_no_memory(em);
+    struct span_term *t = ARENA_NEW(o->arena, struct span_term);
+    if (t == NULL) {
+        return err_no_memory(o->em);
+    }
+    t->base = (struct span){.part = part, .doc = POSTINGS_UNPOSITIONED, .read = read_positions};
+    postings_init(&t->postings, f, &info, true);
+    positions_init(&t->positions, &t->postings, false);
+    *out = &t->base;
+    return arena_defer(o->arena, release_positions, &t->positions) ? ERR_OK : err_no_memory(o->em);
 }
 
-/* *out NULL: no document has it. ERR_ILLEGAL_STATE, *lacking: the term whose field has no positions. */
-static enum err open_span(const struct span_part *part, const struct seg_field *f, struct arena *a,
-                          struct span **out, struct str *lacking, struct errmsg *em)
+static enum err open_span(const struct opening *o, const struct span_part *part, struct str field,
+                          struct span **out);
+
+/* Is there nothing, as the i-th part is missing? */
+static bool needs_part(const struct span_part *part, uint32_t i)
 {
-    struct span *s = ARENA_NEW(a, struct span);
-    bool none = false;
-    *out = NULL;
+    return part->kind != SPAN_OR && !(part->kind == SPAN_NOT && i == 1);
+}
+
+static enum err open_parts(const struct opening *o, const struct span_part *part, struct str field,
+                           struct span **out)
+{
+    if (part->kind == SPAN_NEAR && segment_field(o->segment, field) == NULL) {
+        return ERR_OK;
+    }
+    struct span *s = span_new(part, part->n, o->arena);
     if (s == NULL) {
-        return err_no_memory(em);
+        return err_no_memory(o->em);
     }
-    *s = (struct span){.part = part, .doc = POSTINGS_UNPOSITIONED};
-    if (part->kind == SPAN_TERM) {
-        enum err e = open_term(s, f, a, &none, em);
-        *lacking = e == ERR_ILLEGAL_STATE ? part->term : *lacking;
-        *out = e == ERR_OK && !none ? s : NULL;
-        return e;
-    }
-    s->v = ARENA_ARRAY(a, struct span *, part->n);
-    if (s->v == NULL) {
-        return err_no_memory(em);
-    }
-    for (uint32_t i = 0; i < part->n && !none; i++) {
-        enum err e = open_span(&part->v[i], f, a, &s->v[s->n_parts], lacking, em);
+    for (uint32_t i = 0; i < part->n; i++) {
+        enum err e = open_span(o, &part->v[i], field, &s->v[s->n_parts]);
         if (e != ERR_OK) {
             return e;
         }
-        none = part->kind == SPAN_NEAR && s->v[s->n_parts] == NULL;
+        if (s->v[s->n_parts] == NULL && needs_part(part, i)) {
+            return ERR_OK;
+        }
         s->n_parts += s->v[s->n_parts] != NULL ? 1 : 0;
     }
-    *out = none || s->n_parts == 0 ? NULL : s;
+    bool same = s->n_parts == 1 && (part->kind == SPAN_OR || part->kind == SPAN_MASK);
+    *out = same ? s->v[0] : s->n_parts == 0 ? NULL : s;
     return ERR_OK;
 }
 
-uint64_t span_cost(const struct span_part *part, const struct seg_field *f)
+/* *out NULL: no document has it. */
+static enum err open_span(const struct opening *o, const struct span_part *part, struct str field,
+                          struct span **out)
 {
+    field = span_field(part, field);
+    *out = NULL;
+    switch (part->kind) {
+    case SPAN_TERM:
+        return open_term(o, part, field, out);
+    case SPAN_GAP:
+        *out = span_new(part, 0, o->arena);
+        return *out != NULL ? ERR_OK : err_no_memory(o->em);
+    case SPAN_OR:
+    case SPAN_NEAR:
+    case SPAN_NOT:
+    case SPAN_FIRST:
+    case SPAN_CONTAINING:
+    case SPAN_WITHIN:
+    case SPAN_MASK:
+        return open_parts(o, part, field, out);
+    case SPAN_PREFIX:
+    case SPAN_MULTI:
+    case SPAN_NONE:
+        break;
+    }
+    return ERR_OK;
+}
+
+uint64_t span_cost(const struct span_part *part, struct str field, const struct segment *segment)
+{
+    field = span_field(part, field);
     if (part->kind == SPAN_TERM) {
         struct term_info t;
-        return seg_term(f, part->term, &t) ? t.doc_freq : 0;
+        const struct seg_field *f = segment_field(segment, field);
+        return f != NULL && seg_term(f, part->term, &t) ? t.doc_freq : 0;
+    }
+    if (part->kind == SPAN_GAP) {
+        return segment_doc_count(segment);
     }
     uint64_t sum = 0, least = UINT64_MAX;
-    for (uint32_t i = 0; i < part->n; i++) {
-        uint64_t cost = span_cost(&part->v[i], f);
+    for (uint32_t i = 0; i < part->n && !(part->kind == SPAN_NOT && i == 1); i++) {
+        uint64_t cost = span_cost(&part->v[i], field, segment);
         sum += cost;
         least = MIN_OF(least, cost);
     }
-    return part->kind == SPAN_OR ? sum : least;
+    return part->kind == SPAN_OR ? sum : part->n > 0 ? least : 0;
 }
 
 enum err span_scorer_new(const struct weight *w, const struct sim *sim, const struct scorer_request *rq,
                          struct scorer **out)
 {
     const struct query *q = w->query;
-    const struct seg_field *f = segment_field(rq->leaf->segment, q->field_name);
-    struct str lacking = STR_NULL;
+    const struct segment *segment = rq->leaf->segment;
+    const struct opening o = {segment, rq->arena, rq->em};
     struct span *root;
-    if (f == NULL) {
-        return ERR_OK;
-    }
-    enum err e = open_span(q->spans.root, f, rq->arena, &root, &lacking, rq->em);
-    if (e == ERR_ILLEGAL_STATE) {
-        return err_set(
-            rq->em, e,
-            "field \"%.*s\" was indexed without position data; cannot run SpanTermQuery (term=%.*s)",
-            STR_ARG(q->field_name), STR_ARG(lacking));
-    }
+    enum err e = open_span(&o, q->spans.root, q->field_name, &root);
     if (e != ERR_OK || root == NULL) {
         return e;
     }
@@ -328,11 +310,13 @@ enum err span_scorer_new(const struct weight *w, const struct sim *sim, const st
     if (p == NULL) {
         return err_no_memory(rq->em);
     }
-    *p = (struct span_scorer){.base = {&span_ops, POSTINGS_UNPOSITIONED, span_cost(q->spans.root, f)},
-                              .root = root,
-                              .sim = sim,
-                              .norms = sim != NULL ? seg_norms(f) : NULL,
-                              .shared = w->shared};
+    const struct seg_field *f = segment_field(segment, q->field_name);
+    *p =
+        (struct span_scorer){.base = {&span_ops, POSTINGS_UNPOSITIONED, span_cost(q->spans.root, q->field_name, segment)},
+                             .root = root,
+                             .sim = sim,
+                             .norms = sim != NULL && f != NULL ? seg_norms(f) : NULL,
+                             .shared = w->shared};
     *out = &p->base;
     return ERR_OK;
 }

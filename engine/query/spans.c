@@ -2,9 +2,10 @@
 #include "engine/query/spans.h"
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
+#include "common/base/stop.h"
 #include "engine/query/print.h"
 #include "engine/query/query_ops.h"
-#include "engine/query/rewrite_terms.h"
+#include "engine/query/rewrite.h"
 
 struct span_weight {
     struct weight base;
@@ -20,8 +21,7 @@ static enum err span_scorer(const struct weight *w, const struct scorer_request 
 
 static uint64_t spans_cost(const struct weight *w, const struct leaf *leaf)
 {
-    const struct seg_field *f = segment_field(leaf->segment, w->query->field_name);
-    return f != NULL ? span_cost(w->query->spans.root, f) : 0;
+    return span_cost(w->query->spans.root, w->query->field_name, leaf->segment);
 }
 
 static enum err span_explain(const struct weight *w, const struct explain_request *rq,
@@ -56,43 +56,53 @@ static enum err span_explain(const struct weight *w, const struct explain_reques
     return ERR_OK;
 }
 
+/* What stands against places has no part in scores. */
+static uint32_t scored_parts(const struct span_part *p)
+{
+    return p->kind == SPAN_NOT ? 1 : p->n;
+}
+
 static uint32_t count_terms(const struct span_part *p)
 {
     uint32_t n = p->kind == SPAN_TERM ? 1 : 0;
-    for (uint32_t i = 0; i < p->n; i++) {
+    for (uint32_t i = 0; i < scored_parts(p); i++) {
         n += count_terms(&p->v[i]);
     }
     return n;
 }
 
-static uint32_t gather_terms(const struct span_part *p, struct str *out)
+static uint32_t gather_terms(const struct span_part *p, struct str field, struct span_word *out)
 {
     uint32_t n = 0;
+    field = span_field(p, field);
     if (p->kind == SPAN_TERM) {
-        out[n++] = p->term;
+        out[n++] = (struct span_word){field, p->term};
     }
-    for (uint32_t i = 0; i < p->n; i++) {
-        n += gather_terms(&p->v[i], out + n);
+    for (uint32_t i = 0; i < scored_parts(p); i++) {
+        n += gather_terms(&p->v[i], field, out + n);
     }
     return n;
 }
 
 static int by_text(const void *a, const void *b)
 {
-    return str_cmp(*(const struct str *)a, *(const struct str *)b);
+    const struct span_word *x = a, *y = b;
+    int c = str_cmp(x->field, y->field);
+    return c != 0 ? c : str_cmp(x->term, y->term);
 }
 
-bool span_terms(const struct span_part *root, struct arena *a, struct str **out, uint32_t *n)
+bool span_words(const struct span_part *root, struct str field, struct arena *a, struct span_word **out,
+                uint32_t *n)
 {
     uint32_t all = count_terms(root), kept = 0;
-    struct str *v = *out = ARENA_ARRAY(a, struct str, MAX_OF(all, 1U));
+    struct span_word *v = *out = ARENA_ARRAY(a, struct span_word, MAX_OF(all, 1U));
     if (v == NULL) {
         return false;
     }
-    gather_terms(root, v);
+    gather_terms(root, field, v);
     sort_items(v, all, sizeof(*v), by_text);
     for (uint32_t i = 0; i < all; i++) {
-        if (kept == 0 || !str_eq(v[i], v[kept - 1])) {
+        if (kept == 0 || by_text(&v[i], &v[kept - 1]) != 0) {
             v[kept++] = v[i];
         }
     }
@@ -103,11 +113,66 @@ bool span_terms(const struct span_part *root, struct arena *a, struct str **out,
 static const struct weight_ops span_weight_ops = {
     .cost = spans_cost, .scorer = span_scorer, .explain = span_explain};
 
+/* A mask by itself is what it masks. */
+static const struct query *without_masks(struct weight_shared *sh, const struct query *q)
+{
+    const struct span_part *root = q->spans.root;
+    if (root->kind != SPAN_MASK) {
+        return q;
+    }
+    struct query *c = rewrite_copy(sh, q);
+    if (c == NULL) {
+        return NULL;
+    }
+    while (root->kind == SPAN_MASK) {
+        root = root->v;
+    }
+    c->field = root->mapped;
+    c->field_name = root->field;
+    c->spans.root = root;
+    return c;
+}
+
+static bool finds_terms(struct weight_shared *sh, const struct span_part *p, struct str field)
+{
+    struct term_stats stats;
+    field = span_field(p, field);
+    bool found = false;
+    if (p->kind == SPAN_TERM) {
+        stats_of_term(sh, field, p->term, &stats);
+        found = stats.doc_freq > 0;
+    }
+    for (uint32_t i = 0; i < scored_parts(p) && !found && !stop_often(); i++) {
+        found = finds_terms(sh, &p->v[i], field);
+    }
+    return found;
+}
+
+/* Each part has a weight of its own in Lucene, which asks for the numbers of its field: terms of other fields do not give it any. */
+static enum err check_fields(struct weight_shared *sh, const struct span_part *p, struct str field,
+                             struct errmsg *em)
+{
+    struct field_stats stats;
+    enum err e = ERR_OK;
+    field = span_field(p, field);
+    for (uint32_t i = 0; i < p->n && e == ERR_OK; i++) {
+        e = check_fields(sh, &p->v[i], field, em);
+    }
+    if (e == ERR_OK && p->n > 0 && p->kind != SPAN_MASK && !stats_of_field(sh, field, &stats)
+        && finds_terms(sh, p, field)) {
+        e = err_set(em, ERR_NULL_POINTER,
+                    "Cannot invoke \"org.apache.lucene.search.CollectionStatistics.field()\" because "
+                    "\"collectionStats\" is null");
+    }
+    return e;
+}
+
 static enum err spans_weight(struct weight_shared *sh, const struct query *q, float boost,
                              enum score_need need, const struct weight **out, struct errmsg *em)
 {
-    struct span_weight *w = weight_alloc(sh, sizeof(*w), &span_weight_ops, q, boost, need);
-    struct str *terms;
+    q = without_masks(sh, q);
+    struct span_weight *w = q != NULL ? weight_alloc(sh, sizeof(*w), &span_weight_ops, q, boost, need) : NULL;
+    struct span_word *terms;
     uint32_t n = 0, found = 0;
     if (w == NULL) {
         return err_no_memory(em);
@@ -116,36 +181,85 @@ static enum err spans_weight(struct weight_shared *sh, const struct query *q, fl
     if (need == NEED_NO_SCORES) {
         return ERR_OK;
     }
-    if (!span_terms(q->spans.root, sh->cx.arena, &terms, &n)) {
+    if (!span_words(q->spans.root, q->field_name, sh->cx.arena, &terms, &n)) {
         return err_no_memory(em);
     }
     struct term_stats *stats = ARENA_ARRAY(sh->cx.arena, struct term_stats, MAX_OF(n, 1U));
     if (stats == NULL) {
         return err_no_memory(em);
     }
-    for (uint32_t i = 0; i < n; i++) {
-        stats_of_term(sh, q->field_name, terms[i], &stats[found]);
+    for (uint32_t i = 0; i < n && !stop_often(); i++) {
+        stats_of_term(sh, terms[i].field, terms[i].term, &stats[found]);
         found += stats[found].doc_freq > 0 ? 1 : 0;
     }
+    enum err e = q->spans.written ? check_fields(sh, q->spans.root, q->field_name, em) : ERR_OK;
     w->scored = found > 0;
-    return found == 0 ? ERR_OK : sim_init(&w->sim, sh, q->field, q->field_name, boost, stats, found, em);
+    return e != ERR_OK || found == 0
+               ? e
+               : sim_init(&w->sim, sh, q->field, q->field_name, boost, stats, found, em);
 }
 
-static void span_print(const struct span_part *p, struct str field, struct buf *out)
+static void print_parts(const struct span_part *p, const char *begin, struct str field, struct buf *out)
 {
-    if (p->kind <= SPAN_PREFIX) {
-        bool prefix = p->kind == SPAN_PREFIX;
-        buf_printf(out, prefix ? "SpanMultiTermQueryWrapper(%.*s:" : "%.*s:", STR_ARG(field));
-        buf_str(out, p->term);
-        buf_z(out, prefix ? "*)" : "");
-        return;
-    }
-    buf_z(out, p->kind == SPAN_OR ? "spanOr([" : "spanNear([");
+    buf_z(out, begin);
     for (uint32_t i = 0; i < p->n; i++) {
         buf_z(out, i > 0 ? ", " : "");
         span_print(&p->v[i], field, out);
     }
-    buf_z(out, p->kind == SPAN_OR ? "])" : "], 0, true)");
+}
+
+void span_print(const struct span_part *p, struct str field, struct buf *out)
+{
+    struct str own = span_field(p, field);
+    switch (p->kind) {
+    case SPAN_TERM:
+        buf_printf(out, "%.*s:", STR_ARG(own));
+        buf_str(out, p->term);
+        break;
+    case SPAN_PREFIX:
+        buf_printf(out, "SpanMultiTermQueryWrapper(%.*s:", STR_ARG(own));
+        buf_str(out, p->term);
+        buf_z(out, "*)");
+        break;
+    case SPAN_MULTI:
+        buf_z(out, "SpanMultiTermQueryWrapper(");
+        query_print(p->multi, out);
+        buf_char(out, ')');
+        break;
+    case SPAN_OR:
+        print_parts(p, "spanOr([", own, out);
+        buf_z(out, "])");
+        break;
+    case SPAN_NEAR:
+        print_parts(p, "spanNear([", own, out);
+        buf_printf(out, "], %d, %s)", (int)p->slop, p->unordered ? "false" : "true");
+        break;
+    case SPAN_NOT:
+        print_parts(p, "spanNot(", own, out);
+        buf_printf(out, ", %d, %d)", (int)p->before, (int)p->after);
+        break;
+    case SPAN_FIRST:
+        print_parts(p, "spanFirst(", own, out);
+        buf_printf(out, ", %d)", (int)p->end);
+        break;
+    case SPAN_CONTAINING:
+    case SPAN_WITHIN:
+        print_parts(p, p->kind == SPAN_WITHIN ? "SpanWithin(" : "SpanContaining(", own, out);
+        buf_char(out, ')');
+        break;
+    case SPAN_MASK:
+        print_parts(p, "mask(", own, out);
+        buf_printf(out, ") as %.*s", STR_ARG(own));
+        break;
+    case SPAN_GAP:
+        buf_printf(out, "SpanGap(:%d)", (int)p->end);
+        break;
+    case SPAN_NONE:
+        buf_z(out, "SpanMatchNoDocsQuery(\"");
+        buf_str(out, p->term);
+        buf_z(out, "\")");
+        break;
+    }
 }
 
 static enum err spans_words(const struct query *q, float boost, const struct word_sink *s, struct errmsg *em)
@@ -155,11 +269,11 @@ static enum err spans_words(const struct query *q, float boost, const struct wor
 
 static enum err spans_scored_terms(const struct query *q, struct scored_terms *t)
 {
-    struct str *terms;
+    struct span_word *terms;
     uint32_t n;
-    enum err e = span_terms(q->spans.root, t->arena, &terms, &n) ? ERR_OK : ERR_NO_MEMORY;
+    enum err e = span_words(q->spans.root, q->field_name, t->arena, &terms, &n) ? ERR_OK : ERR_NO_MEMORY;
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
-        e = scored_terms_add(t, q->field_name, terms[i]);
+        e = scored_terms_add(t, terms[i].field, terms[i].term);
     }
     return e;
 }
@@ -169,58 +283,32 @@ static void spans_print(const struct query *q, struct buf *out)
     span_print(q->spans.root, q->field_name, out);
 }
 
-/* The part with the terms that there are for its beginnings. false: no memory. */
-static bool expand_span(struct weight_shared *sh, const struct query *q, const struct span_part *part,
-                        struct span_part *out)
+/* Parts that have names. */
+static enum err visit_names(const struct span_part *p, child_fn fn, void *arg)
 {
-    struct prefix_terms p = {.arena = sh->cx.arena, .max = q->spans.max_expansions};
-    *out = *part;
-    if (part->kind == SPAN_TERM) {
-        return true;
+    enum err e = p->named != NULL ? fn(arg, p->named, CHILD_SCORES) : ERR_OK;
+    e = e == ERR_OK && p->multi != NULL ? fn(arg, p->multi, CHILD_SCORES) : e;
+    for (uint32_t i = 0; i < p->n && e == ERR_OK && p->named == NULL; i++) {
+        e = visit_names(&p->v[i], fn, arg);
     }
-    if (part->kind == SPAN_PREFIX) {
-        terms_with_prefix(sh, q->field_name, part->term, &p);
-        *out = (struct span_part){.kind = SPAN_OR, .n = (uint32_t)p.n};
-    }
-    struct span_part *v = ARENA_ARRAY(sh->cx.arena, struct span_part, MAX_OF(out->n, 1U));
-    bool ok = v != NULL && !p.failed;
-    for (uint32_t i = 0; ok && i < out->n; i++) {
-        if (part->kind == SPAN_PREFIX) {
-            v[i] = (struct span_part){.kind = SPAN_TERM, .term = p.v[i]};
-        } else {
-            ok = expand_span(sh, q, &part->v[i], &v[i]);
-        }
-    }
-    out->v = v;
-    if (ok && part->kind == SPAN_PREFIX && out->n == 1) {
-        *out = v[0];
-    }
-    return ok;
+    return e;
 }
 
-/* Beginnings become the terms that there are. */
-static enum err spans_rewrite(struct weight_shared *sh, const struct query *q, const struct query **out,
-                              struct errmsg *em)
+static enum err spans_each_named(const struct query *q, child_fn fn, void *arg)
 {
-    if (!q->spans.prefix) {
-        return ERR_OK;
+    const struct query *pattern = q->spans.root->multi;
+    enum err e = pattern != NULL ? fn(arg, pattern, CHILD_SCORES) : ERR_OK;
+    for (uint32_t i = 0; i < q->spans.root->n && e == ERR_OK; i++) {
+        e = visit_names(&q->spans.root->v[i], fn, arg);
     }
-    struct query *c = ARENA_NEW(sh->cx.arena, struct query);
-    struct span_part *root = ARENA_NEW(sh->cx.arena, struct span_part);
-    if (c == NULL || root == NULL || !expand_span(sh, q, q->spans.root, root)) {
-        return err_no_memory(em);
-    }
-    *c = *q;
-    c->name = STR_NULL;
-    c->spans.root = root;
-    c->spans.prefix = false;
-    *out = c;
-    return ERR_OK;
+    return e;
 }
 
 const struct query_ops q_spans = {.name = "spans",
+                                  .each_named = spans_each_named,
                                   .words = spans_words,
                                   .scored_terms = spans_scored_terms,
                                   .print = spans_print,
+                                  .keeps_zero = true,
                                   .rewrite = spans_rewrite,
                                   .weight = spans_weight};

@@ -64,7 +64,7 @@ static enum err gather_names(void *arg, const struct query *q, enum child_role r
 {
     struct names *g = arg;
     (void)role;
-    enum err e = query_each_child(q, gather_names, g);
+    enum err e = query_each_below(q, gather_names, g);
     if (e == ERR_OK && q->name.p != NULL) {
         size_t i = 0;
         while (i < g->n && !str_eq(g->v[i].name, q->name)) {
