@@ -65,17 +65,35 @@ static struct str part_text(struct builder *b, const struct span_part *p)
 
 /* ---- terms ---- */
 
-/* The class of a field's query for one value, where that is no term. */
+/* The class of a field's query, where that is neither a term nor a pattern. */
 static const char *class_of(const struct query *q)
 {
+    static const struct {
+        const char *type, *points;
+    } classes[] = {{"integer", "org.apache.lucene.document.IntPoint$1"},
+                   {"short", "org.apache.lucene.document.IntPoint$1"},
+                   {"byte", "org.apache.lucene.document.IntPoint$1"},
+                   {"double", "org.apache.lucene.document.DoublePoint$1"},
+                   {"float", "org.apache.lucene.document.FloatPoint$1"},
+                   {"half_float", "org.apache.lucene.document.HalfFloatPoint$1"}};
     if (q->ops == &q_match_all) {
         return "org.apache.lucene.search.MatchAllDocsQuery";
     }
     if (q->ops == &q_match_none) {
         return "org.apache.lucene.search.MatchNoDocsQuery";
     }
-    if (q->ops == &q_range_field || !q->num.point) {
+    if (q->ops == &q_exists) {
+        bool norms = q->field != NULL && q->field->class->is_analysed && q->field->norms;
+        return norms ? "org.apache.lucene.search.NormsFieldExistsQuery"
+                     : "org.apache.lucene.search.DocValuesFieldExistsQuery";
+    }
+    if (q->field == NULL || q->ops != &q_num_range || !q->num.point) {
         return "org.apache.lucene.search.IndexOrDocValuesQuery";
+    }
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
+        if (strcmp(field_shown_type(q->field), classes[i].type) == 0) {
+            return classes[i].points;
+        }
     }
     return "org.apache.lucene.document.LongPoint$1";
 }
@@ -102,8 +120,7 @@ enum err build_span_term(struct builder *b, const struct dsl *d, struct query **
 {
     const struct dsl_span *s = body_of(d);
     const struct field *f = build_field(b, s->field);
-    struct span_part part = {
-        .kind = SPAN_TERM, .term = json_text(s->value), .field = s->field, .mapped = f};
+    struct span_part part = {.kind = SPAN_TERM, .term = json_text(s->value), .field = s->field, .mapped = f};
     if (f != NULL) {
         struct query *term;
         enum err e = field_term(b, f, s->value, &term, em);
@@ -121,7 +138,7 @@ enum err build_span_gap(struct builder *b, const struct dsl *d, struct query **o
     (void)b;
     (void)d;
     (void)out;
-    return err_set(em, ERR_UNSUPPORTED, "null");
+    return err_set(em, ERR_UNSUPPORTED, "[span_gap] is a clause of [span_near] alone");
 }
 
 /* ---- patterns ---- */
@@ -195,9 +212,10 @@ static enum err span_pattern(struct builder *b, const struct dsl *d, struct quer
         return none_part(b, d->type->pattern_field(d), query_text(in, b->arena), out, em);
     }
     if (in->ops->matcher == NULL) {
-        return err_set(em, ERR_UNSUPPORTED,
-                       "unsupported inner query, should be org.apache.lucene.search.MultiTermQuery but was %s",
-                       class_of(in));
+        return err_set(
+            em, ERR_UNSUPPORTED,
+            "unsupported inner query, should be org.apache.lucene.search.MultiTermQuery but was %s",
+            class_of(in));
     }
     bare = ARENA_NEW(b->arena, struct query);
     if (bare == NULL) {
@@ -240,12 +258,13 @@ static enum err add_gap(struct builder *b, const struct dsl_span *gap, const str
     if (near->unordered) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Gaps can only be added to ordered near queries");
     }
-    *out = (struct span_part){.kind = SPAN_GAP, .end = gap->end, .field = near->field, .mapped = near->mapped};
+    *out =
+        (struct span_part){.kind = SPAN_GAP, .end = gap->end, .field = near->field, .mapped = near->mapped};
     return ERR_OK;
 }
 
-static enum err add_near(struct builder *b, const struct dsl *d, struct span_part *near, struct span_part *out,
-                         bool *patterns, struct errmsg *em)
+static enum err add_near(struct builder *b, const struct dsl *d, struct span_part *near,
+                         struct span_part *out, bool *patterns, struct errmsg *em)
 {
     if (is_gap(d)) {
         return add_gap(b, body_of(d), near, out, em);
@@ -270,8 +289,7 @@ enum err build_span_near(struct builder *b, const struct dsl *d, struct query **
                              : build_dsl(b, first, out, em);
     }
     struct span_part *v = ARENA_ARRAY(b->arena, struct span_part, n);
-    struct span_part near = {
-        .kind = SPAN_NEAR, .v = v, .n = n, .slop = s->slop, .unordered = !s->in_order};
+    struct span_part near = {.kind = SPAN_NEAR, .v = v, .n = n, .slop = s->slop, .unordered = !s->in_order};
     enum err e = v != NULL ? ERR_OK : err_no_memory(em);
     if (e == ERR_OK && is_gap(first)) {
         near.mapped = build_field(b, body_of(first)->field);

@@ -231,7 +231,7 @@ DSL_TYPES(DSL_TYPE_ROW)
 #undef DSL_TYPE_ROW
 
 /* Known to Elasticsearch, not offered here: refused by name, so that the client does not look for a typing error. */
-#define DSL_NOT_OFFERED                                                                                 \
+#define DSL_NOT_OFFERED                                                                               \
     "intervals", "geo_shape", "common", "has_child", "has_parent", "parent_id", "percolate", "shape", \
         "rank_feature"
 

@@ -221,10 +221,20 @@ static struct str pattern_field(const struct dsl *d)
     return ((const struct dsl_pattern *)(const void *)d)->field;
 }
 
-const struct dsl_type dsl_prefix = {
-    .name = "prefix", .parse = parse_prefix, .build = build_prefix, .none = pattern_none, .pattern_field = pattern_field};
-const struct dsl_type dsl_wildcard = {
-    .name = "wildcard", .parse = parse_wildcard, .build = build_wildcard, .none = pattern_none, .pattern_field = pattern_field};
-const struct dsl_type dsl_regexp = {.name = "regexp", .parse = parse_regexp, .build = build_regexp, .pattern_field = pattern_field};
-const struct dsl_type dsl_fuzzy = {
-    .name = "fuzzy", .parse = parse_fuzzy, .build = build_fuzzy, .none = unmapped, .pattern_field = pattern_field};
+const struct dsl_type dsl_prefix = {.name = "prefix",
+                                    .parse = parse_prefix,
+                                    .build = build_prefix,
+                                    .none = pattern_none,
+                                    .pattern_field = pattern_field};
+const struct dsl_type dsl_wildcard = {.name = "wildcard",
+                                      .parse = parse_wildcard,
+                                      .build = build_wildcard,
+                                      .none = pattern_none,
+                                      .pattern_field = pattern_field};
+const struct dsl_type dsl_regexp = {
+    .name = "regexp", .parse = parse_regexp, .build = build_regexp, .pattern_field = pattern_field};
+const struct dsl_type dsl_fuzzy = {.name = "fuzzy",
+                                   .parse = parse_fuzzy,
+                                   .build = build_fuzzy,
+                                   .none = unmapped,
+                                   .pattern_field = pattern_field};

@@ -246,5 +246,9 @@ static struct str range_field(const struct dsl *d)
     return ((const struct dsl_range_query *)(const void *)d)->field;
 }
 
-const struct dsl_type dsl_range = {
-    .name = "range", .parse = parse_range, .build = build_range, .none = range_none, .plain = dsl_plain, .pattern_field = range_field};
+const struct dsl_type dsl_range = {.name = "range",
+                                   .parse = parse_range,
+                                   .build = build_range,
+                                   .none = range_none,
+                                   .plain = dsl_plain,
+                                   .pattern_field = range_field};

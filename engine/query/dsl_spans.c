@@ -21,13 +21,20 @@ static enum err parse_term(struct json_pull *p, struct arena *arena, struct dsl 
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
+    bool in_array = false;
     while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
             continue;
         }
         bool object = p->token == TOK_START_OBJECT, known;
-        enum err e = dsl_one_field(p, "span_term", q->field, object ? name : p->name, em);
+        bool named = !in_array || p->token == TOK_END_ARRAY; /* elements have no names */
+        in_array = p->token == TOK_START_ARRAY;
+        enum err e = dsl_one_field(p, "span_term", q->field,
+                                   object  ? name
+                                   : named ? p->name
+                                           : STR("null"),
+                                   em);
         if (e == ERR_OK && !object) {
             q->field = p->name;
             e = dsl_token(p, &q->value, em);
@@ -88,10 +95,10 @@ struct span_slot {
 
 struct span_form {
     const struct dsl_type *type;
-    bool list;             /* "clauses" */
-    bool patterns;         /* clauses are patterns */
-    bool values;           /* what is no value is not taken for one */
-    bool forgives;         /* what is neither object nor value is passed by */
+    bool list;              /* "clauses" */
+    bool patterns;          /* clauses are patterns */
+    bool values;            /* what is no value is not taken for one */
+    bool forgives;          /* what is neither object nor value is passed by */
     const char *short_name; /* of a clause, in errors; NULL: by its key */
     const struct span_slot *slots;
     size_t n_slots;
@@ -104,10 +111,10 @@ static enum err check_clause(const struct json_pull *p, const struct span_form *
 {
     const char *name = f->type->name;
     if (f->patterns) {
-        return d->type->pattern_field != NULL ? ERR_OK
-                                   : json_pull_err(p, em, ERR_PARSING,
-                                                   "[%s] [%.*s] must be of type multi term query", name,
-                                                   STR_ARG(key));
+        return d->type->pattern_field != NULL
+                   ? ERR_OK
+                   : json_pull_err(p, em, ERR_PARSING, "[%s] [%.*s] must be of type multi term query", name,
+                                   STR_ARG(key));
     }
     if (!d->type->is_span && f->short_name != NULL) {
         return json_pull_err(p, em, ERR_PARSING, "%s must be of type span query", f->short_name);
@@ -121,9 +128,9 @@ static enum err check_clause(const struct json_pull *p, const struct span_form *
     struct buf boost;
     buf_init(&boost, NULL, 64);
     num_put_float(&boost, d->boost);
-    enum err e = json_pull_err(
-        p, em, ERR_PARSING, "%s [%.*s] as a nested span clause can't have non-default boost value [%.*s]",
-        name, STR_ARG(key), STR_ARG(buf_view(&boost)));
+    enum err e = json_pull_err(p, em, ERR_PARSING,
+                               "%s [%.*s] as a nested span clause can't have non-default boost value [%.*s]",
+                               name, STR_ARG(key), STR_ARG(buf_view(&boost)));
     buf_fini(&boost);
     return e;
 }
@@ -158,8 +165,8 @@ static enum err read_member(struct json_pull *p, struct arena *arena, const stru
     if (p->token == TOK_START_OBJECT) {
         for (size_t i = 0; i < f->n_slots; i++) {
             if (str_is(name, f->slots[i].key)) {
-                return read_clause(p, arena, f, name,
-                                   (struct dsl **)(void *)((char *)q + f->slots[i].at), em);
+                return read_clause(p, arena, f, name, (struct dsl **)(void *)((char *)q + f->slots[i].at),
+                                   em);
             }
         }
         return dsl_unsupported(p, f->type->name, name, em);
@@ -220,10 +227,8 @@ static enum err parse_near(struct json_pull *p, struct arena *arena, struct dsl 
 
 static enum err parse_or(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    static const struct span_form form = {.type = &dsl_span_or,
-                                          .list = true,
-                                          .params = common_params,
-                                          .n_params = ARRAY_LEN(common_params)};
+    static const struct span_form form = {
+        .type = &dsl_span_or, .list = true, .params = common_params, .n_params = ARRAY_LEN(common_params)};
     struct dsl_span *q;
     enum err e = parse_form(p, arena, &form, &q, em);
     *out = &q->dsl;
@@ -282,8 +287,7 @@ static enum err parse_first(struct json_pull *p, struct arena *arena, struct dsl
     if (q->end == SPAN_NOT_SET) {
         return json_pull_err(p, em, ERR_PARSING, "span_first must have [end] set for it");
     }
-    return q->end >= 0 ? ERR_OK
-                       : err_set(em, ERR_ILLEGAL_ARGUMENT, "parameter [end] needs to be positive.");
+    return q->end >= 0 ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "parameter [end] needs to be positive.");
 }
 
 static const struct span_slot big_and_little[] = {{"big", AT(first)}, {"little", AT(second)}};
@@ -344,7 +348,8 @@ static enum err parse_multi(struct json_pull *p, struct arena *arena, struct dsl
 static enum err parse_mask(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
     static const struct span_slot slots[] = {{"query", AT(first)}};
-    static const struct param params[] = {DSL_COMMON_PARAMS(struct dsl_span), {"field", PARAM_TEXT, AT(field)}};
+    static const struct param params[] = {DSL_COMMON_PARAMS(struct dsl_span),
+                                          {"field", PARAM_TEXT, AT(field)}};
     static const struct span_form form = {.type = &dsl_field_masking_span,
                                           .short_name = "[field_masking_span] query",
                                           .slots = slots,

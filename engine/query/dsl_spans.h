@@ -8,10 +8,10 @@
 
 struct dsl_span {
     struct dsl dsl;
-    struct str field;          /* span_term, span_gap, field_masking_span */
-    const struct json *value;  /* span_term */
+    struct str field;           /* span_term, span_gap, field_masking_span */
+    const struct json *value;   /* span_term */
     struct dsl *first, *second; /* include and exclude, big and little; match, query */
-    struct dsl_list clauses;   /* span_near, span_or */
+    struct dsl_list clauses;    /* span_near, span_or */
     bool in_order;
     int32_t slop;
     int32_t end; /* span_first; span_gap: its width */

@@ -98,10 +98,10 @@ struct span_part {
     const struct field *mapped; /* the same in the mapping; NULL: it is unmapped, or `field` is not set */
     int32_t slop;
     bool unordered;
-    int32_t before, after;      /* SPAN_NOT: so many positions around count as overlapping */
-    int32_t end;                /* SPAN_FIRST, SPAN_GAP */
-    const struct query *multi;  /* SPAN_MULTI: what has a matcher of terms */
-    const struct query *named;  /* the part as a query of its own that has a name; NULL: it has none */
+    int32_t before, after;     /* SPAN_NOT: so many positions around count as overlapping */
+    int32_t end;               /* SPAN_FIRST, SPAN_GAP */
+    const struct query *multi; /* SPAN_MULTI: what has a matcher of terms */
+    const struct query *named; /* the part as a query of its own that has a name; NULL: it has none */
 };
 
 enum score_mode { SCORE_MULTIPLY, SCORE_SUM, SCORE_AVG, SCORE_FIRST, SCORE_MAX, SCORE_MIN };
@@ -150,7 +150,7 @@ struct query {
         } phrase;
         struct {
             const struct span_part *root;
-            bool prefix; /* some part is one, or a pattern */
+            bool prefix;  /* some part is one, or a pattern */
             bool written; /* it is written so in the request, no phrase */
             uint32_t max_expansions;
             const struct query

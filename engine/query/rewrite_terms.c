@@ -26,7 +26,7 @@ struct gathering {
     size_t n, cap;
     uint32_t max; /* 0: no limit but the node's, past which it fails */
     uint32_t word_chars;
-    bool none; /* not even one term, which only a field without any survives */
+    bool none;        /* not even one term, which only a field without any survives */
     struct map *seen; /* the terms, where there may be many; NULL: they are looked for */
     bool too_many, failed;
 };
@@ -173,10 +173,9 @@ enum err terms_of_pattern(struct weight_shared *sh, const struct query *q, struc
     enum err e = gather_within(sh, q, &g, em);
     if (e == ERR_OK && g.too_many) {
         struct str text = query_text(q, sh->cx.arena);
-        return err_set(
-            em, ERR_INTERNAL,
-            "[%.*s ] exceeds maxClauseCount [ Boolean maxClauseCount is set to %u]",
-            STR_ARG(text), query_node_settings()->clauses_max);
+        return err_set(em, ERR_INTERNAL,
+                       "[%.*s ] exceeds maxClauseCount [ Boolean maxClauseCount is set to %u]", STR_ARG(text),
+                       query_node_settings()->clauses_max);
     }
     *out = ARENA_ARRAY(sh->cx.arena, struct str, MAX_OF(g.n, (size_t)1));
     *n = g.n;

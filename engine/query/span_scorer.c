@@ -311,12 +311,12 @@ enum err span_scorer_new(const struct weight *w, const struct sim *sim, const st
         return err_no_memory(rq->em);
     }
     const struct seg_field *f = segment_field(segment, q->field_name);
-    *p =
-        (struct span_scorer){.base = {&span_ops, POSTINGS_UNPOSITIONED, span_cost(q->spans.root, q->field_name, segment)},
-                             .root = root,
-                             .sim = sim,
-                             .norms = sim != NULL && f != NULL ? seg_norms(f) : NULL,
-                             .shared = w->shared};
+    *p = (struct span_scorer){
+        .base = {&span_ops, POSTINGS_UNPOSITIONED, span_cost(q->spans.root, q->field_name, segment)},
+        .root = root,
+        .sim = sim,
+        .norms = sim != NULL && f != NULL ? seg_norms(f) : NULL,
+        .shared = w->shared};
     *out = &p->base;
     return ERR_OK;
 }

@@ -133,6 +133,20 @@ static const struct query *without_masks(struct weight_shared *sh, const struct 
     return c;
 }
 
+/* A term that other shards alone have counts for nothing, also where their numbers are known. */
+static bool is_here(const struct weight_shared *sh, const struct span_word *w)
+{
+    const struct view *v = sh->cx.view;
+    struct term_info t;
+    for (uint32_t i = 0; i < v->n_leaves; i++) {
+        const struct seg_field *f = segment_field(v->leaves[i].segment, w->field);
+        if (f != NULL && seg_term(f, w->term, &t)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool finds_terms(struct weight_shared *sh, const struct span_part *p, struct str field)
 {
     struct term_stats stats;
@@ -189,8 +203,10 @@ static enum err spans_weight(struct weight_shared *sh, const struct query *q, fl
         return err_no_memory(em);
     }
     for (uint32_t i = 0; i < n && !stop_often(); i++) {
-        stats_of_term(sh, terms[i].field, terms[i].term, &stats[found]);
-        found += stats[found].doc_freq > 0 ? 1 : 0;
+        if (is_here(sh, &terms[i])) {
+            stats_of_term(sh, terms[i].field, terms[i].term, &stats[found]);
+            found += stats[found].doc_freq > 0 ? 1 : 0;
+        }
     }
     enum err e = q->spans.written ? check_fields(sh, q->spans.root, q->field_name, em) : ERR_OK;
     w->scored = found > 0;

@@ -21,12 +21,10 @@ static enum err any_of(const struct expansion *x, const struct span_part *part, 
         v[i] = (struct span_part){
             .kind = SPAN_TERM, .term = terms[i], .field = part->field, .mapped = part->mapped};
     }
-    *out = n == 1 && single ? v[0]
-                            : (struct span_part){.kind = SPAN_OR,
-                                                 .v = v,
-                                                 .n = (uint32_t)n,
-                                                 .field = part->field,
-                                                 .mapped = part->mapped};
+    *out = n == 1 && single
+               ? v[0]
+               : (struct span_part){
+                   .kind = SPAN_OR, .v = v, .n = (uint32_t)n, .field = part->field, .mapped = part->mapped};
     return ERR_OK;
 }
 

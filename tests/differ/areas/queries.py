@@ -189,7 +189,37 @@ def q_other(draw, world, depth):
                         lambda: like(draw, world)])()
 
 
-LEAVES = [q_match, q_match, q_phrase, q_phrase, q_multi, q_multi, q_term, q_term, q_terms, q_range, q_range, q_pattern, q_pattern, q_string, q_simple, q_other, q_other, q_geo]
+def span(draw, world, f, depth):
+    """A random query of spans over the field, at most `depth` others around each other."""
+    term = lambda: {"span_term": {f: draw.choice([world.text(1).split(" ")[0], draw.choice(TERMS)])}}
+    sub = lambda: span(draw, world, f, depth - 1)
+    if depth <= 0 or draw.chance(0.15):
+        return term() if draw.chance(0.7) else {"span_multi": {"match": draw.choice([{"prefix": {f: draw.choice(["r", "f", "re", "上"])}}, {"wildcard": {f: draw.choice(["r*", "*d", "?o?"])}}, {"fuzzy": {f: {"value": draw.choice(["rad", "fx", "bleu"])}}}, {"range": {f: {"gte": "b", "lt": "g"}}}])}}
+    kind = draw.choice(["span_near", "span_near", "span_near", "span_or", "span_not", "span_first", "span_containing", "span_within", "field_masking_span"])
+    if kind == "span_near":
+        clauses = [sub() for _ in range(draw.randint(1, 3))]
+        ordered = draw.chance(0.6)
+        if ordered and draw.chance(0.15):
+            clauses.insert(draw.randint(0, len(clauses)), {"span_gap": {f: draw.randint(0, 3)}})
+        return {kind: {"clauses": clauses, "in_order": ordered, **draw.keys(slop=(0.8, lambda: draw.choice([0, 1, 2, 5, 100])))}}
+    if kind == "span_or":
+        return {kind: {"clauses": [sub() for _ in range(draw.randint(1, 3))]}}
+    if kind == "span_not":
+        return {kind: {"include": sub(), "exclude": sub(), **draw.choice([{}, {}, {"dist": draw.randint(0, 3)}, {"pre": draw.randint(0, 3)}, {"post": draw.randint(-1, 3), "pre": 1}])}}
+    if kind == "span_first":
+        return {kind: {"match": sub(), "end": draw.choice([0, 1, 2, 3, 8])}}
+    if kind == "field_masking_span":
+        return {kind: {"query": sub(), "field": f if draw.chance(0.8) else world.field()}}
+    return {kind: {"big": sub(), "little": sub()}}
+
+
+def q_span(draw, world, depth):
+    body = span(draw, world, world.field(*draw.choice([TEXTS, TEXTS, TEXTS, TEXTS, ("keyword",), ()])), draw.randint(0, 3))
+    next(iter(body.values())).update(boost(draw) if "span_term" not in body else {})
+    return body
+
+
+LEAVES = [q_match, q_match, q_phrase, q_phrase, q_multi, q_multi, q_term, q_term, q_terms, q_range, q_range, q_pattern, q_pattern, q_string, q_simple, q_other, q_other, q_geo, q_span]
 ALL = LEAVES + [q_bool, q_bool, q_bool, q_compound, q_compound, q_function, q_function, q_script, q_nested]
 
 
