@@ -1,4 +1,4 @@
-/* dsl_spans.h - what the queries of spans have in common: how they are written, and what builds them. Internal to engine/query. */
+/* dsl_spans.h - span queries as they are written: their parameters, and what builds them. Internal to engine/query. */
 #ifndef ENGINE_QUERY_DSL_SPANS_H
 #define ENGINE_QUERY_DSL_SPANS_H
 
