@@ -38,13 +38,39 @@ static bool counts_for(const struct hl_target *t, struct str field)
     return !t->o->require_field_match || str_eq(field, t->field->path);
 }
 
+/* Words of spans that other fields have a part in. */
+struct masked_words {
+    struct hl_target *t;
+    struct arena *arena;
+    size_t *cap;
+    float boost;
+    uint32_t order;
+};
+
+static enum err add_masked_word(void *self, struct str field, struct str text, struct errmsg *em)
+{
+    struct masked_words *m = self;
+    struct hl_terms *own = &m->t->terms;
+    if (!counts_for(m->t, field)) {
+        return ERR_OK;
+    }
+    struct hl_term *v = arena_grow(m->arena, own->terms, own->n_terms, m->cap, sizeof(*v));
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    own->terms = v;
+    v[own->n_terms++] = (struct hl_term){field, text, m->boost, m->order, m->order, false};
+    return ERR_OK;
+}
+
 /* A phrase whose last word another field's terms find is none of this field's: unified takes its other words as terms, where
  * there are no phrases; plain has taken it as a phrase; fvh does not take it. */
 static enum err add_masked(struct hl_target *t, const struct hl_terms *all, struct errmsg *em)
 {
     struct hl_terms *own = &t->terms;
     size_t cap = own->n_terms;
-    bool takes = str_is(t->o->type, "unified") && t->o->require_field_match && own->n_phrases == 0;
+    bool takes = str_is(t->o->type, "unified") && t->o->require_field_match
+                 && own->n_phrases + own->n_spans == 0;
     for (size_t i = 0; takes && i < all->n_phrases; i++) {
         const struct query *q = all->phrases[i].query;
         if (q->phrase.last_field == NULL || q->phrase.boosted_span || !counts_for(t, q->field_name)) {
@@ -59,8 +85,17 @@ static enum err add_masked(struct hl_target *t, const struct hl_terms *all, stru
                 own->terms = v;
                 v += own->n_terms++;
                 *v = (struct hl_term){q->field_name, q->phrase.v[k].terms[j], all->phrases[i].boost,
-                                      all->phrases[i].order, all->phrases[i].number};
+                                      all->phrases[i].order, all->phrases[i].number, false};
             }
+        }
+    }
+    struct masked_words m = {t, all->arena, &cap, 0, 0};
+    for (size_t i = 0; takes && i < all->n_spans; i++) {
+        m.boost = all->spans[i].boost;
+        m.order = all->spans[i].order;
+        enum err e = hl_span_words(all->spans[i].query, NULL, 0, add_masked_word, &m, all->arena, em);
+        if (e != ERR_OK) {
+            return e;
         }
     }
     for (size_t i = 0; i < own->n_terms; i++) { /* they may have moved */
@@ -79,12 +114,14 @@ static enum err choose_terms(struct hl_target *t, const struct hl_terms *all, st
     own->terms = ARENA_ARRAY(arena, struct hl_term, all->n_terms);
     own->multis = ARENA_ARRAY(arena, struct hl_multi, all->n_multis);
     own->phrases = ARENA_ARRAY(arena, struct hl_phrase, all->n_phrases);
+    bool fvh = str_is(t->o->type, "fvh"), all_fields = !t->o->require_field_match || str_is(t->o->type, "plain");
     map_init(&t->by_text, arena);
-    if (own->terms == NULL || own->multis == NULL || own->phrases == NULL) {
+    own->spans = ARENA_ARRAY(arena, struct hl_span_query, all->n_spans);
+    if (own->terms == NULL || own->multis == NULL || own->phrases == NULL || own->spans == NULL) {
         return err_no_memory(em);
     }
     for (size_t i = 0; i < all->n_terms; i++) {
-        if (counts_for(t, all->terms[i].field)) {
+        if (counts_for(t, all->terms[i].field) && (fvh || !all->terms[i].of_spans)) {
             own->terms[own->n_terms++] = all->terms[i];
         }
     }
@@ -98,6 +135,11 @@ static enum err choose_terms(struct hl_target *t, const struct hl_terms *all, st
         bool plain = str_is(t->o->type, "plain");
         if ((q->phrase.last_field == NULL || plain) && counts_for(t, q->field_name)) {
             own->phrases[own->n_phrases++] = all->phrases[i];
+        }
+    }
+    for (size_t i = 0; i < all->n_spans && !fvh; i++) {
+        if (all_fields || hl_spans_within(all->spans[i].query, t->field->path)) {
+            own->spans[own->n_spans++] = all->spans[i];
         }
     }
     return add_masked(t, all, em);
@@ -215,7 +257,7 @@ enum err highlighter_new(struct highlighter **out, const struct highlight_spec *
 {
     struct highlighter *h = ARENA_NEW(cx->arena, struct highlighter);
     struct hl_terms main_terms;
-    enum err e = h == NULL ? err_no_memory(em) : hl_terms_collect(&main_terms, query, cx->arena, em);
+    enum err e = h == NULL ? err_no_memory(em) : hl_terms_collect(&main_terms, query, &cx->weight, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -233,7 +275,7 @@ enum err highlighter_new(struct highlighter **out, const struct highlight_spec *
         if (f->o.query != NULL) {
             const struct query *own;
             e = build_own(&own, cx, f->o.query, em);
-            e = e == ERR_OK ? hl_terms_collect(&terms, own, cx->arena, em) : e;
+            e = e == ERR_OK ? hl_terms_collect(&terms, own, &cx->weight, em) : e;
         }
         e = e == ERR_OK ? add_fields(h, cx, f, &terms, em) : e;
     }
@@ -310,7 +352,7 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
         && t->field->class->is_analysed) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid boundary scanner type: chars");
     }
-    if (unified && t->o->no_match_size <= 0 && terms->n_terms + terms->n_multis + terms->n_phrases == 0) {
+    if (unified && t->o->no_match_size <= 0 && terms->n_terms + terms->n_multis + terms->n_phrases + terms->n_spans == 0) {
         return ERR_OK;
     }
     if (t->o->pre_tags.n == 0 || t->o->post_tags.n == 0) {

@@ -11,6 +11,7 @@
 #include "engine/mapping/field_class.h"
 #include "engine/query/highlight_spec.h"
 #include "engine/query/multi_terms.h"
+#include "engine/query/scorer.h"
 
 /* ---- terms (terms.c)
  * ------------------------------------------------------------------------------------------------ */
@@ -21,6 +22,7 @@ struct hl_term {
     struct str field, text;
     float boost;
     uint32_t order, number;
+    bool of_spans; /* it is a span_term, which fvh alone takes for a term */
 };
 
 struct hl_multi {
@@ -36,19 +38,28 @@ struct hl_phrase {
     uint32_t order, number;
 };
 
+struct hl_span_query {
+    const struct query *query; /* q_spans */
+    float boost;
+    uint32_t order;
+};
+
 /* What a query looks for, whatever the field. */
 struct hl_terms {
     struct arena *arena;
+    const struct weight_context *index; /* what the query runs on */
     struct hl_term *terms;
     size_t n_terms, cap_terms;
     struct hl_multi *multis;
     size_t n_multis, cap_multis;
     struct hl_phrase *phrases;
     size_t n_phrases, cap_phrases;
+    struct hl_span_query *spans;
+    size_t n_spans, cap_spans;
     uint32_t next_order, next_number;
 };
 
-enum err hl_terms_collect(struct hl_terms *out, const struct query *q, struct arena *arena,
+enum err hl_terms_collect(struct hl_terms *out, const struct query *q, const struct weight_context *index,
                           struct errmsg *em);
 /* Does the pattern take this token? */
 bool hl_multi_match(const struct hl_multi *m, struct str token);
@@ -114,6 +125,18 @@ struct hl_span {
 /* The places among tokens first..first+n_tokens. */
 enum err hl_spans(struct hl_span **out, size_t *n, const struct query *phrase, const struct hl_token *tokens,
                   size_t n_tokens, struct arena *arena, struct errmsg *em);
+
+/* (span_places.c) The same of a query of spans: each place with the tokens that it stands on; position `base` counts as 0. `only`: words of other
+ * fields are not looked for; p == NULL: they are. */
+enum err hl_span_places(struct hl_span **out, size_t *n, const struct query *q, const struct hl_token *tokens,
+                        size_t n_tokens, int32_t base, struct str only, struct arena *arena,
+                        struct errmsg *em);
+/* Calls fn for each term that it looks for, and each token that a pattern of it takes. */
+typedef enum err (*hl_word_fn)(void *self, struct str field, struct str text, struct errmsg *em);
+enum err hl_span_words(const struct query *q, const struct hl_token *tokens, size_t n_tokens, hl_word_fn fn,
+                       void *self, struct arena *arena, struct errmsg *em);
+/* Do its terms stand in that field alone? */
+bool hl_spans_within(const struct query *q, struct str field);
 
 /* Does a phrase have this word at one of its places? */
 bool hl_slot_takes(const struct query *phrase, uint32_t slot, struct str token);

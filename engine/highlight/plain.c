@@ -143,6 +143,57 @@ static enum err weigh_phrase(struct plain_run *w, const struct hl_phrase *p, str
     return e;
 }
 
+struct span_words {
+    struct plain_run *w;
+    const struct hl_span_query *spans;
+    struct range *ranges;
+    size_t n;
+};
+
+/* A word of spans counts wherever any of their places is. */
+static enum err weigh_span_word(void *self, struct str field, struct str text, struct errmsg *em)
+{
+    const struct span_words *s = self;
+    struct plain_run *w = s->w;
+    if (w->t->o->require_field_match && !str_eq(field, w->t->field->path)) {
+        return ERR_OK;
+    }
+    bool known = map_get(&w->terms, text) != NULL;
+    struct weighted *v = weighted_of(w, text);
+    for (size_t i = 0; v != NULL && i < s->n && !stop_often(); i++) {
+        const struct range **grown =
+            arena_grow(w->arena, (void *)v->ranges, v->n_ranges, &v->cap_ranges, sizeof(*grown));
+        if (grown == NULL) {
+            return err_no_memory(em);
+        }
+        v->ranges = grown;
+        v->ranges[v->n_ranges++] = &s->ranges[i];
+    }
+    if (v != NULL && !known) {
+        v->weight = s->spans->boost;
+    }
+    return v != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static enum err weigh_spans(struct plain_run *w, const struct hl_span_query *q, struct errmsg *em)
+{
+    const struct hl_token *tokens = w->x->tokens + w->value->token;
+    uint32_t n_tokens = w->value->n_tokens;
+    struct hl_span *places;
+    size_t n;
+    int32_t base = n_tokens > 0 ? tokens[0].position - tokens[0].inc + 1 : 0;
+    enum err e = hl_span_places(&places, &n, q->query, tokens, n_tokens, base, STR_NULL, w->arena, em);
+    if (e != ERR_OK || n == 0) {
+        return e;
+    }
+    struct span_words s = {w, q, ARENA_ARRAY(w->arena, struct range, n), n};
+    for (size_t i = 0; s.ranges != NULL && i < n; i++) {
+        s.ranges[i] = (struct range){places[i].from, places[i].to - 1};
+    }
+    return s.ranges != NULL ? hl_span_words(q->query, tokens, n_tokens, weigh_span_word, &s, w->arena, em)
+                            : err_no_memory(em);
+}
+
 static void weigh_multi(struct plain_run *w, const struct hl_multi *m)
 {
     for (uint32_t k = 0; k < w->value->n_tokens && !stop_often(); k++) {
@@ -157,13 +208,16 @@ static void weigh_multi(struct plain_run *w, const struct hl_multi *m)
 static enum err weigh_terms(struct plain_run *w, struct errmsg *em)
 {
     const struct hl_terms *terms = &w->t->terms;
-    size_t i = 0, p = 0, m = 0;
+    size_t i = 0, p = 0, m = 0, s = 0;
     enum err e = ERR_OK;
     while (e == ERR_OK && !w->failed) {
         uint32_t term = i < terms->n_terms ? terms->terms[i].order : UINT32_MAX;
         uint32_t phrase = p < terms->n_phrases ? terms->phrases[p].order : UINT32_MAX;
         uint32_t multi = m < terms->n_multis ? terms->multis[m].order : UINT32_MAX;
-        if (term < phrase && term < multi) {
+        uint32_t span = s < terms->n_spans ? terms->spans[s].order : UINT32_MAX;
+        if (span < term && span < phrase && span < multi) {
+            e = weigh_spans(w, &terms->spans[s++], em);
+        } else if (term < phrase && term < multi) {
             weigh(w, terms->terms[i].text, terms->terms[i].boost);
             i++;
         } else if (phrase < multi) {

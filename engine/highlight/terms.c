@@ -22,7 +22,7 @@ static enum err add_term(void *self, struct str field, struct str text, float bo
         return err_no_memory(em);
     }
     t->terms = v;
-    v[t->n_terms] = (struct hl_term){field, text, boost, t->next_order++, number_of(t, field, text)};
+    v[t->n_terms] = (struct hl_term){field, text, boost, t->next_order++, number_of(t, field, text), false};
     t->n_terms++;
     return ERR_OK;
 }
@@ -59,10 +59,45 @@ static enum err add_phrase(void *self, const struct query *q, float boost, struc
     return ERR_OK;
 }
 
-enum err hl_terms_collect(struct hl_terms *out, const struct query *q, struct arena *arena, struct errmsg *em)
+/* A single term, or a pattern that stands for one alone in the index. NULL: it is neither. */
+static const struct query *term_of_spans(const struct hl_terms *t, const struct query *q)
 {
-    const struct word_sink sink = {out, add_term, add_pattern, add_phrase};
-    *out = (struct hl_terms){.arena = arena};
+    const struct query *plain = q;
+    ERR_LOCAL(em);
+    if (q->boost != 1) {
+        return NULL;
+    }
+    if (q->spans.root->kind == SPAN_MULTI && query_simplify(&plain, t->index, q, &em) != ERR_OK) {
+        return NULL;
+    }
+    return plain->ops == &q_spans && plain->spans.root->kind == SPAN_TERM ? plain : NULL;
+}
+
+static enum err add_spans(void *self, const struct query *q, float boost, struct errmsg *em)
+{
+    struct hl_terms *t = self;
+    struct hl_span_query *v = arena_grow(t->arena, t->spans, t->n_spans, &t->cap_spans, sizeof(*v));
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    t->spans = v;
+    v[t->n_spans++] = (struct hl_span_query){q, boost, t->next_order++};
+    const struct query *one = term_of_spans(t, q);
+    if (one == NULL) {
+        return ERR_OK;
+    }
+    enum err e = add_term(t, one->field_name, one->spans.root->term, boost, em);
+    if (e == ERR_OK) {
+        t->terms[t->n_terms - 1].of_spans = true;
+    }
+    return e;
+}
+
+enum err hl_terms_collect(struct hl_terms *out, const struct query *q, const struct weight_context *index,
+                          struct errmsg *em)
+{
+    const struct word_sink sink = {out, add_term, add_pattern, add_phrase, add_spans};
+    *out = (struct hl_terms){.arena = index->arena, .index = index};
     return query_words(q, 1, &sink, em);
 }
 

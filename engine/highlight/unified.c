@@ -90,6 +90,21 @@ static enum err gather_phrases(struct gathering *g, struct errmsg *em)
             }
         }
     }
+    for (size_t p = 0; p < g->t->terms.n_spans; p++) {
+        struct hl_span *spans;
+        size_t n;
+        struct str only = g->t->o->require_field_match ? g->t->field->path : STR_NULL;
+        enum err e = hl_span_places(&spans, &n, g->t->terms.spans[p].query, g->x->tokens, g->x->n_tokens, 0,
+                                    only, g->arena, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        for (size_t i = 0; i < n; i++) {
+            for (uint32_t k = 0; k < spans[i].n; k++) {
+                marked[spans[i].tokens[k]] = true;
+            }
+        }
+    }
     struct map counts;
     map_init(&counts, g->arena);
     size_t first = g->n;
@@ -132,7 +147,7 @@ static enum err unified_gather(struct gathering *g, struct errmsg *em)
     if (!gather_terms(g)) {
         return err_no_memory(em);
     }
-    enum err e = g->t->terms.n_phrases > 0 ? gather_phrases(g, em) : ERR_OK;
+    enum err e = g->t->terms.n_phrases + g->t->terms.n_spans > 0 ? gather_phrases(g, em) : ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < g->t->terms.n_multis; i++) {
         if (!gather_multi(g, &g->t->terms.multis[i])) {
             return err_no_memory(em);

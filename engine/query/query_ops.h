@@ -27,6 +27,8 @@ struct word_sink {
     enum err (*pattern)(void *self, const struct query *q, float boost, struct errmsg *em);
     /* A q_phrase. */
     enum err (*phrase)(void *self, const struct query *q, float boost, struct errmsg *em);
+    /* A q_spans that the request has; its own boost is not in `boost`. */
+    enum err (*spans)(void *self, const struct query *q, float boost, struct errmsg *em);
 };
 
 /* Terms with their fields, each once. */

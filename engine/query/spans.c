@@ -280,6 +280,9 @@ void span_print(const struct span_part *p, struct str field, struct buf *out)
 
 static enum err spans_words(const struct query *q, float boost, const struct word_sink *s, struct errmsg *em)
 {
+    if (q->spans.written) {
+        return s->spans(s->self, q, q->boost != 0 ? boost / q->boost : 1, em);
+    }
     return q->spans.paths != NULL ? query_words(q->spans.paths, boost, s, em) : ERR_OK;
 }
 
