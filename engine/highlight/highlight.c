@@ -69,8 +69,8 @@ static enum err add_masked(struct hl_target *t, const struct hl_terms *all, stru
 {
     struct hl_terms *own = &t->terms;
     size_t cap = own->n_terms;
-    bool takes = str_is(t->o->type, "unified") && t->o->require_field_match
-                 && own->n_phrases + own->n_spans == 0;
+    bool takes =
+        str_is(t->o->type, "unified") && t->o->require_field_match && own->n_phrases + own->n_spans == 0;
     for (size_t i = 0; takes && i < all->n_phrases; i++) {
         const struct query *q = all->phrases[i].query;
         if (q->phrase.last_field == NULL || q->phrase.boosted_span || !counts_for(t, q->field_name)) {
@@ -84,8 +84,8 @@ static enum err add_masked(struct hl_target *t, const struct hl_terms *all, stru
                 }
                 own->terms = v;
                 v += own->n_terms++;
-                *v = (struct hl_term){q->field_name, q->phrase.v[k].terms[j], all->phrases[i].boost,
-                                      all->phrases[i].order, all->phrases[i].number, false};
+                *v = (struct hl_term){q->field_name,         q->phrase.v[k].terms[j], all->phrases[i].boost,
+                                      all->phrases[i].order, all->phrases[i].number,  false};
             }
         }
     }
@@ -114,7 +114,8 @@ static enum err choose_terms(struct hl_target *t, const struct hl_terms *all, st
     own->terms = ARENA_ARRAY(arena, struct hl_term, all->n_terms);
     own->multis = ARENA_ARRAY(arena, struct hl_multi, all->n_multis);
     own->phrases = ARENA_ARRAY(arena, struct hl_phrase, all->n_phrases);
-    bool fvh = str_is(t->o->type, "fvh"), all_fields = !t->o->require_field_match || str_is(t->o->type, "plain");
+    bool fvh = str_is(t->o->type, "fvh"),
+         all_fields = !t->o->require_field_match || str_is(t->o->type, "plain");
     map_init(&t->by_text, arena);
     own->spans = ARENA_ARRAY(arena, struct hl_span_query, all->n_spans);
     if (own->terms == NULL || own->multis == NULL || own->phrases == NULL || own->spans == NULL) {
@@ -352,7 +353,8 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
         && t->field->class->is_analysed) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid boundary scanner type: chars");
     }
-    if (unified && t->o->no_match_size <= 0 && terms->n_terms + terms->n_multis + terms->n_phrases + terms->n_spans == 0) {
+    if (unified && t->o->no_match_size <= 0
+        && terms->n_terms + terms->n_multis + terms->n_phrases + terms->n_spans == 0) {
         return ERR_OK;
     }
     if (t->o->pre_tags.n == 0 || t->o->post_tags.n == 0) {

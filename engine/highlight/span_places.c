@@ -36,7 +36,7 @@ struct word {
     struct str term;
     bool is_pattern;
     struct term_matcher matcher;
-    bool best;        /* only these of what it matches: */
+    bool best; /* only these of what it matches: */
     struct map terms;
 };
 
@@ -105,7 +105,7 @@ static enum err word_of(const struct span_part *part, const struct hl_token *tok
         return e;
     }
     return choose_best(out, part->multi->multi.rewrite_n, tokens, n_tokens, arena) ? ERR_OK
-                                                                                    : err_no_memory(em);
+                                                                                   : err_no_memory(em);
 }
 
 static bool takes(const struct word *w, struct str token)
@@ -177,7 +177,8 @@ bool hl_spans_within(const struct query *q, struct str field)
 
 /* ---- the tree over the text ---- */
 
-static enum err open_leaf(struct reading *r, const struct span_part *part, struct str field, struct span **out)
+static enum err open_leaf(struct reading *r, const struct span_part *part, struct str field,
+                          struct span **out)
 {
     if (r->only.p != NULL && !str_eq(field, r->only)) {
         return ERR_OK;
@@ -192,8 +193,8 @@ static enum err open_leaf(struct reading *r, const struct span_part *part, struc
         return e;
     }
     struct span_leaf *l = ARENA_NEW(r->arena, struct span_leaf);
-    uint32_t *places = ARENA_ARRAY(r->arena, uint32_t, count), *tokens = ARENA_ARRAY(r->arena, uint32_t, count),
-             n = 0;
+    uint32_t *places = ARENA_ARRAY(r->arena, uint32_t, count),
+             *tokens = ARENA_ARRAY(r->arena, uint32_t, count), n = 0;
     if (l == NULL || places == NULL || tokens == NULL) {
         return err_no_memory(r->em);
     }
@@ -209,7 +210,8 @@ static enum err open_leaf(struct reading *r, const struct span_part *part, struc
     return ERR_OK;
 }
 
-static enum err open_place(struct reading *r, const struct span_part *part, struct str field, struct span **out)
+static enum err open_place(struct reading *r, const struct span_part *part, struct str field,
+                           struct span **out)
 {
     field = part->field.p != NULL ? part->field : field;
     *out = NULL;
@@ -232,9 +234,7 @@ static enum err open_place(struct reading *r, const struct span_part *part, stru
         }
         s->n_parts += s->v[s->n_parts] != NULL ? 1 : 0;
     }
-    *out = part->kind == SPAN_MASK                       ? s->v[0]
-           : part->kind != SPAN_GAP && s->n_parts == 0 ? NULL
-                                                         : s;
+    *out = part->kind == SPAN_MASK ? s->v[0] : part->kind != SPAN_GAP && s->n_parts == 0 ? NULL : s;
     return ERR_OK;
 }
 
@@ -284,7 +284,8 @@ enum err hl_span_places(struct hl_span **out, size_t *n, const struct query *q, 
                         size_t n_tokens, int32_t base, struct str only, struct arena *arena,
                         struct errmsg *em)
 {
-    struct reading r = {.tokens = tokens, .n_tokens = n_tokens, .base = base, .only = only, .arena = arena, .em = em};
+    struct reading r = {
+        .tokens = tokens, .n_tokens = n_tokens, .base = base, .only = only, .arena = arena, .em = em};
     struct span *root;
     size_t cap = 0;
     *out = NULL;
@@ -297,8 +298,8 @@ enum err hl_span_places(struct hl_span **out, size_t *n, const struct query *q, 
     while (!stop_often() && span_next(root) != SPAN_END) {
         struct hl_span *v = arena_grow(arena, *out, *n, &cap, sizeof(*v));
         r.n_at = 0;
-        uint32_t *at = v != NULL && collect(&r, root) ? ARENA_ARRAY(arena, uint32_t, MAX_OF(r.n_at, (size_t)1))
-                                                      : NULL;
+        uint32_t *at =
+            v != NULL && collect(&r, root) ? ARENA_ARRAY(arena, uint32_t, MAX_OF(r.n_at, (size_t)1)) : NULL;
         if (at == NULL) {
             return err_no_memory(em);
         }
