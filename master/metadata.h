@@ -52,7 +52,7 @@ struct alias_action {
     const struct str *aliases; /* ALIAS_REMOVE: may be patterns */
     uint32_t n_aliases;
     struct alias_meta alias; /* ALIAS_ADD: everything but the name */
-    bool must_exist;
+    bool must_exist;         /* the index has the alias already */
 };
 
 struct alloc_env;
@@ -67,12 +67,16 @@ struct meta_request {
     struct json body; /* as META_* says; JSON_NULL: none */
     struct str text;  /* its text, for places in errors */
     enum template_kind template_kind;
-    bool auto_create;                         /* META_CREATE_INDEX: because a document was sent */
-    bool create_only;                         /* META_PUT_TEMPLATE */
-    bool preserve_existing;                   /* META_UPDATE_SETTINGS */
-    bool flat;                                /* META_CLUSTER_SETTINGS: the answer's settings */
-    unsigned options;                         /* META_DRY_RUN and the like */
-    const struct alias_action *alias_actions; /* META_ALIASES; the caller keeps them alive */
+    struct str
+        provided; /* META_CREATE_INDEX: the name as it was given, with its date math; n == 0: the index's */
+    bool auto_create;       /* META_CREATE_INDEX: because a document was sent */
+    bool create_only;       /* META_PUT_TEMPLATE */
+    bool preserve_existing; /* META_UPDATE_SETTINGS */
+    bool flat;              /* META_CLUSTER_SETTINGS: the answer's settings */
+    unsigned options;       /* META_DRY_RUN and the like */
+    /* META_ALIASES; META_CREATE_INDEX: what an alias becomes in the same state (a rollover), the new index's action first. The caller
+     * keeps them alive. */
+    const struct alias_action *alias_actions;
     uint32_t n_alias_actions;
     int64_t timeout_ms;
     /* the answer */
@@ -133,6 +137,9 @@ struct index_recipe {
 /* From the templates that match the name and, last, `body` (may be NULL). All in `arena`. */
 enum err index_recipe_make(struct index_recipe *out, const struct cluster_state *s, struct str name,
                            const struct json *body, struct arena *arena, struct errmsg *em);
+/* ERR_ILLEGAL_ARGUMENT: a template that matches the name of a new index has the alias, which would then name two. */
+enum err index_recipe_lacks_alias(const struct cluster_state *s, struct str name, struct str alias,
+                                  struct arena *arena, struct errmsg *em);
 /* The same from one composable template (its body as JSON) and the components it names. */
 enum err index_recipe_of_template(struct index_recipe *out, const struct cluster_state *s,
                                   const struct json *composable, struct arena *arena, struct errmsg *em);
@@ -153,6 +160,8 @@ enum err metadata_with_template(const struct cluster_state *cur, struct str name
 enum err cluster_settings_fit(const struct settings *all, struct errmsg *em);
 /* Is the name fit for a new index? ERR_INVALID_INDEX_NAME as Elasticsearch words it. */
 enum err index_name_check(struct str name, struct errmsg *em);
+/* ... and free: ERR_INDEX_EXISTS, or ERR_INVALID_INDEX_NAME where an alias has it. */
+enum err index_name_free(const struct cluster_state *cur, struct str name, struct errmsg *em);
 /* 22 characters of base64url: 16 random bytes. `out` takes 23. */
 void random_uuid(struct rng *rng, char out[23]);
 

@@ -401,6 +401,11 @@ static enum err open_index(struct opened *o, struct str name, struct errmsg *em)
     return o->m != NULL ? ERR_OK : err_no_memory(em);
 }
 
+static enum err required(struct str alias, struct errmsg *em)
+{
+    return err_set(em, ERR_RESOURCE_NOT_FOUND, "required alias [%.*s] does not exist", STR_ARG(alias));
+}
+
 static enum err add(const struct metadata_env *env, const struct alias_action *x, struct opened *o,
                     struct errmsg *em)
 {
@@ -413,17 +418,15 @@ static enum err add(const struct metadata_env *env, const struct alias_action *x
             return e;
         }
         const struct alias_meta *now = alias_now(o, a.name);
+        if (now == NULL && x->must_exist) {
+            return required(a.name, em);
+        }
         o->changes += now == NULL || !same_alias(now, &a) ? 1 : 0;
         if (!change_alias(o, a.name, &(struct alias_change){.to = a})) {
             return err_no_memory(em);
         }
     }
     return e;
-}
-
-static enum err required(struct str alias, struct errmsg *em)
-{
-    return err_set(em, ERR_RESOURCE_NOT_FOUND, "required alias [%.*s] does not exist", STR_ARG(alias));
 }
 
 /* Do names mean just the aliases that are called so? */

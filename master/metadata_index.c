@@ -69,7 +69,7 @@ enum err no_such_index(struct str name, struct errmsg *em)
     return ERR_INDEX_NOT_FOUND;
 }
 
-static enum err refuse_taken(const struct cluster_state *cur, struct str name, struct errmsg *em)
+enum err index_name_free(const struct cluster_state *cur, struct str name, struct errmsg *em)
 {
     const struct index_meta *there = cluster_index(cur, name);
     if (there != NULL) {
@@ -175,7 +175,7 @@ static bool put_number(struct settings *s, struct str key, int64_t v)
     return ok;
 }
 
-static enum err own_settings(struct index_meta *m, struct errmsg *em)
+static enum err own_settings(struct index_meta *m, struct str provided, struct errmsg *em)
 {
     struct settings *s = &m->settings;
     settings_remove(
@@ -185,7 +185,7 @@ static enum err own_settings(struct index_meta *m, struct errmsg *em)
               && put_number(s, STR("index.creation_date"), m->created_ms)
               && settings_put(s, STR("index.uuid"), m->uuid)
               && settings_put(s, setting_name(SET_INDEX_VERSION_CREATED), STR(VERSION_CREATED))
-              && settings_put(s, STR("index.provided_name"), m->name);
+              && settings_put(s, STR("index.provided_name"), provided.n > 0 ? provided : m->name);
     return ok ? ERR_OK : err_no_memory(em);
 }
 
@@ -260,7 +260,7 @@ static enum err fill_index(const struct metadata_env *env, const struct cluster_
     e = e == ERR_OK ? shard_numbers(m, em) : e;
     e = e == ERR_OK ? shard_limit_create(cur, m, em) : e;
     e = e == ERR_OK ? index_replicas_follow(m, cur, em) : e;
-    e = e == ERR_OK ? own_settings(m, em) : e;
+    e = e == ERR_OK ? own_settings(m, rq->provided, em) : e;
     e = e == ERR_OK ? make_mapping(env, m, recipe.mapping.type != JSON_NULL ? &recipe.mapping : NULL, em) : e;
     if (e == ERR_OK && recipe.mapping.type == JSON_NULL) {
         m->mapping = STR_NULL; /* an empty one was checked: settings can be wrong for any */
@@ -301,7 +301,10 @@ enum err meta_create_index(const struct metadata_env *env, const struct cluster_
     enum err e = cluster_index(cur, name) != NULL ? metadata_write_allowed(cur, rq, em) : ERR_OK;
     e = e == ERR_OK ? check_given(rq, em) : e;
     e = e == ERR_OK ? index_name_check(name, em) : e;
-    e = e == ERR_OK ? refuse_taken(cur, name, em) : e;
+    e = e == ERR_OK ? index_name_free(cur, name, em) : e;
+    if (e == ERR_OK && rq->n_alias_actions > 0) {
+        e = index_recipe_lacks_alias(cur, name, rq->alias_actions[0].aliases[0], &rq->arena, em);
+    }
     if (e != ERR_OK) {
         return e;
     }
@@ -316,7 +319,8 @@ enum err meta_create_index(const struct metadata_env *env, const struct cluster_
     }
     rq->changed = true;
     e = state_put_index(b, m) ? ERR_OK : err_no_memory(em);
-    return e == ERR_OK ? aliases_agree(b->next, em) : e;
+    e = e == ERR_OK ? aliases_agree(b->next, em) : e;
+    return e == ERR_OK && rq->n_alias_actions > 0 ? meta_aliases(env, b->next, rq, b, em) : e;
 }
 
 static enum err check_delete(const struct cluster_state *cur, struct meta_request *rq, struct errmsg *em)

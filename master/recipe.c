@@ -3,6 +3,7 @@
  * matches. */
 #include "master/metadata_int.h"
 
+#include "common/base/java_hash.h"
 #include "common/settings/setting_read.h"
 
 /* ---- mappings ------------------------------------------------------------------------------------------ */
@@ -280,4 +281,60 @@ enum err index_recipe_make(struct index_recipe *out, const struct cluster_state 
         }
     }
     return e == ERR_OK ? add_layer(out, body, mode, arena, em) : e;
+}
+
+static bool recipe_has_alias(const struct index_recipe *recipe, struct str alias)
+{
+    uint32_t i = 0;
+    while (i < recipe->n_aliases && !str_eq(recipe->aliases[i].name, alias)) {
+        i++;
+    }
+    return i < recipe->n_aliases;
+}
+
+static enum err refuse_alias(const struct template_meta *t, const struct index_recipe *recipe,
+                             struct str alias, struct arena *arena, struct errmsg *em)
+{
+    struct buf names;
+    struct str *all = ARENA_ARRAY(arena, struct str, recipe->n_aliases);
+    if (all == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < recipe->n_aliases; i++) {
+        all[i] = recipe->aliases[i].name;
+    }
+    java_set_order(all, recipe->n_aliases);
+    buf_init(&names, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < recipe->n_aliases; i++) {
+        buf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_ARG(all[i]));
+    }
+    err_set(em, ERR_ILLEGAL_ARGUMENT,
+            "Rollover alias [%.*s] can point to multiple indices, found duplicated alias [[%.*s]] in index "
+            "template [%.*s]",
+            STR_ARG(alias), STR_ARG(buf_view(&names)), STR_ARG(t->name));
+    buf_fini(&names);
+    return ERR_ILLEGAL_ARGUMENT;
+}
+
+enum err index_recipe_lacks_alias(const struct cluster_state *s, struct str name, struct str alias,
+                                  struct arena *arena, struct errmsg *em)
+{
+    const struct template_meta *composable = template_for_index(s, name, false);
+    const struct template_meta *t = composable != NULL ? composable : next_legacy(s, name, false, NULL);
+    enum err e = ERR_OK;
+    while (e == ERR_OK && t != NULL) {
+        struct index_recipe recipe = {0};
+        struct json *tree;
+        settings_init(&recipe.settings, arena);
+        e = parse_body(&tree, t, arena, em);
+        if (e == ERR_OK) {
+            e = composable != NULL ? add_composable(&recipe, s, tree, arena, em)
+                                   : add_layer(&recipe, tree, MERGE_KEYS, arena, em);
+        }
+        if (e == ERR_OK && recipe_has_alias(&recipe, alias)) {
+            e = refuse_alias(t, &recipe, alias, arena, em);
+        }
+        t = composable != NULL ? NULL : next_legacy(s, name, false, t);
+    }
+    return e;
 }

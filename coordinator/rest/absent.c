@@ -38,13 +38,26 @@ static const char *const first[] = {"_async_search",
                                     "_xpack/ml",
                                     "_xpack/security",
                                     "_xpack/watcher"};
-static const char *const behind_index[] = {"_async_search", "_ccr",           "_close_point_in_time",
-                                           "_disk_usage",   "_eql",           "_field_usage_stats",
-                                           "_freeze",       "_graph",         "_ilm",
-                                           "_migration",    "_mtermvectors",  "_reload_search_analyzers",
-                                           "_rollover",     "_rollup_search", "_searchable_snapshots",
-                                           "_shard_stores", "_termvector",    "_termvectors",
-                                           "_unfreeze",     "_upgrade",       "_xpack"};
+static const char *const behind_index[] = {"_async_search",
+                                           "_ccr",
+                                           "_close_point_in_time",
+                                           "_disk_usage",
+                                           "_eql",
+                                           "_field_usage_stats",
+                                           "_freeze",
+                                           "_graph",
+                                           "_ilm",
+                                           "_migration",
+                                           "_mtermvectors",
+                                           "_reload_search_analyzers",
+                                           "_rollup_search",
+                                           "_searchable_snapshots",
+                                           "_shard_stores",
+                                           "_termvector",
+                                           "_termvectors",
+                                           "_unfreeze",
+                                           "_upgrade",
+                                           "_xpack"};
 
 static const char *const behind_type[] = {"_mtermvectors", "_termvector", "_termvectors"};
 

@@ -20,6 +20,7 @@
     X(field_caps)        \
     X(index_settings)    \
     X(alias)             \
+    X(rollover)          \
     X(template)          \
     X(stored_script)     \
     X(search_template)   \

@@ -167,6 +167,7 @@ static void put_index(struct rest *r)
         return;
     }
     rq->text = r->body;
+    rq->provided = rest_param(r, "index");
     rq->timeout_ms = timeout_ms;
     if (body != NULL) {
         rq->body = untyped;

@@ -133,6 +133,62 @@ static enum err alias(enum alias_kind kind, const char *index, const char *name,
     return e;
 }
 
+/* A new index takes the place of `old` behind the alias: it stays there for reading, or goes. */
+static enum err roll_over(const char *name, const char *old, bool stays)
+{
+    struct meta_request rq;
+    struct str names[1] = {str_of(name)}, aliases[1] = {STR("a")};
+    struct alias_action moves[2] = {
+        {.kind = ALIAS_ADD, .index = names[0], .aliases = aliases, .n_aliases = 1},
+        {.kind = stays ? ALIAS_ADD : ALIAS_REMOVE,
+         .index = str_of(old),
+         .aliases = aliases,
+         .n_aliases = 1,
+         .must_exist = true}};
+    moves[0].alias.has_is_write = moves[0].alias.is_write = moves[1].alias.has_is_write = stays;
+    meta_request_init(&rq, META_CREATE_INDEX, NULL, NULL);
+    rq.names = names;
+    rq.n_names = 1;
+    rq.provided = STR("<i-{now}>");
+    rq.alias_actions = moves;
+    rq.n_alias_actions = 2;
+    enum err e = apply(&rq);
+    meta_request_fini(&rq);
+    return e;
+}
+
+static const struct alias_meta *alias_of(const char *index)
+{
+    return index_alias(cluster_index(state, str_of(index)), STR("a"));
+}
+
+START_TEST(rollovers)
+{
+    ck_assert_int_eq(create("i", "{\"aliases\": {\"a\": {}}}"), ERR_OK);
+    ck_assert_int_eq(roll_over("i2", "i", false), ERR_OK);
+    ck_assert(alias_of("i") == NULL && alias_of("i2") != NULL);
+    ck_assert_str_eq(setting("i2", "index.provided_name"), "<i-{now}>");
+    ck_assert_str_eq(setting("i", "index.provided_name"), "i");
+    /* the alias has moved on meanwhile: nothing is made */
+    ck_assert_int_eq(roll_over("i3", "i", false), ERR_RESOURCE_NOT_FOUND);
+    ck_assert_int_eq(roll_over("i3", "i", true), ERR_RESOURCE_NOT_FOUND);
+    ck_assert_int_eq(roll_over("i3", "none", true), ERR_INDEX_NOT_FOUND);
+    ck_assert_ptr_null(cluster_index(state, STR("i3")));
+    ck_assert_int_eq(alias(ALIAS_ADD, "i2", "a", true, false), ERR_OK);
+    ck_assert_int_eq(roll_over("i3", "i2", true), ERR_OK);
+    ck_assert(!alias_of("i2")->is_write && alias_of("i3")->is_write);
+    /* two at once: the second one would make another index to write to */
+    ck_assert_int_eq(roll_over("i4", "i2", true), ERR_ILLEGAL_STATE);
+    ck_assert_ptr_null(cluster_index(state, STR("i4")));
+    ck_assert_int_eq(run(META_PUT_TEMPLATE, "t",
+                         "{\"index_patterns\": [\"j*\"], \"aliases\": {\"b\": {}, \"a\": {}}}",
+                         TEMPLATE_LEGACY),
+                     ERR_OK);
+    ck_assert_int_eq(roll_over("j", "i3", true), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_ptr_null(cluster_index(state, STR("j")));
+}
+END_TEST
+
 START_TEST(settings_change)
 {
     ck_assert_int_eq(create("i", "{\"settings\":{\"number_of_shards\":2,\"index.refresh_interval\":\"3s\"}}"),
@@ -448,6 +504,7 @@ int main(void)
     TCase *t = tcase_create("requests");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_set_timeout(t, 60);
+    tcase_add_test(t, rollovers);
     tcase_add_test(t, settings_change);
     tcase_add_test(t, settings_refused);
     tcase_add_test(t, mappings_go_to_the_index_that_is_meant);

@@ -22,8 +22,6 @@ static const struct {
     {{"_xpackage"}, NULL},
     {{""}, NULL},
     {{"hotels", "_search"}, NULL},
-    {{"hotels", "_rollover", "new"}, "_rollover"},
-    {{"hotels", "_doc", "_rollover"}, NULL},
     {{"_search", "template"}, NULL},
     {{"hotels", "_shard_stores"}, "_shard_stores"},
     {{"hotels", "_doc", "1", "_termvectors"}, "_termvectors"},
