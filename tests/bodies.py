@@ -4,7 +4,7 @@ SETUP = ("/edge", {
     "settings": {"number_of_shards": 1, "number_of_replicas": 0},
     "mappings": {"properties": {
         "t": {"type": "text"}, "k": {"type": "keyword"}, "n": {"type": "integer"}, "d": {"type": "date"}, "at": {"type": "geo_point"},
-        "c": {"type": "completion"}, "r": {"type": "integer_range"}, "o": {"type": "nested", "properties": {"x": {"type": "keyword"}}}}}})
+        "c": {"type": "completion"}, "r": {"type": "integer_range"}, "j": {"type": "join", "relations": {"up": ["down", "side"]}}, "o": {"type": "nested", "properties": {"x": {"type": "keyword"}}}}}})
 
 QUERIES = [
     {"bool": {"must": [{"match_all": {}}], "should": {"term": {"k": "a"}}, "must_not": [], "filter": [{"exists": {"field": "k"}}], "minimum_should_match": 1}},
@@ -12,6 +12,8 @@ QUERIES = [
     {"constant_score": {"filter": {"term": {"k": {"value": "a"}}}, "boost": 2}},
     {"dis_max": {"queries": [{"match_all": {}}, {"term": {"k": "b"}}], "tie_breaker": 0.2}},
     {"nested": {"path": "o", "query": {"term": {"o.x": "a"}}, "score_mode": "max", "inner_hits": {"size": 2, "sort": ["_doc"]}}},
+    {"has_child": {"type": "down", "query": {"match_all": {}}, "score_mode": "max", "min_children": 1, "max_children": 5, "ignore_unmapped": True}},
+    {"has_parent": {"parent_type": "up", "query": {"term": {"k": "a"}}, "score": True, "ignore_unmapped": True}}, {"parent_id": {"type": "down", "id": "1", "ignore_unmapped": True}},
     {"wrapper": {"query": "eyJtYXRjaF9hbGwiOnt9fQ=="}},
     {"function_score": {"query": {"match_all": {}}, "functions": [{"filter": {"term": {"k": "a"}}, "weight": 2},
                         {"gauss": {"n": {"origin": 1, "scale": 2, "decay": 0.4}, "multi_value_mode": "avg"}},

@@ -125,17 +125,45 @@ static bool add_keys(struct caps *c, struct str path, const struct json *field)
     return any;
 }
 
-/* true: it, or a key of it, is wanted. */
+/* What a join field has beside it for each of its relations: true: one is wanted. */
+static bool add_relations(struct caps *c, struct str path, const struct json *field)
+{
+    const struct json *relations = json_get(field, "relations");
+    bool any = false;
+    for (uint32_t i = 0; json_is(relations, JSON_OBJECT) && i < relations->n; i++) {
+        struct str name =
+            arena_printf(c->r->arena, "%.*s#%.*s", STR_ARG(path), STR_ARG(relations->members[i].key));
+        if (name.p == NULL) {
+            c->e = err_no_memory(&c->r->em);
+            return any;
+        }
+        if (field_requested(c, name)) {
+            caps_add(c, (struct cap){
+                            .path = name, .type = STR("parent"), .searchable = true, .aggregatable = true});
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* true: it, a key of it or a relation is wanted. */
 static bool walk_leaf(struct caps *c, struct str path, const struct json *field)
 {
     bool any = field_requested(c, path);
     if (str_is(json_text(json_get(field, "type")), "alias")) {
-        field = definition(c->mapping, json_text(json_get(field, "path")));
+        struct str of = json_text(json_get(field, "path"));
+        field = definition(c->mapping, of);
+        if (any && field == NULL && str_find(of, '#', 0) != SIZE_MAX) { /* a relation of the join field */
+            caps_add(c, (struct cap){
+                            .path = path, .type = STR("parent"), .searchable = true, .aggregatable = true});
+        }
+    } else {
+        any = add_relations(c, path, field) || any;
     }
     if (field == NULL) {
         return any;
     }
-    if (any) {
+    if (field_requested(c, path)) {
         add_field(c, path, field);
     }
     return add_keys(c, path, field) || any;

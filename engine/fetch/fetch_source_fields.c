@@ -78,7 +78,11 @@ enum err fetch_source_fields_prepare(struct fetch *f)
             if (s.field->class->is_metadata) {
                 continue;
             }
-            enum err e = source_format_new(&s.format, s.field, f->source->fields[i].format, f->arena, f->em);
+            enum err e =
+                s.field->class->refuse_fetch != NULL ? s.field->class->refuse_fetch(s.field, f->em) : ERR_OK;
+            e = e == ERR_OK
+                    ? source_format_new(&s.format, s.field, f->source->fields[i].format, f->arena, f->em)
+                    : e;
             if (e != ERR_OK) {
                 return e;
             }

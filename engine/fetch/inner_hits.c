@@ -70,7 +70,7 @@ static enum err add_wanted(struct nested_queries *w, const struct query *nested)
 static enum err find_wanted(void *arg, const struct query *q, enum child_role role)
 {
     struct nested_queries *w = arg;
-    if (role == CHILD_EXCLUDES || role == CHILD_WEIGHS) {
+    if (role == CHILD_EXCLUDES || role == CHILD_WEIGHS || role == CHILD_JOINS) {
         return ERR_OK;
     }
     if (q->ops == &q_nested) {

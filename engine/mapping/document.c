@@ -102,6 +102,12 @@ static enum err keep_source(struct doc_parser *p, struct parsed_doc *out, const 
 static enum err document_finish(struct doc_parser *p, struct parsed_doc *out, const struct part_build *root)
 {
     struct doc_part *parts = arena_grow(p->arena, p->parts, p->n_parts, &p->parts_cap, sizeof(*parts));
+    if (p->join_twice != NULL) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "DocValuesField \"%.*s\" appears more than once in this document (only one value is "
+                       "allowed per field)",
+                       STR_ARG(p->join_twice->path));
+    }
     if (parts == NULL) {
         return err_no_memory(p->em);
     }

@@ -36,10 +36,11 @@ struct doc_parser {
     bool added_sorted; /* they were held against each other in the order of their paths */
     int64_t n_nested;
     bool in_copy;
-    bool in_array;               /* the value is an element, which has no name */
-    const struct json *mistaken; /* the part of the value that was refused; NULL: all of it */
-    bool geohashes;              /* multi-fields of a point are being read */
-    bool has_contexts;           /* a completion with contexts came by: they are completed at the end */
+    bool in_array;                  /* the value is an element, which has no name */
+    const struct json *mistaken;    /* the part of the value that was refused; NULL: all of it */
+    bool geohashes;                 /* multi-fields of a point are being read */
+    const struct field *join_twice; /* a part of a join field that has a second value; NULL: none */
+    bool has_contexts;              /* a completion with contexts came by: they are completed at the end */
 };
 
 /* ---- walking (document_walk.c) ---- */

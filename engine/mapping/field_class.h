@@ -36,6 +36,7 @@
     X(binary)            \
     X(completion)        \
     X(flattened)         \
+    X(join)              \
     X(token_count)       \
     X(integer_range)     \
     X(long_range)        \
@@ -131,7 +132,8 @@ struct field_class {
     enum err (*build)(struct builder *b,
                       struct node *n); /* checks and resolves the whole; NULL: nothing to do */
     enum err (*link)(struct builder *b, struct node *n); /* its path is known now; NULL: nothing to do */
-    bool is_indexed, has_column, is_stored;              /* metadata fields; of others, parameters say so */
+    bool hides_fields;                      /* the fields below it are its own: no definition shows them */
+    bool is_indexed, has_column, is_stored; /* metadata fields; of others, parameters say so */
 
     /* ---- the value of a document; inside mapping only ---- */
     /* NULL: objects, aliases, and metadata fields that documents cannot have. */
@@ -156,6 +158,8 @@ struct field_class {
     /* The format of `fields`, where one is asked for; NULL: none is taken. */
     enum err (*show_format)(struct value_format *out, struct str format, struct arena *arena,
                             struct errmsg *em);
+    /* Refuses to show its values in `fields`; NULL: it does not. */
+    enum err (*refuse_fetch)(const struct field *f, struct errmsg *em);
     /* Writes a value of the source as `fields` shows it, or nothing where the field would not index it; NULL: as it is. */
     void (*show)(const struct value_format *f, const struct json *v, struct arena *arena, struct jsonw *w);
     /* The value that all documents of an index have; p == NULL: none yet. NULL: values differ. */
@@ -182,6 +186,8 @@ struct field_class {
 #define FIELD_CLASS_ROW(name) extern const struct field_class field_class_##name;
 FIELD_CLASSES(FIELD_CLASS_ROW)
 #undef FIELD_CLASS_ROW
+/* What a join field has beside it for each relation with children; no definition names it. */
+extern const struct field_class field_class_join_parent;
 
 #define FIELD_CLASS_ONE(name) +1
 enum { FIELD_CLASS_COUNT = 0 FIELD_CLASSES(FIELD_CLASS_ONE) };

@@ -332,6 +332,8 @@ enum err param_parse(struct builder *b, struct node *n, size_t i, const struct j
         return param_meta(b, n, i, v);
     case PARAM_CONTEXTS:
         return contexts_parse(b, n, i, v);
+    case PARAM_RELATIONS:
+        return param_relations(b, n, i, v);
     case PARAM_SCALING:
         return take_scaling(b, n, i, v);
     case PARAM_NULL_TEXT:

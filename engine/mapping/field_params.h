@@ -86,6 +86,7 @@ enum err build_date_format(struct builder *b, struct node *n);
 enum err param_number_map(struct builder *b, struct node *n, size_t i, const struct json *v);
 enum err param_prefixes(struct builder *b, struct node *n, size_t i, const struct json *v);
 enum err param_meta(struct builder *b, struct node *n, size_t i, const struct json *v);
+enum err param_relations(struct builder *b, struct node *n, size_t i, const struct json *v);
 enum err param_null_value(struct builder *b, struct node *n, size_t i, const struct json *v);
 
 #endif

@@ -195,7 +195,7 @@ static enum err index_children(struct builder *b, struct mapping *m)
     }
     for (uint32_t i = 0; i < m->n_fields; i++) {
         const struct field *f = m->fields[i];
-        if (f->is_multi_field || f->class->is_internal) {
+        if (f->is_multi_field || f->is_hidden || f->class->is_internal) {
             continue;
         }
         uint64_t at = child_hash(f->parent, f->name);
@@ -262,6 +262,7 @@ static enum err mapping_finish(struct builder *b, struct mapping *m, const struc
     e = e != ERR_OK ? e : add_fields(b, m, m->root, &cap);
     e = e != ERR_OK ? e : number_fields(b, m, old);
     e = e != ERR_OK ? e : mapping_validate(b, m);
+    e = e != ERR_OK ? e : mapping_find_join(b, m);
     e = e != ERR_OK || m->published ? e : mapping_check_limits(b, m);
     e = e != ERR_OK ? e : index_children(b, m);
     e = e != ERR_OK ? e : sort_leaves(b, m);
@@ -452,6 +453,11 @@ bool mapping_is_absent(const struct mapping *m)
 bool mapping_has_nested(const struct mapping *m)
 {
     return m->has_nested;
+}
+
+const struct field *mapping_join(const struct mapping *m)
+{
+    return m->absent ? NULL : m->join;
 }
 
 struct analysis *mapping_analysis(const struct mapping *m)

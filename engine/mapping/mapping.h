@@ -11,7 +11,8 @@
 #include "common/base/map.h"
 #include "engine/analysis/analysis.h"
 
-struct field_class; /* field_class.h */
+struct field_class;   /* field_class.h */
+struct join_relation; /* join.h */
 
 enum index_options { INDEX_DOCS, INDEX_FREQS, INDEX_POSITIONS, INDEX_OFFSETS };
 enum similarity_kind { SIM_BM25, SIM_BOOLEAN };
@@ -59,7 +60,9 @@ struct field {
     struct similarity similarity;
     float boost;
     int32_t position_increment_gap;
-    int32_t depth_limit;                                    /* flattened */
+    int32_t depth_limit;                   /* flattened */
+    const struct join_relation *relations; /* join: those that have children */
+    uint32_t n_relations;
     uint32_t ignore_above;                                  /* UTF-16 units; UINT32_MAX: no limit */
     const struct json *null_value;                          /* NULL: none */
     double scaling_factor;                                  /* scaled_float */
@@ -131,6 +134,8 @@ bool mapping_match(const struct mapping *m, struct str pattern, struct arena *ar
 /* Whether the index has no mapping at all (mapping_published() without a body). */
 bool mapping_is_absent(const struct mapping *m);
 bool mapping_has_nested(const struct mapping *m);
+/* The field of type join; NULL: there is none. */
+const struct field *mapping_join(const struct mapping *m);
 struct analysis *mapping_analysis(const struct mapping *m);
 bool mapping_routing_required(const struct mapping *m);
 bool mapping_source_enabled(const struct mapping *m);

@@ -32,6 +32,7 @@ enum param_kind {
     PARAM_LOCALE,
     PARAM_META,
     PARAM_CONTEXTS,
+    PARAM_RELATIONS,
     PARAM_SCALING,
     PARAM_CONST,
     PARAM_NULL_TEXT,
@@ -118,6 +119,7 @@ struct mapping {
     const struct field **children;
     uint32_t children_mask;
     bool has_nested;
+    const struct field *join; /* NULL: none */
     const struct date_format *const
         *date_formats; /* what strings are tried against; the default ones when none are given */
     uint32_t n_date_formats;
@@ -181,6 +183,12 @@ enum err similarities_check(struct builder *b);
 enum err locale_parse(struct builder *b, struct str s, struct str *out);
 /* Whether names of months, days and halves of the day are English there. */
 bool locale_is_english(struct str locale);
+/* (field_join.c) Relations as a message shows them; whether they may change so, with the reasons why not; the one field of the type
+ * that an index may have: ERR_ILLEGAL_ARGUMENT when there are more, aliases counted. */
+struct str relations_text(const struct node *n, struct arena *arena);
+bool relations_may_become(struct builder *b, const struct node *into, const struct node *from,
+                          struct buf *why);
+enum err mapping_find_join(struct builder *b, struct mapping *m);
 /* (completion_contexts.c) */
 enum err contexts_parse(struct builder *b, struct node *n, size_t i, const struct json *v);
 enum err contexts_validate(const struct mapping *m, const struct field *f, struct errmsg *em);

@@ -7,10 +7,10 @@
 static struct str shown_value(struct builder *b, const struct node *n, size_t i)
 {
     const struct param *p = &n->f.class->params[i];
-    if (n->set[i] != NULL) {
+    const enum param_kind kind = p->kind;
+    if (n->set[i] != NULL && kind != PARAM_RELATIONS) {
         return java_text(n->set[i], b->arena);
     }
-    const enum param_kind kind = p->kind;
     if (kind == PARAM_BOOL || kind == PARAM_EXPLICIT_BOOL) {
         return p->dflt != 0 ? STR("true") : STR("false");
     }
@@ -19,6 +19,9 @@ static struct str shown_value(struct builder *b, const struct node *n, size_t i)
     }
     if (kind == PARAM_ANALYZER) {
         return n->f.class->usual_analyzer != NULL ? str_of(n->f.class->usual_analyzer) : STR("default");
+    }
+    if (kind == PARAM_RELATIONS) {
+        return relations_text(n, b->arena);
     }
     if (kind == PARAM_INDEX_OPTIONS) {
         return n->f.class->usual_options == INDEX_POSITIONS ? STR("positions") : STR("docs");
@@ -50,7 +53,9 @@ static enum err check_params(struct builder *b, const struct node *into, const s
     buf_init(&why, NULL, ERR_REASON_MAX);
     buf_printf(&why, "Mapper for [%.*s] conflicts with existing mapper:", STR_ARG(into->f.path));
     for (size_t i = 0; into->f.class->params[i].name != NULL; i++) {
-        if (may_become(&into->f.class->params[i], into->set[i], from->set[i])) {
+        const struct param *p = &into->f.class->params[i];
+        if (p->kind == PARAM_RELATIONS ? relations_may_become(b, into, from, &why)
+                                       : may_become(p, into->set[i], from->set[i])) {
             continue;
         }
         struct str old = shown_value(b, into, i), new = shown_value(b, from, i);

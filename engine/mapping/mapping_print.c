@@ -111,7 +111,7 @@ enum err node_print(struct builder *b, struct node *n, struct json *out)
         return no_memory(b);
     }
     *out = n->def;
-    if (n->n_kids == 0) {
+    if (n->n_kids == 0 || n->f.class->hides_fields) {
         return ERR_OK;
     }
     struct json kids = json_mk_object();

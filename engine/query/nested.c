@@ -1,5 +1,6 @@
 /* nested: documents whose nested documents match. */
 #include "engine/query/build.h"
+#include "engine/query/join.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite.h"
 #include "engine/query/scorers.h"
@@ -304,7 +305,7 @@ struct dsl_nested_query {
     struct inner_hits_spec *inner_hits;
 };
 
-static enum err parse_nested_mode(struct json_pull *p, struct dsl_nested_query *q, struct errmsg *em)
+enum err child_score_mode(struct str s, enum score_mode *mode, bool *none, struct errmsg *em)
 {
     static const struct {
         const char *name;
@@ -315,19 +316,21 @@ static enum err parse_nested_mode(struct json_pull *p, struct dsl_nested_query *
                  {"sum", SCORE_SUM, false},
                  {"max", SCORE_MAX, false},
                  {"min", SCORE_MIN, false}};
-    struct str s;
-    enum err e = json_pull_text(p, &s, em);
-    if (e != ERR_OK) {
-        return e;
-    }
     for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
         if (str_is(s, modes[i].name)) {
-            q->score_mode = modes[i].mode;
-            q->score_none = modes[i].none;
+            *mode = modes[i].mode;
+            *none = modes[i].none;
             return ERR_OK;
         }
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "No score mode for child query [%.*s] found", STR_ARG(s));
+}
+
+static enum err parse_nested_mode(struct json_pull *p, struct dsl_nested_query *q, struct errmsg *em)
+{
+    struct str s;
+    enum err e = json_pull_text(p, &s, em);
+    return e == ERR_OK ? child_score_mode(s, &q->score_mode, &q->score_none, em) : e;
 }
 
 static enum err parse_nested(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)

@@ -45,6 +45,7 @@ struct inner_hits_spec; /* engine/query/source.h */
     X(script_score)     \
     X(script)           \
     X(nested)           \
+    X(join)             \
     X(distance_feature) \
     X(slice)            \
     X(blended)

@@ -14,6 +14,7 @@ enum child_role {
     CHILD_FILTERS,  /* it selects, without a score */
     CHILD_EXCLUDES, /* what it matches is left out */
     CHILD_DEMOTES,  /* what it matches scores less (boosting) */
+    CHILD_JOINS,    /* what it matches selects other documents (has_child, has_parent) */
     CHILD_WEIGHS    /* what it matches is scored by a function (function_score) */
 };
 /* Anything but ERR_OK ends the visit. */

@@ -181,6 +181,14 @@ enum err weight_new(const struct weight **out, const struct weight_context *cx, 
     return e == ERR_OK ? make_names(sh, q, em) : e;
 }
 
+enum err weight_inner(const struct weight **out, const struct weight_context *cx, const struct query *q,
+                      enum score_need need, struct errmsg *em)
+{
+    struct weight_shared *sh = shared_new(cx);
+    *out = NULL;
+    return sh != NULL ? weight_make(sh, q, 1, need, out, em) : err_no_memory(em);
+}
+
 /* Nested documents are found only where a nested query or aggregation asks for them. */
 static enum err only_roots(const struct weight *w, const struct leaf *leaf, struct arena *arena,
                            struct scorer **s, struct errmsg *em)

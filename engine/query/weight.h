@@ -75,6 +75,9 @@ struct weight {
 /* A weight of a rewritten query below another. */
 enum err weight_make(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
                      const struct weight **out, struct errmsg *em);
+/* A weight of a rewritten query that runs inside of another, over the same view: without names, with an error of its own. */
+enum err weight_inner(const struct weight **out, const struct weight_context *cx, const struct query *q,
+                      enum score_need need, struct errmsg *em);
 /* Allocates the concrete struct (which begins with struct weight) and fills the common part. */
 void *weight_alloc(struct weight_shared *sh, size_t size, const struct weight_ops *ops, const struct query *q,
                    float boost, enum score_need need);

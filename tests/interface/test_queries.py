@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Queries: what matches, and how it is scored."""
 import math
+import random
 import struct
 import sys
 
@@ -78,6 +79,55 @@ def rule_flattened(index):
     assert index.refused("PUT", "_doc/9", {"labels": "a text"}) == "parsing_exception"
     assert index.refused("PUT", "_doc/9", {"labels": {"a": {"b": {"c": {"d": 1}}}}}) == "mapper_parsing_exception"
     assert list(index.ok("GET", "_mapping")[index.name]["mappings"]["properties"]) == ["labels", "other"]
+
+
+def rule_join(index):
+    """Parents, children and their children, found by one another, as a plain model finds them: over several shards, updates and deletes."""
+    draw = random.Random(7)
+    index.create({"properties": {"j": {"type": "join", "relations": {"p": ["c", "d"], "c": "g"}}, "n": {"type": "integer"}}}, number_of_shards=3)
+    docs = {}
+    put = lambda i, root, doc: index.ok("PUT", f"_doc/{i}?routing={root}", doc) and docs.__setitem__(i, (root, doc))
+    for i in range(160):
+        kind = draw.choice("ppccccddgggg")
+        above = [k for k, (_, d) in docs.items() if d["j"]["name"] == {"c": "p", "d": "p", "g": "c"}.get(kind)]
+        if kind == "p" or not above:
+            put(str(i), str(i), {"j": {"name": "p"}, "n": draw.randint(0, 9)})
+        else:
+            up = draw.choice(above[:6])
+            put(str(i), docs[up][0], {"j": {"name": kind, "parent": up}, "n": draw.randint(0, 9)})
+        if i % 20 == 5:  # a document that changes, one that goes, and a segment of its own
+            again, gone = draw.choice(sorted(docs)), draw.choice(sorted(docs))
+            put(again, docs[again][0], {**docs[again][1], "n": draw.randint(0, 9)})
+            index.ok("DELETE", f"_doc/{gone}?routing={docs.pop(gone)[0]}")
+            index.ok("POST", "_refresh")
+    index.ok("POST", "_refresh")
+    found = lambda query: {h["_id"]: h["_score"] for h in index.search(query=query, size=300)["hits"]["hits"]}
+    name, parent = (lambda i: docs[i][1]["j"]["name"]), (lambda i: docs[i][1]["j"].get("parent"))
+    for kind, above in (("c", "p"), ("d", "p"), ("g", "c")):
+        for least in range(0, 10, 2):
+            some = {"range": {"n": {"gte": least}}}
+            hit = {i for i, (_, d) in docs.items() if d["n"] >= least}
+            children = {up: [i for i in hit if name(i) == kind and parent(i) == up] for up in docs if name(up) == above}
+            assert set(found({"has_child": {"type": kind, "query": some}})) == {up for up, below in children.items() if below}
+            few = {"has_child": {"type": kind, "query": some, "min_children": 2, "max_children": 4}}
+            assert set(found(few)) == {up for up, below in children.items() if 2 <= len(below) <= 4}
+            scored = {"function_score": {"query": some, "field_value_factor": {"field": "n"}, "boost_mode": "replace"}}
+            for mode, of in (("sum", sum), ("min", min), ("max", max), ("avg", lambda v: sum(v) / len(v))):
+                want = {up: of([docs[i][1]["n"] for i in below]) for up, below in children.items() if below}
+                got = found({"has_child": {"type": kind, "query": scored, "score_mode": mode}})
+                assert got.keys() == want.keys() and all(abs(got[k] - want[k]) < 1e-5 for k in want), (mode, got, want)
+            assert set(found({"has_parent": {"parent_type": above, "query": some}})) >= {i for i in docs if name(i) == kind and parent(i) in hit}
+        for up in docs:
+            want = {i for i in docs if name(i) == kind and parent(i) == up}
+            assert set(found({"parent_id": {"type": kind, "id": up}})) == want
+    below = {i for i in docs if name(i) in "cd" and docs.get(parent(i), (0, {"n": 0}))[1]["n"] >= 4}
+    got = found({"has_parent": {"parent_type": "p", "query": {"function_score": {"query": {"range": {"n": {"gte": 4}}}, "field_value_factor": {"field": "n"}, "boost_mode": "replace"}}, "score": True}})
+    assert got == {i: docs[parent(i)][1]["n"] for i in below}
+    two = {"has_child": {"type": "c", "query": {"has_child": {"type": "g", "query": {"range": {"n": {"gte": 5}}}}}}}
+    assert set(found(two)) == {u for i in docs if name(i) == "g" and docs[i][1]["n"] >= 5 and parent(i) in docs for u in [parent(parent(i))] if u in docs}
+    assert index.refused("PUT", "_doc/x", {"j": {"name": "c", "parent": "0"}}) == "mapper_parsing_exception", "a child needs a routing"
+    assert index.refused("PUT", "_mapping", {"properties": {"j": {"type": "join", "relations": {"p": "c"}}}}) == "illegal_argument_exception"
+    index.ok("PUT", "_mapping", {"properties": {"j": {"type": "join", "relations": {"p": ["c", "d", "e"], "c": "g", "q": "r"}}}})
 
 
 def rule_flattened_edges(index):
