@@ -31,7 +31,8 @@ struct fetch {
     const struct leaf *leaf;
     bool need_source;
     unsigned want;                /* STORED_* */
-    bool query_is_nested;         /* the query is a nested query's inner one: so are the hits */
+    bool query_given;             /* the query is one of another query's: hits are inner hits */
+    bool query_is_nested;         /* ... and about nested documents: so are the hits */
     struct shown_column *columns; /* what docvalue_fields names, by the mapping */
     uint32_t n_columns;
     const struct shown_field *shown; /* what `fields` names, by the mapping */

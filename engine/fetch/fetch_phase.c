@@ -41,17 +41,17 @@ static enum err build_query(struct fetch *f)
     return ERR_OK;
 }
 
-/* Inner hits have their query already: the inner one of a nested query, which is about nested documents. */
+/* Inner hits have their query already: the inner one of a nested query or of a join. */
 static enum err prepare_query(struct fetch *f)
 {
     const struct search_source *s = f->source;
     const struct query *post_filter = NULL;
     enum err e = ERR_OK;
-    bool given = f->query_is_nested;
+    bool given = f->query_given;
     if (!given && !s->names && !s->nested_hits && !s->explain && s->highlight_spec == NULL) {
         return ERR_OK;
     }
-    f->cx.weight.nested_too = given;
+    f->cx.weight.nested_too = f->query_is_nested;
     e = given ? ERR_OK : build_query(f);
     if (e == ERR_OK && !given && (s->nested_hits || s->names) && s->post_filter != NULL) {
         e = query_build(&post_filter, &f->cx.query, s->post_filter, f->em);

@@ -1,18 +1,20 @@
-/* Inner hits of nested queries: for each hit, the nested documents that made it match.
+/* Inner hits of nested queries and of joins: for each hit, the documents that made it match.
  *
- * Every nested query that asks for inner hits has a fetch of its own, over its inner query. For a hit that query runs over the
- * documents of the hit's block, between the parent before and the hit itself; the best of them are hits in turn, which may
- * have inner hits of the nested queries inside. */
+ * Every query of these kinds that asks for inner hits has a fetch of its own, over its inner query. For a hit of a nested query that
+ * query runs over the documents of the hit's block, between the parent before and the hit itself; for one of a join, over the hit's
+ * children, or its parent, wherever in the shard they are. The best of them are hits in turn, which may have inner hits of the queries
+ * inside. */
 #include "common/settings/setting_read.h"
 #include "engine/collect/top_docs.h"
 #include "engine/fetch/fetch.h"
+#include "engine/query/join.h"
 #include "engine/query/query_ops.h"
 
 #include <math.h>
 
 struct inner_hits {
     struct str name;
-    const struct query *nested;
+    const struct query *of; /* a nested query or a join */
     struct fetch f;
     struct sort_plan *sort;      /* NULL: by score */
     const struct weight *weight; /* of the inner query */
@@ -20,7 +22,7 @@ struct inner_hits {
 
 /* ---- which ------------------------------------------------------------------------------------------------------------------------ */
 
-struct nested_queries {
+struct inner_queries {
     const struct query **v;
     size_t n, cap;
     struct arena *arena;
@@ -28,21 +30,38 @@ struct nested_queries {
     struct errmsg *em;
 };
 
-static struct str name_of(const struct query *nested)
+static bool is_join(const struct query *of)
 {
-    return nested->nested.inner_hits->name.p != NULL ? nested->nested.inner_hits->name
-                                                     : nested->nested.path->path;
+    return of->ops == &q_join;
 }
 
-static enum err add_wanted(struct nested_queries *w, const struct query *nested)
+/* What the query asks for; NULL: no inner hits. */
+static const struct inner_hits_spec *spec_of(const struct query *of)
 {
-    const struct inner_hits_spec *spec = nested->nested.inner_hits;
+    return is_join(of) ? join_of(of)->inner_hits : of->nested.inner_hits;
+}
+
+static const struct query *inner_query(const struct query *of)
+{
+    return is_join(of) ? join_of(of)->child : of->nested.child;
+}
+
+static struct str name_of(const struct query *of)
+{
+    return spec_of(of)->name.p != NULL ? spec_of(of)->name
+           : is_join(of)               ? join_of(of)->type
+                                       : of->nested.path->path;
+}
+
+static enum err add_wanted(struct inner_queries *w, const struct query *of)
+{
+    const struct inner_hits_spec *spec = spec_of(of);
     const int64_t max = setting_i64(w->settings, SET_INDEX_MAX_INNER_RESULT_WINDOW);
     const int64_t window = spec->source->from + spec->source->size;
     for (size_t i = 0; i < w->n; i++) {
-        if (str_eq(name_of(w->v[i]), name_of(nested))) {
+        if (str_eq(name_of(w->v[i]), name_of(of))) {
             return err_set(w->em, ERR_ILLEGAL_ARGUMENT,
-                           "[inner_hits] already contains an entry for key [%.*s]", STR_ARG(name_of(nested)));
+                           "[inner_hits] already contains an entry for key [%.*s]", STR_ARG(name_of(of)));
         }
     }
     if (window > max) {
@@ -54,32 +73,32 @@ static enum err add_wanted(struct nested_queries *w, const struct query *nested)
                        STR_ARG(spec->name.p != NULL ? spec->name : STR("null")), (long long)max,
                        (long long)window);
     }
-    if (spec->source->seq_no_primary_term) {
+    if (spec->source->seq_no_primary_term && !is_join(of)) {
         return err_set(w->em, ERR_UNSUPPORTED, "nested documents are not assigned sequence numbers");
     }
     w->v = arena_grow(w->arena, w->v, w->n, &w->cap, sizeof(*w->v));
     if (w->v == NULL) {
         return err_no_memory(w->em);
     }
-    w->v[w->n++] = nested;
+    w->v[w->n++] = of;
     return ERR_OK;
 }
 
-/* Nothing matches below must_not, and a function's filter only weighs: neither has inner hits. Those inside a nested query
- * belong to its own inner hits. */
+/* Nothing matches below must_not, and a function's filter only weighs: neither has inner hits. Those inside a nested query or a
+ * join belong to its own inner hits. */
 static enum err find_wanted(void *arg, const struct query *q, enum child_role role)
 {
-    struct nested_queries *w = arg;
-    if (role == CHILD_EXCLUDES || role == CHILD_WEIGHS || role == CHILD_JOINS) {
+    struct inner_queries *w = arg;
+    if (role == CHILD_EXCLUDES || role == CHILD_WEIGHS) {
         return ERR_OK;
     }
-    if (q->ops == &q_nested) {
-        return q->nested.inner_hits != NULL ? add_wanted(w, q) : ERR_OK;
+    if (q->ops == &q_nested || is_join(q)) {
+        return spec_of(q) != NULL ? add_wanted(w, q) : ERR_OK;
     }
     return query_each_child(q, find_wanted, w);
 }
 
-static enum err find_all(struct nested_queries *w, const struct query *query, const struct query *post_filter)
+static enum err find_all(struct inner_queries *w, const struct query *query, const struct query *post_filter)
 {
     enum err e = query != NULL ? find_wanted(w, query, CHILD_SCORES) : ERR_OK;
     return e == ERR_OK && post_filter != NULL ? find_wanted(w, post_filter, CHILD_SCORES) : e;
@@ -88,36 +107,37 @@ static enum err find_all(struct nested_queries *w, const struct query *query, co
 enum err inner_hits_check(const struct search_context *cx, const struct query *query,
                           const struct query *post_filter, struct errmsg *em)
 {
-    struct nested_queries w = {.arena = cx->arena, .settings = cx->shard->index_settings, .em = em};
+    struct inner_queries w = {.arena = cx->arena, .settings = cx->shard->index_settings, .em = em};
     enum err e = find_all(&w, query, post_filter);
     for (size_t i = 0; e == ERR_OK && i < w.n; i++) {
-        const struct search_source *s = w.v[i]->nested.inner_hits->source;
+        const struct search_source *s = spec_of(w.v[i])->source;
         struct sort_plan *plan = NULL;
         e = docvalue_fields_limit(cx, s, em);
         if (e == ERR_OK && !search_source_by_score(s)) {
             struct search_context own = *cx;
-            own.nested = w.v[i]->nested.path;
+            own.nested = is_join(w.v[i]) ? NULL : w.v[i]->nested.path;
             e = sort_plan_new(&plan, &own, s->sort, s->n_sort, em);
             sort_plan_fini(plan);
         }
-        e = e == ERR_OK ? inner_hits_check(cx, w.v[i]->nested.child, NULL, em) : e;
+        e = e == ERR_OK ? inner_hits_check(cx, inner_query(w.v[i]), NULL, em) : e;
     }
     return e;
 }
 
-static enum err prepare_one(struct fetch *f, struct inner_hits *x, const struct query *nested)
+static enum err prepare_one(struct fetch *f, struct inner_hits *x, const struct query *of)
 {
-    const struct search_source *s = nested->nested.inner_hits->source;
-    x->name = name_of(nested);
-    x->nested = nested;
+    const struct search_source *s = spec_of(of)->source;
+    x->name = name_of(of);
+    x->of = of;
     x->f = (struct fetch){.shard = f->shard,
                           .source = s,
                           .arena = f->arena,
                           .em = f->em,
-                          .query = nested->nested.child,
-                          .query_is_nested = true};
+                          .query = inner_query(of),
+                          .query_given = true,
+                          .query_is_nested = !is_join(of)};
     enum err e = fetch_prepare(&x->f);
-    x->f.cx.nested = nested->nested.path;
+    x->f.cx.nested = is_join(of) ? NULL : of->nested.path;
     e = e == ERR_OK && !search_source_by_score(s)
             ? sort_plan_new(&x->sort, &x->f.cx, s->sort, s->n_sort, f->em)
             : e;
@@ -127,7 +147,7 @@ static enum err prepare_one(struct fetch *f, struct inner_hits *x, const struct 
 
 enum err inner_hits_prepare(struct fetch *f, const struct query *query, const struct query *post_filter)
 {
-    struct nested_queries w = {.arena = f->arena, .settings = f->shard->index_settings, .em = f->em};
+    struct inner_queries w = {.arena = f->arena, .settings = f->shard->index_settings, .em = f->em};
     enum err e = find_all(&w, query, post_filter);
     if (e != ERR_OK || w.n == 0) {
         return e;
@@ -172,7 +192,7 @@ struct found {
 /* The first document behind the parent before this one: parents are the documents that the nested query around joins to. */
 static doc_id first_child(const struct inner_hits *x, const struct fetch_hit *h)
 {
-    const struct field *outer = x->nested->nested.outer;
+    const struct field *outer = x->of->nested.outer;
     doc_id from = nested_block_start(h->leaf, h->doc);
     const struct seg_field *f = segment_field(h->leaf->segment, STR("_nested_path"));
     struct term_info t;
@@ -209,7 +229,7 @@ static enum err inner_hits_run(struct inner_hits *x, const struct fetch_hit *h, 
     struct term_info t;
     struct scorer *s;
     struct postings p;
-    if (h->leaf->roots == NULL || f == NULL || !seg_term(f, x->nested->nested.path->path, &t)) {
+    if (h->leaf->roots == NULL || f == NULL || !seg_term(f, x->of->nested.path->path, &t)) {
         return ERR_OK;
     }
     enum err e = weight_scorer(x->weight, h->leaf, h->arena, &s, x->f.em);
@@ -235,19 +255,121 @@ static enum err inner_hits_run(struct inner_hits *x, const struct fetch_hit *h, 
     return e == ERR_OK ? weight_error(x->weight, x->f.em) : e;
 }
 
+/* ---- of a join ---- */
+
+/* The documents of the other side that belong to one hit. */
+struct join_run {
+    struct inner_hits *x;
+    struct top_docs *top;
+    struct found *out;
+    struct scorer *s;
+    bool scored;
+};
+
+static void take_joined(void *self, doc_id doc, const struct join_id *id)
+{
+    struct join_run *r = self;
+    struct scorer *s = r->s;
+    (void)id;
+    if ((s->doc == POSTINGS_UNPOSITIONED || s->doc < doc ? s->ops->seek(s, doc) : s->doc) == doc
+        && scorer_accepts(s)) {
+        inner_hits_take(r->out, r->top, s, r->scored, doc);
+    }
+}
+
+static enum err run_joined_leaf(struct join_run *r, const struct join_search *search, const struct join_id *id,
+                                const struct fetch_hit *h)
+{
+    enum err e = weight_scorer(r->x->weight, search->leaf, h->arena, &r->s, r->x->f.em);
+    if (e != ERR_OK || r->s == NULL) {
+        return e;
+    }
+    if (r->top != NULL) {
+        e = top_docs_leaf(r->top, search->leaf, r->s, r->x->f.em);
+    }
+    if (e == ERR_OK) {
+        join_search_id(search, id, take_joined, r);
+        e = weight_error(r->x->weight, r->x->f.em);
+    }
+    return e;
+}
+
+/* The id that the inner hits share with the hit: its own, or that of its parent. p == NULL: it is of no relation, or has no parent. */
+static enum err shared_id(struct inner_hits *x, const struct fetch_hit *h, struct str *out)
+{
+    const struct join_query *j = join_of(x->of);
+    const struct join_relation *own = NULL;
+    struct buf term;
+    uint64_t first;
+    *out = STR_NULL;
+    buf_init(&term, NULL, BUF_UNLIMITED);
+    const struct seg_field *names = segment_field(h->leaf->segment, j->join->path);
+    struct ord_column c;
+    ord_column_init(&c, names);
+    bool found = c.field != NULL && ord_column_seek(&c, h->doc, &first) > 0
+                 && seg_term_by_ord(names, ord_column_value(&c, first), &term);
+    if (found && !j->to_parent) {
+        own = join_child(j->join, buf_view(&term));
+        const struct seg_field *ids = own != NULL ? segment_field(h->leaf->segment, own->ids->path) : NULL;
+        ord_column_init(&c, ids);
+        found = c.field != NULL && ord_column_seek(&c, h->doc, &first) > 0
+                && seg_term_by_ord(ids, ord_column_value(&c, first), &term);
+        *out = found ? arena_str(h->arena, buf_view(&term)) : STR_NULL;
+    }
+    buf_fini(&term);
+    if (!found || !j->to_parent) {
+        return found && out->p == NULL ? err_no_memory(x->f.em) : ERR_OK;
+    }
+    struct stored_reader reader;
+    struct stored_doc doc;
+    stored_reader_init(&reader, h->leaf->segment);
+    enum err e = stored_read(&reader, h->doc, STORED_ID, h->arena, &doc, x->f.em);
+    stored_reader_fini(&reader);
+    *out = e == ERR_OK ? doc.id : STR_NULL;
+    return e;
+}
+
+static enum err run_joined(struct inner_hits *x, const struct fetch_hit *h, struct top_docs *top,
+                           struct found *out)
+{
+    const struct join_query *j = join_of(x->of);
+    const struct search_source *src = x->f.source;
+    const struct view *view = x->f.shard->view;
+    struct join_run r = {.x = x, .top = top, .out = out};
+    struct join_id id = {0};
+    r.scored = top != NULL && (x->sort == NULL || src->track_scores || sort_plan_needs_scores(x->sort));
+    enum err e = h->root == NULL ? shared_id(x, h, &id.id) : ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && id.id.p != NULL && i < view->n_leaves; i++) {
+        struct join_names names = {.any = true};
+        struct join_search search = {&view->leaves[i], j->to_parent ? &names : NULL, j->relation->ids,
+                                     !j->to_parent};
+        if (j->to_parent) { /* children of the one relation; a parent is known by its id */
+            e = join_names_init(&names, search.leaf, j->join, &j->type, 1, h->arena, x->f.em);
+        }
+        if (e == ERR_OK && names.any) {
+            e = run_joined_leaf(&r, &search, &id, h);
+        }
+    }
+    return e;
+}
+
 static enum err inner_hits_find(struct inner_hits *x, const struct fetch_hit *h, struct found *out)
 {
     const struct search_source *s = x->f.source;
     struct top_docs *top = NULL;
     enum err e = ERR_OK;
-    int64_t k = MIN_OF(s->from + s->size, (int64_t)h->doc - nested_block_start(h->leaf, h->doc));
+    int64_t most = is_join(x->of) ? (int64_t)x->f.shard->view->doc_count
+                                  : (int64_t)h->doc - nested_block_start(h->leaf, h->doc);
+    int64_t k = MIN_OF(s->from + s->size, most);
     *out = (struct found){.best = NAN};
     if (s->size > 0 && k > 0) {
         struct top_docs_opts o = {.k = (uint32_t)k, .sort = x->sort, .want_scores = true, .arena = h->arena};
         e = x->sort != NULL ? sort_plan_check_missing(x->sort, x->f.em) : ERR_OK;
         e = e == ERR_OK ? top_docs_new(&top, &o, x->f.em) : e;
     }
-    e = e == ERR_OK ? inner_hits_run(x, h, top, out) : e;
+    if (e == ERR_OK) {
+        e = is_join(x->of) ? run_joined(x, h, top, out) : inner_hits_run(x, h, top, out);
+    }
     e = e == ERR_OK && top != NULL
             ? top_docs_take(top, x->f.shard->scope.slot, h->arena, &out->docs, &out->n, x->f.em)
             : e;
@@ -269,10 +391,14 @@ static enum err write_child(struct inner_hits *x, struct fetch_hit *h, struct to
     if (x->sort != NULL) {
         top->score = NAN;
     }
-    struct fetch_hit child = {
-        .top = top, .leaf = h->leaf, .doc = top->doc - h->leaf->base, .arena = h->arena};
+    const struct leaf *leaf = is_join(x->of) ? view_leaf(x->f.shard->view, top->doc) : h->leaf;
+    struct fetch_hit child = {.top = top, .leaf = leaf, .doc = top->doc - leaf->base, .arena = h->arena};
+    if (is_join(x->of)) {
+        enum err e = fetch_read(&x->f, &child);
+        return e == ERR_OK ? fetch_write_hit(&x->f, &child, w) : e;
+    }
     child.root = h->root != NULL ? h->root : h;
-    child.place = nested_place_of(h->leaf, child.doc, x->nested->nested.path, h->arena);
+    child.place = nested_place_of(h->leaf, child.doc, x->of->nested.path, h->arena);
     enum err e = child.place != NULL ? fetch_read(&x->f, &child) : err_no_memory(x->f.em);
     return e == ERR_OK ? fetch_write_hit(&x->f, &child, w) : e;
 }

@@ -134,11 +134,12 @@ void join_search_id(const struct join_search *s, const struct join_id *id, join_
     struct term_info t;
     struct postings p;
     doc_id doc;
-    if (!s->names->any) {
+    if (s->names != NULL && !s->names->any) {
         return;
     }
     if (s->to_parent) {
-        if (seg_find_id(leaf->segment, id->id, leaf->live, &doc) && join_names_has(s->names, doc)) {
+        if (seg_find_id(leaf->segment, id->id, leaf->live, &doc)
+            && (s->names == NULL || join_names_has(s->names, doc))) {
             take(self, doc, id);
         }
         return;
@@ -149,7 +150,7 @@ void join_search_id(const struct join_search *s, const struct join_id *id, join_
     }
     postings_init(&p, f, &t, false);
     for (doc = postings_next(&p); doc < leaf->doc_count && !stop_often(); doc = postings_next(&p)) {
-        if (leaf_live(leaf, doc) && join_names_has(s->names, doc)) {
+        if (leaf_live(leaf, doc) && (s->names == NULL || join_names_has(s->names, doc))) {
             take(self, doc, id);
         }
     }

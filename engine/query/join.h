@@ -58,7 +58,7 @@ bool join_names_has(const struct join_names *n, doc_id doc);
 typedef void (*join_take)(void *self, doc_id doc, const struct join_id *id);
 struct join_search {
     const struct leaf *leaf;
-    const struct join_names *names;
+    const struct join_names *names; /* NULL: of any relation */
     const struct field *hidden;
     bool to_parent;
 };
