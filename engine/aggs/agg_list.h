@@ -9,6 +9,8 @@
     X(global)                    \
     X(nested)                    \
     X(reverse_nested)            \
+    X(children)                  \
+    X(parent)                    \
     X(sampler)                   \
     X(diversified_sampler)       \
     X(terms)                     \
@@ -62,8 +64,6 @@
 #define AGG_TYPES_ABSENT(X) \
     X(significant_text)     \
     X(scripted_metric)      \
-    X(matrix_stats)         \
-    X(children)             \
-    X(parent)
+    X(matrix_stats)
 
 #endif

@@ -167,9 +167,10 @@ enum err check_sibling(struct agg_parse *p, const struct agg *level, const struc
         return pipe_failed(
             p, arena_printf(p->arena,
                             "The first aggregation in buckets_path must be a multi-bucket aggregation for "
-                            "aggregation [%.*s] found :org.elasticsearch.search.aggregations.%s for "
-                            "buckets path: %.*s",
-                            STR_ARG(a->name), sub->type->builder, STR_ARG(text)));
+                            "aggregation [%.*s] found :org.elasticsearch.%s%s for buckets path: %.*s",
+                            STR_ARG(a->name),
+                            strncmp(sub->type->builder, "join.", 5) != 0 ? "search.aggregations." : "",
+                            sub->type->builder, STR_ARG(text)));
     }
     return ERR_OK;
 }

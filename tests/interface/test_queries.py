@@ -125,6 +125,23 @@ def rule_join(index):
     assert got == {i: docs[parent(i)][1]["n"] for i in below}
     two = {"has_child": {"type": "c", "query": {"has_child": {"type": "g", "query": {"range": {"n": {"gte": 5}}}}}}}
     assert set(found(two)) == {u for i in docs if name(i) == "g" and docs[i][1]["n"] >= 5 and parent(i) in docs for u in [parent(parent(i))] if u in docs}
+    below = {up: sorted(i for i in docs if name(i) == "c" and parent(i) == up) for up in docs if name(up) == "p"}
+    body = {"query": {"has_child": {"type": "c", "query": {"match_all": {}}, "inner_hits": {"size": 100, "sort": ["n"], "_source": False}}}, "size": 300}
+    for h in index.search(**body)["hits"]["hits"]:
+        inner = h["inner_hits"]["c"]["hits"]
+        assert sorted(x["_id"] for x in inner["hits"]) == below[h["_id"]] and inner["total"]["value"] == len(below[h["_id"]])
+        assert all(x["_routing"] == docs[x["_id"]][0] and "_source" not in x and x["sort"] == [docs[x["_id"]][1]["n"]] for x in inner["hits"])
+    for h in index.search(query={"has_parent": {"parent_type": "p", "query": {"match_all": {}}, "inner_hits": {"name": "up"}}}, size=300)["hits"]["hits"]:
+        assert [x["_id"] for x in h["inner_hits"]["up"]["hits"]["hits"]] == [parent(h["_id"])]
+    total = lambda ids: {"doc_count": len(ids), "n": {"value": float(sum(docs[i][1]["n"] for i in ids))}}
+    aggs = {"n": {"terms": {"field": "n", "size": 20}, "aggs": {
+        "below": {"children": {"type": "c"}, "aggs": {"n": {"sum": {"field": "n"}}}}, "above": {"parent": {"type": "c"}, "aggs": {"n": {"sum": {"field": "n"}}}},
+        "two": {"children": {"type": "c"}, "aggs": {"g": {"children": {"type": "g"}, "aggs": {"n": {"sum": {"field": "n"}}}}}}}}}
+    for bucket in index.search(size=0, aggs=aggs)["aggregations"]["n"]["buckets"]:
+        mine = {i for i in docs if docs[i][1]["n"] == bucket["key"]}
+        children = [i for i in docs if name(i) == "c" and parent(i) in mine and name(parent(i)) == "p"]
+        assert bucket["below"] == total(children) and bucket["two"]["g"] == total([i for i in docs if name(i) == "g" and parent(i) in children])
+        assert bucket["above"] == total({parent(i) for i in mine if name(i) == "c" and parent(i) in docs})
     assert index.refused("PUT", "_doc/x", {"j": {"name": "c", "parent": "0"}}) == "mapper_parsing_exception", "a child needs a routing"
     assert index.refused("PUT", "_mapping", {"properties": {"j": {"type": "join", "relations": {"p": "c"}}}}) == "illegal_argument_exception"
     index.ok("PUT", "_mapping", {"properties": {"j": {"type": "join", "relations": {"p": ["c", "d", "e"], "c": "g", "q": "r"}}}})

@@ -22,6 +22,7 @@ static const char *const requests[] = {
     "{'aggs':{'c':{'composite':{'size':50,'sources':[{'w':{'terms':{'field':'k','missing_bucket':true}}},{'i'"
     ":{'histogram':"
     "{'field':'i','interval':10}}}]},'aggs':{'m':{'max':{'field':'d'}}}}}}",
+    "{'aggs':{'c':{'children':{'type':'x'},'aggs':{'s':{'sum':{'field':'i'}},'u':{'parent':{'type':'x'}}}}}}",
     "{'aggs':{'p':{'nested':{'path':'p'},'aggs':{'w':{'terms':{'field':'p.w'},'aggs':{'up':{'reverse_nested':"
     "{},'aggs':{'a':{'avg':"
     "{'field':'d'}}}}}}}},'f':{'filters':{'filters':[{'term':{'b':true}},{'term':{'k':'cat'}}],'other_bucket'"
