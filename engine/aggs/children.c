@@ -35,7 +35,7 @@ static enum err parse_children(struct agg_parse *p, struct agg *a, const struct 
 struct children {
     struct collector c;
     bool to_parent;
-    const struct field *join;              /* NULL: there is none, or it lacks the relation: nothing is collected */
+    const struct field *join; /* NULL: there is none, or it lacks the relation: nothing is collected */
     const struct join_relation *relation;
     struct join_ids ids;
     struct bucket_map pairs; /* of the parent's bucket and an id's number, each once */
@@ -190,7 +190,8 @@ static int64_t count_of(const struct children *s, uint32_t bucket)
     return bucket < s->cap_counts ? s->counts[bucket] : 0;
 }
 
-static enum err children_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
+static enum err children_build(struct collector *c, uint32_t bucket, struct agg_result *out,
+                               struct errmsg *em)
 {
     return collector_single(c, bucket, count_of((struct children *)c, bucket), out, em);
 }
@@ -207,7 +208,8 @@ static const struct collector_ops children_ops = {.leaf = children_leaf,
                                                   .build = children_build,
                                                   .value = children_value};
 
-static enum err children_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+static enum err children_new(struct collector **out, struct agg_run *r, const struct agg *a,
+                             struct errmsg *em)
 {
     struct children *s = ARENA_NEW(r->arena, struct children);
     if (s == NULL || !arena_defer(r->arena, close_column, s)) {
@@ -220,6 +222,7 @@ static enum err children_new(struct collector **out, struct agg_run *r, const st
     s->relation = join != NULL ? join_child(join, children_params(a)->type) : NULL;
     s->join = s->relation != NULL ? join : NULL;
     s->c.single = s->join != NULL;
+    s->c.unmapped = s->join == NULL;
     join_ids_init(&s->ids, r->arena);
     bucket_map_init(&s->pairs, r);
     return e;

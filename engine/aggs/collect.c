@@ -444,12 +444,13 @@ enum err order_bind(struct collector *c, const struct agg_order *o, struct colle
                 "and cannot be used to sort the buckets.",
                 STR_ARG(whole_step(&o->path.v[i])));
         }
-        if (i + 1 < o->path.n && next->agg->type->class != CLASS_SINGLE) {
+        if (i + 1 < o->path.n && (next->agg->type->class != CLASS_SINGLE || next->unmapped)) {
             return bad_path(o, em, NOT_SINGLE " [%.*s] is not single-bucket.", STR_ARG(name));
         }
         *out = next;
     }
-    return check_end(o, (*out)->agg, o->path.v[o->path.n - 1].key, em);
+    return (*out)->unmapped ? bad_path(o, em, NOT_SINGLE)
+                            : check_end(o, (*out)->agg, o->path.v[o->path.n - 1].key, em);
 }
 
 double order_value(struct collector *leaf, const struct agg_order *o, uint32_t bucket)

@@ -83,6 +83,7 @@ struct collector {
     uint32_t n_subs;
     bool rewritten; /* its filter, or that of one below */
     bool single;    /* has one bucket for one of its parent's; set when it is bound */
+    bool unmapped;  /* what it goes by is not there: it has no bucket to sort by */
     /* what is on its way to the subs */
     doc_id *out_docs;
     uint32_t *out_buckets;

@@ -228,6 +228,7 @@ static enum err nested_new(struct collector **out, struct agg_run *r, const stru
         e = check_path(s, a, em);
     }
     s->c.single = !s->unmapped;
+    s->c.unmapped = s->unmapped;
     s->child_path = s->reverse ? STR("") : given->path;
     s->parent_path = !s->reverse ? scope_of(a->parent) : given->path.p != NULL ? given->path : STR("");
     return e;

@@ -102,8 +102,7 @@ enum err fetch_fields_check(struct fetch *f)
     for (uint32_t i = 0; e == ERR_OK && i < s->n_docvalue_fields; i++) {
         e = add_columns(f, &cap, &s->docvalue_fields[i]);
     }
-    if (e == ERR_OK && s->collapse.field.p != NULL && !f->query_given
-        && !asked_for(s, s->collapse.field)) {
+    if (e == ERR_OK && s->collapse.field.p != NULL && !f->query_given && !asked_for(s, s->collapse.field)) {
         struct field_and_format group = {.field =
                                              s->collapse.field}; /* a group shows the value that made it */
         e = add_columns(f, &cap, &group);

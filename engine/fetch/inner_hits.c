@@ -277,8 +277,8 @@ static void take_joined(void *self, doc_id doc, const struct join_id *id)
     }
 }
 
-static enum err run_joined_leaf(struct join_run *r, const struct join_search *search, const struct join_id *id,
-                                const struct fetch_hit *h)
+static enum err run_joined_leaf(struct join_run *r, const struct join_search *search,
+                                const struct join_id *id, const struct fetch_hit *h)
 {
     enum err e = weight_scorer(r->x->weight, search->leaf, h->arena, &r->s, r->x->f.em);
     if (e != ERR_OK || r->s == NULL) {
@@ -294,36 +294,43 @@ static enum err run_joined_leaf(struct join_run *r, const struct join_search *se
     return e;
 }
 
-/* The id that the inner hits share with the hit: its own, or that of its parent. p == NULL: it is of no relation, or has no parent. */
-static enum err shared_id(struct inner_hits *x, const struct fetch_hit *h, struct str *out)
+/* The text of the document's ordinal; p == NULL: it has none. */
+static enum err text_of(const struct fetch_hit *h, const struct field *field, struct str *out,
+                        struct errmsg *em)
 {
-    const struct join_query *j = join_of(x->of);
-    const struct join_relation *own = NULL;
+    const struct seg_field *f = segment_field(h->leaf->segment, field->path);
+    struct ord_column c;
     struct buf term;
     uint64_t first;
     *out = STR_NULL;
+    ord_column_init(&c, f);
+    if (c.field == NULL || ord_column_seek(&c, h->doc, &first) == 0) {
+        return ERR_OK;
+    }
     buf_init(&term, NULL, BUF_UNLIMITED);
-    const struct seg_field *names = segment_field(h->leaf->segment, j->join->path);
-    struct ord_column c;
-    ord_column_init(&c, names);
-    bool found = c.field != NULL && ord_column_seek(&c, h->doc, &first) > 0
-                 && seg_term_by_ord(names, ord_column_value(&c, first), &term);
-    if (found && !j->to_parent) {
-        own = join_child(j->join, buf_view(&term));
-        const struct seg_field *ids = own != NULL ? segment_field(h->leaf->segment, own->ids->path) : NULL;
-        ord_column_init(&c, ids);
-        found = c.field != NULL && ord_column_seek(&c, h->doc, &first) > 0
-                && seg_term_by_ord(ids, ord_column_value(&c, first), &term);
-        *out = found ? arena_str(h->arena, buf_view(&term)) : STR_NULL;
+    if (seg_term_by_ord(f, ord_column_value(&c, first), &term)) {
+        *out = arena_str(h->arena, buf_view(&term));
     }
     buf_fini(&term);
-    if (!found || !j->to_parent) {
-        return found && out->p == NULL ? err_no_memory(x->f.em) : ERR_OK;
-    }
+    return out->p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+/* The id that the inner hits share with the hit: its own where they are its children, else the one that it has for the relation. p ==
+ * NULL: it is of no relation, or has none. */
+static enum err shared_id(struct inner_hits *x, const struct fetch_hit *h, struct str *out)
+{
+    const struct join_query *j = join_of(x->of);
     struct stored_reader reader;
     struct stored_doc doc;
+    enum err e = text_of(h, j->join, out, x->f.em);
+    if (e != ERR_OK || out->p == NULL) {
+        return e;
+    }
+    if (!j->to_parent) {
+        return text_of(h, j->relation->ids, out, x->f.em);
+    }
     stored_reader_init(&reader, h->leaf->segment);
-    enum err e = stored_read(&reader, h->doc, STORED_ID, h->arena, &doc, x->f.em);
+    e = stored_read(&reader, h->doc, STORED_ID, h->arena, &doc, x->f.em);
     stored_reader_fini(&reader);
     *out = e == ERR_OK ? doc.id : STR_NULL;
     return e;

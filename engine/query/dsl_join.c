@@ -44,11 +44,7 @@ static enum err parse_inner_object(struct json_pull *p, struct arena *arena, str
         return dsl_parse_query(p, arena, &q->query, em);
     }
     if (str_is(name, "inner_hits")) {
-        q->inner_hits = ARENA_NEW(arena, struct inner_hits_spec);
-        enum err e = q->inner_hits != NULL ? inner_hits_parse(q->inner_hits, p->value, p->text, arena, em)
-                                           : err_no_memory(em);
-        json_pull_skip(p);
-        return e;
+        return inner_hits_pull(p, &q->inner_hits, arena, em);
     }
     *known = false;
     return ERR_OK;

@@ -1,4 +1,5 @@
 /* The object under "inner_hits": a search body in small, read more strictly than a whole one. */
+#include "common/base/json_pull.h"
 #include "common/base/jsonr.h"
 #include "engine/query/source.h"
 
@@ -159,10 +160,28 @@ enum err inner_hits_parse(struct inner_hits_spec *out, const struct json *v, str
     }
     struct inner_parse p = {out, s, text, arena, em};
     for (uint32_t i = 0; i < v->n; i++) {
+        out->at = v->members[i].value.off;
         enum err e = inner_member(&p, &v->members[i]);
         if (e != ERR_OK) {
             return e;
         }
     }
     return ERR_OK;
+}
+
+enum err inner_hits_pull(struct json_pull *p, struct inner_hits_spec **out, struct arena *arena,
+                         struct errmsg *em)
+{
+    struct inner_hits_spec *spec = *out = ARENA_NEW(arena, struct inner_hits_spec);
+    if (spec == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = inner_hits_parse(spec, p->value, p->text, arena, em);
+    if (e == ERR_OK) {
+        json_pull_skip(p);
+        return ERR_OK;
+    }
+    while (p->off < spec->at && json_pull_more(p)) {
+    }
+    return e;
 }

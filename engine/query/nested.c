@@ -359,10 +359,7 @@ static enum err parse_nested(struct json_pull *p, struct arena *arena, struct ds
             if (str_is(name, "query")) {
                 e = dsl_parse_query(p, arena, &q->query, em);
             } else if (str_is(name, "inner_hits")) {
-                q->inner_hits = ARENA_NEW(arena, struct inner_hits_spec);
-                e = q->inner_hits != NULL ? inner_hits_parse(q->inner_hits, p->value, p->text, arena, em)
-                                          : err_no_memory(em);
-                json_pull_skip(p);
+                e = inner_hits_pull(p, &q->inner_hits, arena, em);
             } else {
                 known = false;
             }

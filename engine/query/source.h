@@ -93,6 +93,7 @@ struct inner_hits_spec {
     bool ignore_unmapped;
     const struct json *body;            /* the inner_hits object */
     const struct search_source *source; /* what it says of its hits, 3 of them by default */
+    size_t at;                          /* where the value that was read last begins */
 };
 
 struct collapse_spec {
@@ -158,6 +159,10 @@ enum err search_hits_key(struct search_source *s, struct str key, const struct j
 /* The object under "inner_hits", of a nested query or a collapse (inner_hits_parse.c). */
 enum err inner_hits_parse(struct inner_hits_spec *out, const struct json *v, struct str text,
                           struct arena *arena, struct errmsg *em);
+/* The same at the cursor, which is left at its end, or at the value that is wrong. */
+struct json_pull;
+enum err inner_hits_pull(struct json_pull *p, struct inner_hits_spec **out, struct arena *arena,
+                         struct errmsg *em);
 /* Parts that requests in URLs share. "_source" may be a boolean, text, an array or an object. */
 enum err source_filter_parse(struct source_filter *f, const struct json *v, struct str text,
                              struct arena *arena, struct errmsg *em);
