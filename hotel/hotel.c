@@ -1,6 +1,5 @@
 #include "hotel/hotel.h"
 
-#include "common/base/geo.h"
 #include "common/base/jsonw.h"
 #include "common/base/num.h"
 #include "common/base/utf8.h"

@@ -3,7 +3,6 @@
 #include "common/settings/setting_read.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- one allocation ---- */
 

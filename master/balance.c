@@ -1,10 +1,6 @@
 /* Balance: the node where one more copy weighs least, the copies that must move, and those that may move for balance. */
 #include "master/allocation_int.h"
 
-#include "common/settings/setting_read.h"
-
-#include <stdlib.h>
-
 #define REBALANCE_ROUNDS 64 /* moves begun in one allocation at most; concurrency limits bind earlier */
 
 void balance_count_index(struct alloc *a, const struct index_routing *r)

@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 bool decider_said(struct alloc *a, struct verdicts *all, enum decision *worst, const char *decider,
                   enum decision d, const char *why, ...)

@@ -4,9 +4,6 @@
 #include "common/base/date.h"
 #include "common/base/sort_items.h"
 #include "common/base/time_text.h"
-#include "common/settings/setting_read.h"
-
-#include <stdlib.h>
 
 /* ---- each node's decision ------------------------------------------------------------------------------ */
 

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void keep_found(struct cluster *c, uint32_t n)
 {

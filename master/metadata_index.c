@@ -2,7 +2,6 @@
 #include "master/metadata_int.h"
 
 #include "common/base/num.h"
-#include "common/base/utf8.h"
 #include "common/cluster/blocks.h"
 #include "common/settings/setting_read.h"
 #include "common/settings/setting_registry.h"

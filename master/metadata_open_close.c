@@ -1,8 +1,6 @@
 /* Opening, closing and blocking indices. */
 #include "master/metadata_int.h"
 
-#include "common/settings/setting_read.h"
-
 static void raise_terms(struct index_meta *m)
 {
     for (uint32_t i = 0; i < m->n_shards; i++) {

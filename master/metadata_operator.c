@@ -3,7 +3,6 @@
 
 #include "common/base/num.h"
 #include "common/cluster/nodes.h"
-#include "common/settings/setting_read.h"
 #include "master/allocation.h"
 
 static struct alloc_env alloc_env_of(const struct metadata_env *env)

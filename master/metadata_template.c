@@ -2,7 +2,6 @@
 #include "master/template_int.h"
 
 #include "common/base/jsonr.h"
-#include "common/settings/setting_read.h"
 
 /* ---- put ----------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 /* Publishing a state: to every node of it, accepted by a majority, committed, applied. Both sides. */
 #include "master/quorum_int.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 /* ---- a node that gets states ---- */

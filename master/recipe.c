@@ -4,7 +4,6 @@
 #include "master/metadata_int.h"
 
 #include "common/base/java_hash.h"
-#include "common/settings/setting_read.h"
 
 /* ---- mappings ------------------------------------------------------------------------------------------ */
 

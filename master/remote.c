@@ -3,8 +3,6 @@
 
 #include "master/master_messages.h"
 
-#include <stdlib.h>
-
 /* A task for another node, in its request's arena. */
 struct remote {
     struct cluster *c;

@@ -2,7 +2,6 @@
 #include "master/metadata_int.h"
 
 #include "common/base/num.h"
-#include "common/settings/setting_read.h"
 
 static int64_t copies(const struct index_meta *m, int64_t replicas)
 {

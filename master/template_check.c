@@ -3,7 +3,6 @@
 
 #include "common/base/jsonr.h"
 #include "common/base/num.h"
-#include "common/settings/setting_read.h"
 #include "common/settings/setting_registry.h"
 
 static enum err invalid(struct str name, const char *why, struct errmsg *em)

@@ -1,8 +1,6 @@
 /* Composable templates that would be in each other's way, and components that are missing. */
 #include "master/template_int.h"
 
-#include "common/base/jsonr.h"
-
 /* Could one name match both patterns? Only `*` is special. */
 static bool overlap(struct str a, struct str b)
 {

@@ -1,8 +1,6 @@
 /* The choice of voting nodes: as many as there are, an odd number, the ones that vote already first. */
 #include "master/quorum_int.h"
 
-#include "common/settings/setting_read.h"
-
 static uint32_t odd(uint32_t n)
 {
     return n - (n % 2 == 0 && n > 0 ? 1 : 0);

@@ -6,16 +6,13 @@
 #include "common/sys/conf.h"
 #include "common/sys/fs_posix.h"
 #include "common/sys/log_fd.h"
-#include "common/sys/notify.h"
 #include "common/sys/process.h"
 #include "node/check.h"
 #include "node/node.h"
 #include "node/start_settings.h"
 
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

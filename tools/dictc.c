@@ -11,7 +11,6 @@
 #include "engine/analysis/dict/pinyin_dict.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define SOURCE_BYTES_MAX (256 * MIB)
 #define FREQUENCY_MIN    3 /* of a word in jieba's corpus: rarer ones are mostly chance */

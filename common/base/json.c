@@ -1,12 +1,9 @@
 #include "common/base/json_int.h"
 
-#include "common/base/bits.h"
 #include "common/base/hash.h"
 #include "common/base/utf8.h"
 
-#include <errno.h>
 #include <stdalign.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <yajl/yajl_parse.h>
 

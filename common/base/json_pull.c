@@ -3,9 +3,7 @@
 #include "common/base/jsonr.h"
 #include "common/base/num.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 /* How many containers are open at most while it is walked. */
 static uint32_t depth_of(const struct json *v)

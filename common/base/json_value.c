@@ -3,7 +3,6 @@
 
 #include "common/base/num.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "common/base/num.h"
 
-#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

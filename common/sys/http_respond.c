@@ -4,9 +4,6 @@
 #include "common/base/memory_account.h"
 #include "common/sys/http_conn.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define PACKED_HERE_MAX (64 * KIB) /* a body that a loop packs: a millisecond or two */
 
 /* Characters that would end a header's line become blanks: values may come from clients. */

@@ -1,5 +1,4 @@
 /* process_memory.c - the memory of the process, cheap enough to be asked often: one read of an open file. */
-#include "common/base/defs.h"
 #include "common/sys/clock_real.h"
 #include "common/sys/process.h"
 

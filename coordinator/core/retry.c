@@ -1,5 +1,4 @@
 #include "coordinator/core/retry.h"
-#include "common/base/memory_account.h"
 
 /* What becomes of a read and of a write that met an error. Codes without a row are the request's own. */
 static const struct answer_to {

@@ -3,8 +3,6 @@
 #include "coordinator/ops/by_query_int.h"
 #include "coordinator/ops/task_results.h"
 
-#include <stdlib.h>
-
 static const struct by_query_worker *failed_worker(const struct by_query *op)
 {
     for (uint32_t i = 0; i < op->n_workers; i++) {

@@ -7,8 +7,6 @@
 
 #include "common/base/memory_account.h"
 
-#include <stdlib.h>
-
 #define GROUPS_AT_ONCE 4 /* unless the request says */
 
 /* What a group's search found is a text as soon as it ends: however many there are, they are gone at once when the client is. */

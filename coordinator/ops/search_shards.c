@@ -7,8 +7,6 @@
 #include "coordinator/core/ask.h"
 #include "coordinator/core/copies.h"
 
-#include <stdlib.h>
-
 static float index_boost(const struct search_call *c, const struct index_meta *m)
 {
     const struct json *b = c->source.indices_boost;

@@ -2,7 +2,6 @@
 #include "coordinator/rest/cluster_state.h"
 
 #include "common/cluster/blocks.h"
-#include "common/cluster/health.h"
 #include "coordinator/rest/master_view.h"
 #include "coordinator/rest/stored_script.h"
 

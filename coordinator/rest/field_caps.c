@@ -6,8 +6,6 @@
 #include "coordinator/rest/search.h"
 #include "engine/query/query.h"
 
-#include <stdlib.h>
-
 /* One field of one index. */
 struct cap {
     struct str path, type;

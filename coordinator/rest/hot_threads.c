@@ -8,8 +8,6 @@
 #include "common/base/time_text.h"
 #include "common/sys/threads.h"
 
-#include <stdlib.h>
-
 struct serving {
     struct node_question *q;
     const struct node_stats_question *what;

@@ -1,7 +1,5 @@
 #include "coordinator/rest/master_view.h"
 
-#include <stdlib.h>
-
 /* The question is the master service's until done(), and its answer the request's: the arena of the request
  * holds both. */
 struct master_question {

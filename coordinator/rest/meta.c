@@ -1,7 +1,5 @@
 #include "coordinator/rest/meta.h"
 
-#include "common/base/num.h"
-#include "common/settings/setting_read.h"
 #include "coordinator/core/meta.h"
 #include "coordinator/rest/setting_warnings.h"
 

@@ -5,8 +5,6 @@
 #include "coordinator/rest/nodes_stats.h"
 #include "proto/shard_ops.h"
 
-#include <stdlib.h>
-
 /* ---- bytes --------------------------------------------------------------------------------------------- */
 
 static void put_process(struct buf *b, const struct process_stats *p)

@@ -1,9 +1,6 @@
 /* Opening and closing indices. */
 #include "coordinator/rest/meta.h"
 
-#include "common/base/num.h"
-#include "common/settings/setting_read.h"
-
 /* Which of the names were open when the request came, for the answer: the state moves on. */
 struct close_call {
     struct str *closed;

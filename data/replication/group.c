@@ -3,7 +3,6 @@
 
 #include "engine/index/engine.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 /* ---- requests ------------------------------------------------------------------------------------------ */

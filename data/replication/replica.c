@@ -2,8 +2,6 @@
  * what the core wants done is done here. */
 #include "data/replication/replication_int.h"
 
-#include "common/base/memory_account.h"
-
 #include <stdlib.h>
 
 #define MAPPING_WAIT_MS 30000 /* the state with a mapping that a document needs */

@@ -2,9 +2,6 @@
 #include "data/search/search_int.h"
 #include "engine/suggest/suggest.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq)
 {
     ERR_LOCAL(em);

@@ -9,8 +9,6 @@
 #include "common/base/memory_account.h"
 #include "data/service/write_int.h"
 
-#include <stdlib.h>
-
 #define TURN_NS 5000000 /* updates give way to others on the strand after that */
 
 static void finish(struct write_run *r)

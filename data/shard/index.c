@@ -1,7 +1,6 @@
 /* One index of this node: made from its metadata, and kept as the newest metadata says. */
 #include "data/shard/index.h"
 
-#include "common/base/jsonr.h"
 #include "common/settings/setting_read.h"
 #include "engine/query/query.h"
 

@@ -11,7 +11,6 @@
 #include "common/base/sort_items.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define AUTO_UNITS 6
 

@@ -6,7 +6,6 @@
 #include "common/base/num.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 void run_fail(struct agg_run *r, enum err e)
 {

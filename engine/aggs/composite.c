@@ -7,11 +7,9 @@
 #include "common/base/coerce.h"
 #include "common/base/hash.h"
 #include "common/base/heap.h"
-#include "common/base/inet.h"
 #include "common/base/num.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- order ----------------------------------------------------------------------------------------------- */
 

@@ -7,8 +7,6 @@
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
-#include <stdlib.h>
-
 struct filter_spec {
     struct str name;
     const struct json *query;

@@ -9,7 +9,6 @@
 #include "engine/query/geo_box.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- the definition -------------------------------------------------------------------------------------- */
 

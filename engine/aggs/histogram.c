@@ -4,14 +4,12 @@
 
 #include "common/base/bits.h"
 #include "common/base/coerce.h"
-#include "common/base/date_math.h"
 #include "common/base/memory_account.h"
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define BOUNDARIES_MAX 1024 /* precomputed starts of a date column's buckets */
 #define CELLS          2048 /* even parts of the column's range */

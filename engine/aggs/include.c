@@ -1,7 +1,6 @@
 #include "engine/aggs/include.h"
 
 #include "common/base/hash.h"
-#include "common/base/inet.h"
 #include "common/base/sort_items.h"
 #include "engine/aggs/hll.h"
 #include "engine/query/automaton.h"

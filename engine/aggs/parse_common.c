@@ -6,7 +6,6 @@
 #include "common/base/settings.h"
 #include "engine/query/query.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 unsigned agg_token(const struct json *v)

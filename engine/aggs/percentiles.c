@@ -10,7 +10,6 @@
 #include "common/base/sort_items.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct percentiles_params {
     const double *v;

@@ -2,13 +2,11 @@
 #include "engine/aggs/agg_row.h"
 #include "engine/aggs/result.h"
 
-#include "common/base/inet.h"
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Nobody reads on, or there is no room for more. `before` is where a part of the answer began. */
 bool result_ends(const struct jsonw *w, size_t before)

@@ -10,7 +10,6 @@
 #include "common/base/stop.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct range_def {
     struct str key;

@@ -10,9 +10,6 @@
 #include "engine/aggs/hll.h"
 #include "engine/aggs/tdigest.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 enum err err_too_many_buckets(int64_t max, int64_t n, struct errmsg *em)
 {
     err_set(em, ERR_TOO_MANY_BUCKETS,

@@ -5,8 +5,6 @@
 
 #include "common/base/heap.h"
 
-#include <stdlib.h>
-
 struct head {
     struct agg_bucket **v, **end;
 };

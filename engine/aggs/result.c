@@ -3,7 +3,6 @@
 #include "engine/aggs/agg_row.h"
 
 #include "common/base/base64.h"
-#include "common/base/memory_account.h"
 #include "engine/aggs/hdr.h"
 #include "engine/aggs/hll.h"
 #include "engine/aggs/tdigest.h"

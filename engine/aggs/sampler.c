@@ -7,8 +7,6 @@
 #include "engine/aggs/agg_row.h"
 #include "engine/aggs/values.h"
 
-#include <stdlib.h>
-
 struct sampler_params {
     int64_t shard_size, per_value;
     struct str

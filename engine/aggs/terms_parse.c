@@ -4,8 +4,6 @@
 #include "engine/aggs/terms.h"
 #include "engine/query/automaton.h"
 
-#include <string.h>
-
 static enum err terms_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     return agg_at_least_int(p, a, v, "size", 1, &terms_params(a)->size);

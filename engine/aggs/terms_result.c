@@ -7,7 +7,6 @@
 #include "common/base/utf8.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* By how much a shard's report may understate any term that it left out; -1: nobody knows. */
 static int64_t shard_error(const struct agg *a, const struct agg_result *t)

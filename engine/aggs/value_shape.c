@@ -5,8 +5,6 @@
 #include "common/base/inet.h"
 #include "common/base/num.h"
 
-#include <math.h>
-
 enum err value_shape_ready(struct value_shape *s, struct arena *arena, struct errmsg *em)
 {
     enum err e = ERR_OK;

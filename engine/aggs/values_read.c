@@ -7,8 +7,6 @@
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
 
-#include <stdlib.h>
-
 #define ROUND (4 * BATCH) /* values after which a round ends */
 
 static bool room(struct values *v, uint32_t n)

@@ -12,7 +12,6 @@
 #include "common/base/stop.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct variable_width_params {
     int32_t buckets, shard_size, initial_buffer; /* the last two -1: not given */

@@ -5,8 +5,6 @@
 #include "common/settings/setting_read.h"
 #include "engine/analysis/parts.h"
 
-#include <stdlib.h>
-
 static void give(struct token_list *l, const struct token_list *to)
 {
     l->v = to->v;

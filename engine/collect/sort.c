@@ -1,17 +1,13 @@
 #include "engine/collect/sort.h"
 
 #include "common/base/coerce.h"
-#include "common/base/date_math.h"
 #include "common/base/geo.h"
-#include "common/base/inet.h"
-#include "common/base/jsonr.h"
 #include "common/base/memory_account.h"
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, const struct sort_spec *specs,
                        uint32_t n, struct errmsg *em)

@@ -6,7 +6,6 @@
 #include "engine/collect/sort.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define LEVELS_MAX 16
 

@@ -4,7 +4,6 @@
 #include "common/base/geo.h"
 #include "common/base/inet.h"
 #include "common/base/num.h"
-#include "common/base/utf8.h"
 
 enum err value_format_new(struct value_format *out, const struct field *f, struct str format,
                           struct arena *arena, struct errmsg *em)

@@ -10,8 +10,6 @@
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
-#include <stdlib.h>
-
 bool hl_fvh_can(const struct field *f)
 {
     const struct json *v = json_get(f->def, "term_vector");

@@ -6,8 +6,6 @@
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
-#include <stdlib.h>
-
 /* The words of the query at one position. One that was put back leads its group. */
 struct group {
     uint32_t first, n; /* of `list` */

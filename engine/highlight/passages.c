@@ -6,7 +6,6 @@
 #include "common/base/stop.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define SCORE_K1    1.2F
 #define SCORE_B     0.75F

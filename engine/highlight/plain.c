@@ -7,7 +7,6 @@
 #include "common/base/stop.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define GROUP_TOKENS_MAX \
     50 /* overlapping tokens that are marked as one; what comes behind them is left out */

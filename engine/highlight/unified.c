@@ -5,8 +5,6 @@
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
-#include <stdlib.h>
-
 struct gathering {
     const struct hl_target *t;
     const struct hl_text *x;

@@ -2,7 +2,6 @@
 #include "common/base/sort_items.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct sized {
     size_t index;

@@ -4,7 +4,6 @@
 #include "engine/index/translog_int.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 uint64_t translog_id_of(struct str user_data)
 {

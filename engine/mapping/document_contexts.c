@@ -2,7 +2,6 @@
 #include "common/base/geo.h"
 #include "engine/mapping/completion_paths.h"
 #include "engine/mapping/document_int.h"
-#include "engine/mapping/java.h"
 
 struct pairs {
     struct str *v; /* name, value, name, value ... */

@@ -1,6 +1,5 @@
 /* Bytes, which documents give in base64. */
 #include "common/base/base64.h"
-#include "common/base/jsonr.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_params.h"
 #include "engine/mapping/value_format.h"

@@ -3,8 +3,6 @@
 #include "engine/mapping/field_params.h"
 #include "engine/mapping/value_format.h"
 
-#include <stdio.h>
-
 static const struct param date_params[] = {
     PARAM_ROW_INDEX,
     PARAM_ROW_DOC_VALUES,

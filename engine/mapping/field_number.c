@@ -1,5 +1,4 @@
 /* Numbers: whole ones, fractions, fractions kept as whole numbers (scaled_float), and counts of tokens. */
-#include "common/base/jsonr.h"
 #include "common/base/num.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_params.h"

@@ -5,7 +5,6 @@
 #include "common/settings/setting_read.h"
 #include "engine/mapping/mapping_int.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- life ---- */

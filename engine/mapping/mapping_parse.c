@@ -5,7 +5,6 @@
 #include "engine/mapping/mapping_int.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 struct node *node_new(struct builder *b, struct str name, const struct field_class *class)
 {

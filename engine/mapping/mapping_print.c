@@ -4,8 +4,6 @@
 #include "common/base/num.h"
 #include "engine/mapping/mapping_int.h"
 
-#include <math.h>
-
 static bool put(struct builder *b, struct json *to, const char *key, struct json v)
 {
     return json_put(to, b->arena, str_of(key), v);

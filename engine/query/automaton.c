@@ -7,7 +7,6 @@
 #include "engine/query/regexp_parse.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define PARTS_MIN (1U << 17) /* states that a graph may have however few its automaton may */
 #define PARTS_MAX (1U << 22)

@@ -3,7 +3,6 @@
 #include "common/base/num.h"
 #include "engine/query/bm25.h"
 #include "engine/query/build.h"
-#include "engine/query/print.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite_terms.h"
 

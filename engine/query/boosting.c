@@ -1,7 +1,6 @@
 /* boosting: a query's scores multiplied where another matches. */
 #include "common/base/num.h"
 #include "engine/query/build.h"
-#include "engine/query/print.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite.h"
 #include "engine/query/scorers.h"

@@ -1,16 +1,11 @@
 /* Functions of function_score, with the mapping. */
 #include "engine/query/build_functions.h"
 
-#include "common/base/java_hash.h"
 #include "common/base/json_pull.h"
-#include "common/base/jsonr.h"
 #include "common/base/jsonw.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
 #include "engine/query/script_use.h"
-
-#include <float.h>
-#include <math.h>
 
 /* A decay's own reader begins anew: places are those of its parameters alone. */
 static enum err decay_refused(struct errmsg *em, bool before_first, const char *what, struct str field)

@@ -6,7 +6,6 @@
 #include "engine/query/build_graph.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 void text_opts_init(struct text_opts *o)
 {

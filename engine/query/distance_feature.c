@@ -2,7 +2,6 @@
 #include "common/base/num.h"
 #include "common/base/settings.h"
 #include "engine/query/build.h"
-#include "engine/query/print.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/scorers.h"
 

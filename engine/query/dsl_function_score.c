@@ -2,12 +2,10 @@
 #include "engine/query/build_functions.h"
 
 #include "common/base/java_hash.h"
-#include "common/base/jsonr.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
 
 #include <float.h>
-#include <math.h>
 
 struct dsl_function_score_query {
     struct dsl dsl;

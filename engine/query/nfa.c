@@ -4,8 +4,6 @@
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
-#include <stdlib.h>
-
 uint32_t nfa_add_state(struct nfa *a)
 {
     uint32_t *first = arena_grow(a->arena, a->first, a->n, &a->cap, sizeof(*first));

@@ -2,7 +2,6 @@
 #include "engine/query/query_parser.h"
 
 #include "common/base/num.h"
-#include "common/base/utf8.h"
 
 enum err parser_advance(struct parser *p)
 {

@@ -5,8 +5,6 @@
 #include "common/base/utf8.h"
 #include "engine/query/automaton.h"
 
-#include <stdlib.h>
-
 #define REGEXP_DEPTH_MAX 250
 #define TREE_DEPTH_MAX \
     10000 /* what follows one another is below one another, and who reads a tree goes down */

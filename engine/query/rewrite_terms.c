@@ -11,8 +11,6 @@
 #include "engine/query/multi_terms.h"
 #include "engine/query/rewrite.h"
 
-#include <stdlib.h>
-
 struct found_term {
     struct str term;
     float boost;

@@ -2,8 +2,6 @@
 #include "common/base/sort_items.h"
 #include "engine/query/scorers.h"
 
-#include <stdlib.h>
-
 struct conjunction {
     struct scorer base;
     struct scorer **v; /* cheapest first */

@@ -3,8 +3,6 @@
 #include "common/base/sort_items.h"
 #include "engine/query/scorers.h"
 
-#include <stdlib.h>
-
 struct member {
     struct term_scorer *t;
     float max;         /* in the current span */

@@ -10,8 +10,6 @@
 #include "engine/query/scorer_windows.h"
 #include "common/base/sort_items.h"
 
-#include <stdlib.h>
-
 #define WINDOW       2048U
 #define WINDOW_WORDS (WINDOW / 64)
 #define BOUNDS_SPAN  (4 * WINDOW) /* bounds are looked at for at least so many documents */

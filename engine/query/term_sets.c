@@ -7,8 +7,6 @@
 #include "engine/query/rewrite.h"
 #include "engine/query/weight_set.h"
 
-#include <stdlib.h>
-
 #define CLAUSES_MAX 16    /* TermInSetQuery.BOOLEAN_REWRITE_TERM_COUNT_THRESHOLD */
 #define LIST_MAX    2048U /* matches up to which a list is made instead of a bitmap */
 

@@ -5,8 +5,6 @@
 #include "engine/query/rewrite.h"
 #include "engine/query/scorers.h"
 
-#include <stdatomic.h>
-
 void *weight_alloc(struct weight_shared *sh, size_t size, const struct weight_ops *ops, const struct query *q,
                    float boost, enum score_need need)
 {

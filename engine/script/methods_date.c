@@ -1,8 +1,6 @@
 /* Methods of dates (ZonedDateTime with the names of older versions beside) and instants. */
 #include "engine/script/time.h"
 
-#include "common/base/date_math.h"
-
 #define METHOD(f) \
     static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
 

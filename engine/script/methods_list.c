@@ -1,8 +1,6 @@
 /* Methods of lists, sets, arrays and streams. */
 #include "engine/script/collectors.h"
 
-#include <math.h>
-
 #define METHOD(f) \
     static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
 

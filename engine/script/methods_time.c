@@ -2,8 +2,6 @@
 #include "engine/script/allow.h"
 #include "engine/script/time.h"
 
-#include "common/base/date_math.h"
-
 #define METHOD(f) \
     static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
 

@@ -9,8 +9,6 @@
 #include "engine/highlight/highlight.h"
 #include "engine/query/query_ops.h"
 
-#include <math.h>
-
 static enum err check_window(const struct query_run *r)
 {
     const struct search_source *s = r->source;

@@ -3,7 +3,6 @@
 #include "common/base/heap.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* A k-way merge over lists that are sorted already: a small heap of cursors. */
 struct cursor {

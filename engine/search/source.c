@@ -8,8 +8,6 @@
 #include "engine/search/search.h"
 #include "engine/suggest/suggest.h"
 
-#include <math.h>
-
 static enum err search_after(const struct source_parse *p, struct str key, const struct json *v)
 {
     if (v->type != JSON_ARRAY) {

@@ -2,7 +2,6 @@
 #include "common/base/geo.h"
 #include "common/base/java_hash.h"
 #include "common/base/num.h"
-#include "common/base/utf8.h"
 #include "engine/mapping/completion_paths.h"
 #include "engine/suggest/suggest_int.h"
 

@@ -10,8 +10,6 @@
 #include "engine/mapping/field_class.h"
 #include "engine/suggest/suggest_int.h"
 
-#include <stdlib.h>
-
 #define TAKEN_MAX (1 << 20) /* entries of one segment */
 
 struct found {

@@ -7,7 +7,6 @@
 #include "engine/suggest/suggest_int.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct candidate {
     struct str word;

@@ -3,8 +3,6 @@
 #include "common/base/sort_items.h"
 #include "engine/suggest/suggest_int.h"
 
-#include <stdlib.h>
-
 struct suggest_reduced {
     const struct suggest_spec *spec;
     struct suggest_result *results; /* one a suggestion of the spec; n == 0: not shown */

@@ -1,7 +1,6 @@
 #include "hotel/admin/record.h"
 
 #include "common/base/num.h"
-#include "common/base/utf8.h"
 #include "hotel/names.h"
 
 #include <stdarg.h>

@@ -3,7 +3,6 @@
 #include "common/sys/clock_real.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define BAR_CELLS    32

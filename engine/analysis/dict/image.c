@@ -3,8 +3,6 @@
 #include "common/base/bytes.h"
 #include "common/base/hash.h"
 
-#include <stdlib.h>
-
 #define MAGIC          "SERAIDIC"
 #define VERSION        1U
 #define HEADER_BYTES   40U

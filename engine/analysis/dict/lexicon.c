@@ -7,8 +7,6 @@
 #include "common/base/utf8.h"
 #include "engine/analysis/dict/dat_build.h"
 
-#include <stdlib.h>
-
 #define VALUE_BYTES_MAX 255
 
 void lexicon_init(struct lexicon *l)
