@@ -92,8 +92,7 @@ static void write_text(struct jsonw *w, const char *key, struct str v)
 /* Empty parts ("/外滩") are left out: an empty completion would be offered to nobody. */
 static void write_suggestion(struct jsonw *w, const struct hotel *h)
 {
-    jw_k(w, F_SUGGESTION);
-    jw_arr(w);
+    jw_karr(w, F_SUGGESTION);
     jw_str(w, h->brand);
     for (struct str rest = h->business; rest.p != NULL;) {
         struct str part = str_cut(rest, '/', &rest);

@@ -30,24 +30,18 @@ static const struct analyzer {
 
 static void write_settings(struct jsonw *w)
 {
-    jw_k(w, "settings");
-    jw_obj(w);
-    jw_k(w, "analysis");
-    jw_obj(w);
-    jw_k(w, "analyzer");
-    jw_obj(w);
+    jw_kobj(w, "settings");
+    jw_kobj(w, "analysis");
+    jw_kobj(w, "analyzer");
     for (size_t i = 0; i < ARRAY_LEN(analyzers); i++) {
-        jw_k(w, analyzers[i].name);
-        jw_obj(w);
+        jw_kobj(w, analyzers[i].name);
         jw_kz(w, "tokenizer", analyzers[i].tokenizer);
         jw_kz(w, "filter", A_PINYIN_FILTER);
         jw_obj_end(w);
     }
     jw_obj_end(w);
-    jw_k(w, "filter");
-    jw_obj(w);
-    jw_k(w, A_PINYIN_FILTER);
-    jw_obj(w);
+    jw_kobj(w, "filter");
+    jw_kobj(w, A_PINYIN_FILTER);
     jw_kz(w, "type", "pinyin");
     jw_kbool(w, "keep_full_pinyin", false);
     jw_kbool(w, "keep_joined_full_pinyin", true);
@@ -63,8 +57,7 @@ static void write_settings(struct jsonw *w)
 
 static void write_field(struct jsonw *w, const struct field *f)
 {
-    jw_k(w, f->name);
-    jw_obj(w);
+    jw_kobj(w, f->name);
     jw_kz(w, "type", f->type);
     if (f->not_indexed) {
         jw_kbool(w, "index", false);
@@ -87,10 +80,8 @@ void index_form_write(struct buf *out)
     jsonw_init(&w, out, false);
     jw_obj(&w);
     write_settings(&w);
-    jw_k(&w, "mappings");
-    jw_obj(&w);
-    jw_k(&w, "properties");
-    jw_obj(&w);
+    jw_kobj(&w, "mappings");
+    jw_kobj(&w, "properties");
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         write_field(&w, &fields[i]);
     }

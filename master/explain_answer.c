@@ -85,8 +85,7 @@ static void write_attributes(const struct node_meta *n, struct jsonw *w)
     if (n->n_attrs == 0) {
         return;
     }
-    jw_k(w, "attributes");
-    jw_obj(w);
+    jw_kobj(w, "attributes");
     for (uint32_t i = 0; i < n->n_attrs; i++) {
         jw_key(w, n->attrs[i].name);
         jw_str(w, n->attrs[i].value);
@@ -106,8 +105,7 @@ static void write_node(const struct node_meta *n, bool prefixed, struct jsonw *w
 static void write_store(const struct explained *x, const struct node_decision *j)
 {
     struct jsonw *w = x->w;
-    jw_k(w, "store");
-    jw_obj(w);
+    jw_kobj(w, "store");
     if (j->found == NULL) {
         jw_kbool(w, "found", false);
     } else {
@@ -124,8 +122,7 @@ static void write_decisions(const struct explained *x, struct node_decision *v, 
         return;
     }
     sort_items(v, n, sizeof(v[0]), by_outcome);
-    jw_k(w, "node_allocation_decisions");
-    jw_arr(w);
+    jw_karr(w, "node_allocation_decisions");
     for (uint32_t i = 0; i < n; i++) {
         const struct node_decision *j = &v[i];
         bool some = x->q->include_yes;
@@ -173,8 +170,7 @@ static enum outcome best_of(const struct node_decision *v, uint32_t n, const str
 
 static void write_target(const struct node_meta *n, struct jsonw *w)
 {
-    jw_k(w, "target_node");
-    jw_obj(w);
+    jw_kobj(w, "target_node");
     write_node(n, false, w);
     jw_obj_end(w);
 }
@@ -396,8 +392,7 @@ static void write_current(struct explained *x, uint32_t ranking)
     if (n == NULL) {
         return;
     }
-    jw_k(x->w, "current_node");
-    jw_obj(x->w);
+    jw_kobj(x->w, "current_node");
     write_node(n, false, x->w);
     if (ranking > 0) {
         jw_ki64(x->w, "weight_ranking", ranking);
@@ -415,8 +410,7 @@ static void write_unassigned_info(struct explained *x)
     const struct date_format *f;
     struct buf at;
     buf_init(&at, NULL, 64);
-    jw_k(x->w, "unassigned_info");
-    jw_obj(x->w);
+    jw_kobj(x->w, "unassigned_info");
     jw_kz(x->w, "reason", copy_reason_name(t->reason));
     if (date_format_new(&f, STR("strict_date_time"), &x->a.arena, NULL) == ERR_OK
         && date_print_ms(f, t->at_ms, NULL, &at)) {
@@ -436,10 +430,8 @@ static void write_unassigned_info(struct explained *x)
 static void write_disks(struct explained *x)
 {
     struct jsonw *w = x->w;
-    jw_k(w, "cluster_info");
-    jw_obj(w);
-    jw_k(w, "nodes");
-    jw_obj(w);
+    jw_kobj(w, "cluster_info");
+    jw_kobj(w, "nodes");
     for (uint32_t i = 0; i < x->a.n_nodes; i++) {
         const struct alloc_node *n = &x->a.nodes[i];
         if (n->disk == NULL || n->disk->total_bytes == 0) {
@@ -450,8 +442,7 @@ static void write_disks(struct explained *x)
         jw_kstr(w, "node_name", n->node->name);
         for (int k = 0; k < 2; k++) {
             uint64_t used = n->disk->total_bytes - n->disk->free_bytes;
-            jw_k(w, k == 0 ? "least_available" : "most_available");
-            jw_obj(w);
+            jw_kobj(w, k == 0 ? "least_available" : "most_available");
             jw_ki64(w, "total_bytes", (int64_t)n->disk->total_bytes);
             jw_ki64(w, "used_bytes", (int64_t)used);
             jw_ki64(w, "free_bytes", (int64_t)n->disk->free_bytes);
@@ -465,12 +456,10 @@ static void write_disks(struct explained *x)
     jw_obj_end(w);
     static const char *const empty[] = {"shard_sizes", "shard_paths"};
     for (size_t i = 0; i < ARRAY_LEN(empty); i++) {
-        jw_k(w, empty[i]);
-        jw_obj(w);
+        jw_kobj(w, empty[i]);
         jw_obj_end(w);
     }
-    jw_k(w, "reserved_sizes");
-    jw_arr(w);
+    jw_karr(w, "reserved_sizes");
     jw_arr_end(w);
     jw_obj_end(w);
 }

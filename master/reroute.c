@@ -336,8 +336,7 @@ static void write_explanation(const struct order *o, struct jsonw *w)
     const struct command_form *f = &reroute_forms[c->kind];
     jw_obj(w);
     jw_kz(w, "command", f->name);
-    jw_k(w, "parameters");
-    jw_obj(w);
+    jw_kobj(w, "parameters");
     jw_kstr(w, "index", c->index);
     jw_ki64(w, "shard", (int32_t)c->shard);
     jw_kstr(w, f->moves ? "from_node" : "node", c->node);

@@ -42,8 +42,7 @@ static const struct json *without_type(const struct json *mappings)
 
 static void write_patterns(struct jsonw *w, const struct template_meta *t)
 {
-    jw_k(w, "index_patterns");
-    jw_arr(w);
+    jw_karr(w, "index_patterns");
     for (uint32_t i = 0; i < t->n_patterns; i++) {
         jw_str(w, t->patterns[i]);
     }
@@ -123,8 +122,7 @@ static void write_parts(struct jsonw *w, const struct json *parts, bool shaped)
     if (parts == NULL || parts->type == JSON_NULL) {
         return;
     }
-    jw_k(w, "composed_of");
-    jw_arr(w);
+    jw_karr(w, "composed_of");
     for (uint32_t i = 0; parts->type == JSON_ARRAY && i < parts->n; i++) {
         jw_str(w, json_text(&parts->items[i]));
     }

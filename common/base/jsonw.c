@@ -310,6 +310,18 @@ void jw_ki64(struct jsonw *w, const char *key, int64_t v)
     jw_i64(w, v);
 }
 
+void jw_kobj(struct jsonw *w, const char *key)
+{
+    jw_k(w, key);
+    jw_obj(w);
+}
+
+void jw_karr(struct jsonw *w, const char *key)
+{
+    jw_k(w, key);
+    jw_arr(w);
+}
+
 void jw_kbool(struct jsonw *w, const char *key, bool v)
 {
     jw_k(w, key);

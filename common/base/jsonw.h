@@ -58,7 +58,9 @@ void jw_members(struct jsonw *w, struct str object);
 /* A tree. */
 void jw_value(struct jsonw *w, const struct json *v);
 
-/* Key and value in one. */
+/* Key and value in one; of an object or array, its beginning. */
+void jw_kobj(struct jsonw *w, const char *key);
+void jw_karr(struct jsonw *w, const char *key);
 void jw_kstr(struct jsonw *w, const char *key, struct str v);
 void jw_kz(struct jsonw *w, const char *key, const char *v);
 void jw_ki64(struct jsonw *w, const char *key, int64_t v);

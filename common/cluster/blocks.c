@@ -173,12 +173,10 @@ static void write_block(struct jsonw *w, const struct block *b, bool retryable)
     static const char *const levels[] = {"read", "write", "metadata_read", "metadata_write"};
     char id[12];
     snprintf(id, sizeof(id), "%d", b->id);
-    jw_k(w, id);
-    jw_obj(w);
+    jw_kobj(w, id);
     jw_kz(w, "description", b->description);
     jw_kbool(w, "retryable", retryable);
-    jw_k(w, "levels");
-    jw_arr(w);
+    jw_karr(w, "levels");
     for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
         if ((b->levels & 1U << i) != 0) {
             jw_z(w, levels[i]);

@@ -255,10 +255,8 @@ void http_error_body(struct buf *b, int status, const char *type, const char *re
     if (type == NULL) {
         jw_kz(&w, "error", reason);
     } else {
-        jw_k(&w, "error");
-        jw_obj(&w);
-        jw_k(&w, "root_cause");
-        jw_arr(&w);
+        jw_kobj(&w, "error");
+        jw_karr(&w, "root_cause");
         jw_obj(&w);
         write_error(&w, type, reason, refused);
         jw_obj_end(&w);

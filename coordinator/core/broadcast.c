@@ -49,14 +49,12 @@ void broadcast_fini(struct broadcast *bc)
 
 void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w)
 {
-    jw_k(w, "_shards");
-    jw_obj(w);
+    jw_kobj(w, "_shards");
     jw_ki64(w, "total", bc->copies);
     jw_ki64(w, "successful", bc->n - bc->failed - bc->absent);
     jw_ki64(w, "failed", bc->failed);
     if (bc->failed > 0) {
-        jw_k(w, "failures");
-        jw_arr(w);
+        jw_karr(w, "failures");
         for (uint32_t i = 0; i < bc->n; i++) {
             const struct shard_rq *rq = &bc->acts[i].rq;
             if (!broadcast_failed(rq)) {
@@ -66,8 +64,7 @@ void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w)
             jw_ki64(w, "shard", rq->shard.shard);
             jw_kstr(w, "index", rq->shard.index);
             jw_ki64(w, "status", err_http_status(&rq->error));
-            jw_k(w, "reason");
-            jw_obj(w);
+            jw_kobj(w, "reason");
             error_write_cause(w, &rq->error);
             jw_obj_end(w);
             jw_obj_end(w);

@@ -82,8 +82,7 @@ void error_write_frames(struct jsonw *w, const struct err_frame *f, const struct
 {
     error_write_frame(w, f, about);
     if (f->cause != NULL) {
-        jw_k(w, "caused_by");
-        jw_obj(w);
+        jw_kobj(w, "caused_by");
         error_write_frames(w, f->cause, about);
         jw_obj_end(w);
     }
@@ -108,8 +107,7 @@ void error_write_cause(struct jsonw *w, const struct errmsg *em)
 {
     error_write_frames(w, err_is(em) ? em->frame : &unsaid, err_about(em));
     if (em->suppressed != NULL) {
-        jw_k(w, "suppressed");
-        jw_arr(w);
+        jw_karr(w, "suppressed");
         write_suppressed(w, em->suppressed);
         jw_arr_end(w);
     }
@@ -117,8 +115,7 @@ void error_write_cause(struct jsonw *w, const struct errmsg *em)
 
 void error_write(struct jsonw *w, const struct errmsg *em)
 {
-    jw_k(w, "root_cause");
-    jw_arr(w);
+    jw_karr(w, "root_cause");
     jw_obj(w);
     error_write_frame(w, err_is(em) ? err_root(em) : &unsaid, err_about(em));
     jw_obj_end(w);
@@ -131,8 +128,7 @@ void error_answer(const struct errmsg *em, struct buf *b)
     struct jsonw w;
     jsonw_init(&w, b, false);
     jw_obj(&w);
-    jw_k(&w, "error");
-    jw_obj(&w);
+    jw_kobj(&w, "error");
     error_write(&w, em);
     jw_obj_end(&w);
     jw_ki64(&w, "status", err_http_status(em));

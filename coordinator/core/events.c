@@ -115,8 +115,7 @@ void event_log_write(struct event_log *l, uint64_t since, struct jsonw *w)
         first = MAX_OF(first, l->last - EVENTS_KEPT + 1);
     }
     jw_ki64(w, "last", (int64_t)l->last);
-    jw_k(w, "events");
-    jw_arr(w);
+    jw_karr(w, "events");
     for (uint64_t i = first; i <= l->last; i++) {
         const struct event *e = &l->ring[i % EVENTS_KEPT];
         jw_raw(w, str_mk(e->json, e->json_n));

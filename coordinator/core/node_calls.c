@@ -149,14 +149,12 @@ void node_calls_write_head(const struct node_calls *c, struct jsonw *w)
     for (uint32_t i = 0; i < c->n; i++) {
         failed += err_is(&c->v[i].error);
     }
-    jw_k(w, "_nodes");
-    jw_obj(w);
+    jw_kobj(w, "_nodes");
     jw_ki64(w, "total", c->n);
     jw_ki64(w, "successful", c->n - failed);
     jw_ki64(w, "failed", failed);
     if (failed > 0) {
-        jw_k(w, "failures");
-        jw_arr(w);
+        jw_karr(w, "failures");
         for (uint32_t i = 0; i < c->n; i++) {
             if (!err_is(&c->v[i].error)) {
                 continue;

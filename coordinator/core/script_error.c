@@ -27,8 +27,7 @@ static void stack(struct jsonw *w, const struct err_about *a, bool cut)
     struct str script = str_of(a->script);
     size_t start = MIN_OF((size_t)a->script_start, script.n), end = MIN_OF((size_t)a->script_end, script.n);
     bool before = cut && start > 0, after = cut && end < script.n;
-    jw_k(w, "script_stack");
-    jw_arr(w);
+    jw_karr(w, "script_stack");
     if (str_is(str_of(a->lang), "mustache")) { /* it has none */
     } else if (str_is(str_of(a->lang), "expression")) {
         jw_str(w, str_slice(script, start, MAX_OF(start, end)));
@@ -52,8 +51,7 @@ void script_error_write(struct jsonw *w, const struct err_about *a, bool cut)
     jw_kz(w, "script", a->script_id[0] != '\0' ? a->script_id : a->script);
     jw_kz(w, "lang", a->lang);
     if (a->script_placed) {
-        jw_k(w, "position");
-        jw_obj(w);
+        jw_kobj(w, "position");
         jw_ki64(w, "offset", (int64_t)units_before(script, a->script_at));
         jw_ki64(w, "start", (int64_t)units_before(script, a->script_start));
         jw_ki64(w, "end", (int64_t)units_before(script, a->script_end));

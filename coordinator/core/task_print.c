@@ -27,8 +27,7 @@ void task_write_members(const struct coordinator *co, const struct task *t, bool
         jw_strf(w, "%.*s:%llu", STR_ARG(t->parent_node.p != NULL ? t->parent_node : co->o.node_id),
                 (unsigned long long)t->parent);
     }
-    jw_k(w, "headers");
-    jw_obj(w);
+    jw_kobj(w, "headers");
     if (t->opaque_id.p != NULL) {
         jw_kstr(w, "X-Opaque-Id", t->opaque_id);
     }

@@ -43,8 +43,7 @@ static void fail(struct by_query_worker *w, const struct errmsg *em)
     jw_obj_end(&j);
     jsonw_init(&j, &w->answer, false);
     jw_obj(&j);
-    jw_k(&j, "error");
-    jw_obj(&j);
+    jw_kobj(&j, "error");
     error_write(&j, em);
     jw_obj_end(&j);
     jw_ki64(&j, "status", w->error_status);

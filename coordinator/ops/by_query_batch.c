@@ -183,8 +183,7 @@ static void note_failure(struct by_query_worker *w, const struct write_entry *e,
     jw_kstr(&j, "index", e->meta != NULL ? e->meta->name : e->index.p != NULL ? e->index : e->target);
     jw_kz(&j, "type", "_doc");
     jw_kstr(&j, "id", e->item.id);
-    jw_k(&j, "cause");
-    jw_obj(&j);
+    jw_kobj(&j, "cause");
     error_write_cause(&j, em);
     jw_obj_end(&j);
     jw_ki64(&j, "status", status);
@@ -257,8 +256,7 @@ void batch_note_search(struct by_query_worker *w)
         jw_ki64(&j, "shard", rq->shard.shard);
         jw_kstr(&j, "index", rq->shard.index);
         jw_kstr(&j, "node", w->op->co->o.node_id);
-        jw_k(&j, "reason");
-        jw_obj(&j);
+        jw_kobj(&j, "reason");
         error_write_cause(&j, &rq->error);
         jw_obj_end(&j);
         jw_ki64(&j, "status", err_http_status(&rq->error));

@@ -25,8 +25,7 @@ static void with_suppressed(const struct by_query *op, const struct by_query_wor
             continue;
         }
         if (!any) {
-            jw_k(j, "suppressed");
-            jw_arr(j);
+            jw_karr(j, "suppressed");
             any = true;
         }
         jw_raw(j, buf_view(&w->error));
@@ -114,8 +113,7 @@ static void write_result(const struct by_query *op, struct jsonw *j)
         jw_k(j, "error");
         with_suppressed(op, failed, buf_view(&failed->error), j);
     } else {
-        jw_k(j, "response");
-        jw_obj(j);
+        jw_kobj(j, "response");
         response_members(op, PRINT_ALL | PRINT_HUMAN, j, &status);
         jw_obj_end(j);
     }

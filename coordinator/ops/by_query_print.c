@@ -91,8 +91,7 @@ static void write_sums(const struct by_query *op, const struct sums *s, bool can
     jw_ki64(j, "batches", s->batches);
     jw_ki64(j, "version_conflicts", s->conflicts);
     jw_ki64(j, "noops", s->noops);
-    jw_k(j, "retries");
-    jw_obj(j);
+    jw_kobj(j, "retries");
     jw_ki64(j, "bulk", s->bulk_retries);
     jw_ki64(j, "search", s->search_retries);
     jw_obj_end(j);
@@ -117,8 +116,7 @@ static void write_worker(const struct by_query *op, const struct by_query_worker
 
 static void write_slices(const struct by_query *op, unsigned flags, struct jsonw *j)
 {
-    jw_k(j, "slices");
-    jw_arr(j);
+    jw_karr(j, "slices");
     for (uint32_t i = 0; i < op->n_workers; i++) {
         const struct by_query_worker *w = &op->workers[i];
         if (!w->n.done) {
@@ -158,8 +156,7 @@ void response_members(const struct by_query *op, unsigned flags, struct jsonw *j
     jw_ki64(j, "took", op->took_ms);
     jw_kbool(j, "timed_out", timed_out);
     status_members(op, op->n_workers == 1 ? &op->workers[0] : NULL, flags, j);
-    jw_k(j, "failures");
-    jw_arr(j);
+    jw_karr(j, "failures");
     for (uint32_t i = 0; i < op->n_workers; i++) {
         if (op->workers[i].failures.n > 0) {
             jw_raw(j, buf_view(&op->workers[i].failures)); /* one or more */

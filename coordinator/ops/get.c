@@ -54,8 +54,7 @@ static void write_ignored(struct jsonw *w, const struct str *names, uint32_t n)
     if (n == 0) {
         return;
     }
-    jw_k(w, "_ignored");
-    jw_arr(w);
+    jw_karr(w, "_ignored");
     for (uint32_t i = 0; i < n; i++) {
         jw_str(w, names[i]);
     }

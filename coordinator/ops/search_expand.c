@@ -40,14 +40,10 @@ void search_expansion_free(struct expansion *x)
 /* {"bool":{"filter":[the group],"must":[the query]}}; documents without a value are a group, too. */
 static void write_query(struct jsonw *w, const struct search_source *s, struct str value)
 {
-    jw_k(w, "query");
-    jw_obj(w);
-    jw_k(w, "bool");
-    jw_obj(w);
-    jw_k(w, value.p != NULL ? "filter" : "must_not");
-    jw_obj(w);
-    jw_k(w, value.p != NULL ? "match" : "exists");
-    jw_obj(w);
+    jw_kobj(w, "query");
+    jw_kobj(w, "bool");
+    jw_kobj(w, value.p != NULL ? "filter" : "must_not");
+    jw_kobj(w, value.p != NULL ? "match" : "exists");
     if (value.p != NULL) {
         jw_key(w, s->collapse.field);
         jw_obj(w);
@@ -73,8 +69,7 @@ static void write_request(struct jsonw *w, const struct search_source *s, const 
     jw_obj(w);
     write_query(w, s, value);
     if (s->pit_id.p != NULL) { /* groups are of the state that the hits are of */
-        jw_k(w, "pit");
-        jw_obj(w);
+        jw_kobj(w, "pit");
         jw_kstr(w, "id", s->pit_id);
         jw_obj_end(w);
     }

@@ -25,8 +25,7 @@ static void write_failure(struct search_call *c, struct jsonw *w, const struct s
             jw_null(w); /* there is none that has a copy */
         }
     }
-    jw_k(w, "reason");
-    jw_obj(w);
+    jw_kobj(w, "reason");
     error_write_cause(w, &q->rq.error);
     jw_obj_end(w);
     jw_obj_end(w);
@@ -59,8 +58,7 @@ static void write_failures(struct search_call *c, struct jsonw *w)
 
 static void write_root_causes(struct search_call *c, struct jsonw *w)
 {
-    jw_k(w, "root_cause");
-    jw_arr(w);
+    jw_karr(w, "root_cause");
     for (uint32_t i = 0; i < c->n_shards; i++) {
         if (err_is(&c->queries[i].rq.error) && !seen_before(c, i)) {
             const struct errmsg *em = &c->queries[i].rq.error;
@@ -97,12 +95,10 @@ static void write_guessed_cause(struct jsonw *w, const struct errmsg *first)
     if (own && root == first->frame && root->code != ERR_SEARCH_CONTEXT_MISSING) {
         return;
     }
-    jw_k(w, "caused_by");
-    jw_obj(w);
+    jw_kobj(w, "caused_by");
     if (!own) {
         error_write_frame(w, root, about);
-        jw_k(w, "caused_by");
-        jw_obj(w);
+        jw_kobj(w, "caused_by");
     }
     error_write_frames(w, root, about);
     if (!own) {
@@ -139,26 +135,21 @@ static const char *failed_phase(const struct search_call *c)
 static void write_bare_phase(struct search_call *c, struct jsonw *w, int *status)
 {
     *status = err_http_status(&c->error);
-    jw_k(w, "error");
-    jw_obj(w);
-    jw_k(w, "root_cause");
-    jw_arr(w);
+    jw_kobj(w, "error");
+    jw_karr(w, "root_cause");
     jw_arr_end(w);
     jw_kz(w, "type", err_type(ERR_SEARCH_PHASE));
     jw_kz(w, "reason", "");
     jw_kz(w, "phase", c->bare_phase);
     jw_kbool(w, "grouped", true);
-    jw_k(w, "failed_shards");
-    jw_arr(w);
+    jw_karr(w, "failed_shards");
     jw_arr_end(w);
-    jw_k(w, "caused_by");
-    jw_obj(w);
+    jw_kobj(w, "caused_by");
     error_write_cause(w, &c->error);
     if (err_code(&c->error) == ERR_SEARCH_PHASE) {
         jw_kz(w, "phase", c->bare_phase);
         jw_kbool(w, "grouped", true);
-        jw_k(w, "failed_shards");
-        jw_arr(w);
+        jw_karr(w, "failed_shards");
         jw_arr_end(w);
     }
     jw_obj_end(w);
@@ -189,20 +180,16 @@ static void write_unexpanded(struct search_call *c, struct jsonw *w, int *status
     struct search_call *group = c->unexpanded;
     bool shards = !err_is(&group->error);
     *status = err_http_status(shards ? first_failure(group) : &group->error);
-    jw_k(w, "error");
-    jw_obj(w);
-    jw_k(w, "root_cause");
-    jw_arr(w);
+    jw_kobj(w, "error");
+    jw_karr(w, "root_cause");
     jw_arr_end(w);
     jw_kz(w, "type", err_type(ERR_SEARCH_PHASE));
     jw_kz(w, "reason", "failed to expand hits");
     jw_kz(w, "phase", "expand");
     jw_kbool(w, "grouped", true);
-    jw_k(w, "failed_shards");
-    jw_arr(w);
+    jw_karr(w, "failed_shards");
     jw_arr_end(w);
-    jw_k(w, "caused_by");
-    jw_obj(w);
+    jw_kobj(w, "caused_by");
     if (shards) {
         write_all_failed(group, w, false);
     } else {
@@ -215,8 +202,7 @@ static void write_unexpanded(struct search_call *c, struct jsonw *w, int *status
 
 void search_write_shards(struct search_call *c, struct jsonw *w)
 {
-    jw_k(w, "_shards");
-    jw_obj(w);
+    jw_kobj(w, "_shards");
     jw_ki64(w, "total", c->n_shards + c->n_skipped);
     jw_ki64(w, "successful", c->n_shards + c->n_skipped - c->n_failed);
     jw_ki64(w, "skipped", c->n_skipped);
@@ -278,8 +264,7 @@ static void write_hit(struct search_call *c, struct jsonw *w, struct str hit)
 
 void search_write_hits(struct search_call *c, struct jsonw *w)
 {
-    jw_k(w, "hits");
-    jw_obj(w);
+    jw_kobj(w, "hits");
     write_total(c, w);
     jw_k(w, "max_score");
     if (c->n_shards + c->n_skipped == 0 || (c->n_ok == 0 && c->n_failed > 0)) { /* nothing was reduced */
@@ -289,8 +274,7 @@ void search_write_hits(struct search_call *c, struct jsonw *w)
     } else {
         jw_float(w, c->reduced.max_score);
     }
-    jw_k(w, "hits");
-    jw_arr(w);
+    jw_karr(w, "hits");
     for (uint32_t i = 0; c->hits != NULL && i < c->reduced.n; i++) {
         if (c->hits[i].n > 0) {
             write_hit(c, w, c->hits[i]);
@@ -387,8 +371,7 @@ void search_write(struct search_call *c, struct jsonw *w, int *status)
     enum err e = ERR_OK;
     if (!err_is(&c->error) && search_all_failed(c)) {
         *status = err_http_status(first_failure(c));
-        jw_k(w, "error");
-        jw_obj(w);
+        jw_kobj(w, "error");
         write_all_failed(c, w, true);
         jw_obj_end(w);
         jw_ki64(w, "status", *status);
@@ -412,8 +395,7 @@ void search_write(struct search_call *c, struct jsonw *w, int *status)
         buf_truncate(w->out, start);
         *w = saved;
         jw_obj(w);
-        jw_k(w, "error");
-        jw_obj(w);
+        jw_kobj(w, "error");
         error_write(w, &c->error);
         jw_obj_end(w);
         *status = err_http_status(&c->error);

@@ -433,8 +433,7 @@ void writes_result(struct jsonw *w, const struct write_entry *e, bool forced_ref
     if (forced_refresh && (!noop || in_bulk)) {
         jw_kbool(w, "forced_refresh", true);
     }
-    jw_k(w, "_shards");
-    jw_obj(w);
+    jw_kobj(w, "_shards");
     jw_ki64(w, "total", noop && !in_bulk ? 0 : 1 + (int64_t)e->meta->n_replicas);
     jw_ki64(w, "successful", noop && !in_bulk ? 0 : MAX_OF(e->copies_ok, 1U));
     jw_ki64(w, "failed", noop && !in_bulk ? 0 : e->copies_failed);

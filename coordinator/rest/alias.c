@@ -251,8 +251,7 @@ static void write_index(struct jsonw *w, const struct index_meta *m, const struc
     }
     jw_key(w, m->name);
     jw_obj(w);
-    jw_k(w, "aliases");
-    jw_obj(w);
+    jw_kobj(w, "aliases");
     for (uint32_t i = 0; i < m->n_aliases; i++) {
         if (alias_is_named(names, n, m->aliases[i].name)) {
             jw_key(w, m->aliases[i].name);

@@ -304,8 +304,7 @@ static void write_item(struct jsonw *w, const struct write_set *s, const struct 
 {
     const struct errmsg *em = e->error != NULL ? e->error : e->item.error;
     jw_obj(w);
-    jw_k(w, e->action);
-    jw_obj(w);
+    jw_kobj(w, e->action);
     if (em != NULL) {
         jw_kstr(w, "_index", e->meta != NULL ? e->meta->name : e->index.p != NULL ? e->index : e->target);
         jw_kstr(w, "_type", e->type.n > 0 ? e->type : STR("_doc"));
@@ -316,8 +315,7 @@ static void write_item(struct jsonw *w, const struct write_set *s, const struct 
             jw_null(w); /* one that is made later */
         }
         jw_ki64(w, "status", writes_status(e));
-        jw_k(w, "error");
-        jw_obj(w);
+        jw_kobj(w, "error");
         error_write_cause(w, em);
         jw_obj_end(w);
     } else {
@@ -350,8 +348,7 @@ static void answer(struct write_set *s)
         jw_ki64(&w, "ingest_took", 0);
     }
     jw_kbool(&w, "errors", errors);
-    jw_k(&w, "items");
-    jw_arr(&w);
+    jw_karr(&w, "items");
     for (uint32_t i = 0; i < s->n; i++) {
         write_item(&w, s, &s->v[i]);
     }

@@ -21,15 +21,13 @@ static void write_trouble(struct rest *r, struct jsonw *w, const struct shard_co
     const struct date_format *f;
     struct buf at;
     buf_init(&at, NULL, 64);
-    jw_k(w, "recovery_source");
-    jw_obj(w);
+    jw_kobj(w, "recovery_source");
     jw_kz(w, "type", sources[c->source]);
     if (c->source == RECOVER_EXISTING_STORE) {
         jw_kbool(w, "bootstrap_new_history_uuid", false);
     }
     jw_obj_end(w);
-    jw_k(w, "unassigned_info");
-    jw_obj(w);
+    jw_kobj(w, "unassigned_info");
     jw_kz(w, "reason", copy_reason_name(c->trouble.reason));
     if (date_format_new(&f, STR("strict_date_time"), r->arena, NULL) == ERR_OK
         && date_print_ms(f, c->trouble.at_ms, NULL, &at)) {
@@ -71,8 +69,7 @@ static void write_copy(struct rest *r, struct jsonw *w, const struct index_meta 
         write_trouble(r, w, c);
     }
     if (c->allocation_id.p != NULL) {
-        jw_k(w, "allocation_id");
-        jw_obj(w);
+        jw_kobj(w, "allocation_id");
         jw_kstr(w, "id", c->allocation_id);
         if (c->target_id.p != NULL) {
             jw_kstr(w, "relocation_id", c->target_id);
@@ -84,16 +81,13 @@ static void write_copy(struct rest *r, struct jsonw *w, const struct index_meta 
 
 void state_write_routing(struct rest *r, struct jsonw *w, const struct index_target *t, uint32_t n)
 {
-    jw_k(w, "routing_table");
-    jw_obj(w);
-    jw_k(w, "indices");
-    jw_obj(w);
+    jw_kobj(w, "routing_table");
+    jw_kobj(w, "indices");
     for (uint32_t i = 0; i < n; i++) {
         const struct index_meta *m = t[i].meta;
         jw_key(w, m->name);
         jw_obj(w);
-        jw_k(w, "shards");
-        jw_obj(w);
+        jw_kobj(w, "shards");
         for (uint32_t shard = 0; shard < m->n_shards; shard++) {
             state_shard_key(w, shard);
             jw_arr(w);
@@ -132,12 +126,10 @@ static void write_copies_on(struct rest *r, struct jsonw *w, const struct index_
 void state_write_routing_nodes(struct rest *r, struct jsonw *w, const struct index_target *t, uint32_t n)
 {
     const struct nodes_part *p = r->state->nodes;
-    jw_k(w, "routing_nodes");
-    jw_obj(w);
+    jw_kobj(w, "routing_nodes");
     jw_k(w, "unassigned");
     write_copies_on(r, w, t, n, STR_NULL);
-    jw_k(w, "nodes");
-    jw_obj(w);
+    jw_kobj(w, "nodes");
     for (uint32_t i = 0; p != NULL && i < p->n; i++) {
         if ((p->v[i].roles & ROLE_DATA) != 0) {
             jw_key(w, p->v[i].id);

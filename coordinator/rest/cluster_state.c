@@ -46,8 +46,7 @@ static void write_blocks(struct jsonw *w, const struct cluster_state *s)
     struct buf one;
     struct jsonw in;
     bool any = false;
-    jw_k(w, "blocks");
-    jw_obj(w);
+    jw_kobj(w, "blocks");
     jsonw_start(&in, &one);
     if (blocks_write(s, NULL, &in)) {
         jw_k(w, "global");
@@ -60,8 +59,7 @@ static void write_blocks(struct jsonw *w, const struct cluster_state *s)
             continue;
         }
         if (!any) {
-            jw_k(w, "indices");
-            jw_obj(w);
+            jw_kobj(w, "indices");
             any = true;
         }
         jw_key(w, s->indices[i]->name);
@@ -76,8 +74,7 @@ static void write_blocks(struct jsonw *w, const struct cluster_state *s)
 
 static void write_nodes(struct jsonw *w, const struct nodes_part *p)
 {
-    jw_k(w, "nodes");
-    jw_obj(w);
+    jw_kobj(w, "nodes");
     for (uint32_t i = 0; p != NULL && i < p->n; i++) {
         const struct node_meta *n = &p->v[i];
         jw_key(w, n->id);
@@ -85,8 +82,7 @@ static void write_nodes(struct jsonw *w, const struct nodes_part *p)
         jw_kstr(w, "name", n->name);
         jw_kstr(w, "ephemeral_id", n->ephemeral_id);
         jw_kstr(w, "transport_address", n->transport_address);
-        jw_k(w, "attributes");
-        jw_obj(w);
+        jw_kobj(w, "attributes");
         for (uint32_t k = 0; k < n->n_attrs; k++) {
             jw_key(w, n->attrs[k].name);
             jw_str(w, n->attrs[k].value);
@@ -101,8 +97,7 @@ static void write_nodes(struct jsonw *w, const struct nodes_part *p)
 
 static void write_in_sync(struct jsonw *w, const struct index_meta *m)
 {
-    jw_k(w, "in_sync_allocations");
-    jw_obj(w);
+    jw_kobj(w, "in_sync_allocations");
     for (uint32_t i = 0; i < m->n_shards; i++) {
         state_shard_key(w, i);
         jw_arr(w);
@@ -126,33 +121,28 @@ static void write_meta(struct jsonw *w, const struct index_meta *m, bool flat)
     jw_kz(w, "state", m->closed ? "close" : "open");
     jw_k(w, "settings");
     settings_write(&m->settings, w, flat);
-    jw_k(w, "mappings");
-    jw_obj(w);
+    jw_kobj(w, "mappings");
     if (m->mapping.n > 0) {
         jw_k(w, "_doc");
         jw_raw(w, m->mapping);
     }
     jw_obj_end(w);
-    jw_k(w, "aliases");
-    jw_arr(w);
+    jw_karr(w, "aliases");
     for (uint32_t i = 0; i < m->n_aliases; i++) {
         jw_str(w, m->aliases[i].name);
     }
     jw_arr_end(w);
-    jw_k(w, "primary_terms");
-    jw_obj(w);
+    jw_kobj(w, "primary_terms");
     for (uint32_t i = 0; i < m->n_shards; i++) {
         state_shard_key(w, i);
         jw_i64(w, (int64_t)m->primary_terms[i]);
     }
     jw_obj_end(w);
     write_in_sync(w, m);
-    jw_k(w, "rollover_info");
-    jw_obj(w);
+    jw_kobj(w, "rollover_info");
     jw_obj_end(w);
     jw_kbool(w, "system", false);
-    jw_k(w, "timestamp_range");
-    jw_obj(w);
+    jw_kobj(w, "timestamp_range");
     jw_kbool(w, "unknown", true);
     jw_obj_end(w);
     jw_obj_end(w);
@@ -160,8 +150,7 @@ static void write_meta(struct jsonw *w, const struct index_meta *m, bool flat)
 
 static void write_ids(struct jsonw *w, const char *key, const struct str_set *ids, struct str otherwise)
 {
-    jw_k(w, key);
-    jw_arr(w);
+    jw_karr(w, key);
     for (uint32_t i = 0; ids != NULL && i < ids->n; i++) {
         jw_str(w, ids->v[i]);
     }
@@ -176,13 +165,11 @@ static void write_coordination(struct jsonw *w, const struct cluster_state *s)
 {
     const struct coordination_part *c = s->coordination;
     struct str self = s->nodes != NULL ? s->nodes->master : STR("");
-    jw_k(w, "cluster_coordination");
-    jw_obj(w);
+    jw_kobj(w, "cluster_coordination");
     jw_ki64(w, "term", (int64_t)(c != NULL ? c->term : MAX_OF(s->term, (uint64_t)1)));
     write_ids(w, "last_committed_config", c != NULL ? &c->committed : NULL, self);
     write_ids(w, "last_accepted_config", c != NULL ? &c->accepted : NULL, self);
-    jw_k(w, "voting_config_exclusions");
-    jw_arr(w);
+    jw_karr(w, "voting_config_exclusions");
     for (uint32_t i = 0; c != NULL && i < c->n_exclusions; i++) {
         jw_obj(w);
         jw_kstr(w, "node_id", c->exclusions[i].node_id);
@@ -195,8 +182,7 @@ static void write_coordination(struct jsonw *w, const struct cluster_state *s)
 
 static void write_scripts(struct jsonw *w, const struct scripts_part *p)
 {
-    jw_k(w, "stored_scripts");
-    jw_obj(w);
+    jw_kobj(w, "stored_scripts");
     for (uint32_t i = 0; i < p->n; i++) {
         jw_key(w, p->v[i].id);
         stored_script_write(w, &p->v[i]);
@@ -208,13 +194,11 @@ static void write_scripts(struct jsonw *w, const struct scripts_part *p)
 static void write_metadata(struct jsonw *w, const struct cluster_state *s, const struct index_target *t,
                            uint32_t n, bool flat, bool all)
 {
-    jw_k(w, "metadata");
-    jw_obj(w);
+    jw_kobj(w, "metadata");
     jw_kstr(w, "cluster_uuid", s->cluster_uuid);
     jw_kbool(w, "cluster_uuid_committed", all);
     write_coordination(w, s);
-    jw_k(w, "templates");
-    jw_obj(w);
+    jw_kobj(w, "templates");
     for (uint32_t i = 0; all && i < s->n_templates; i++) {
         if (s->templates[i]->kind == TEMPLATE_LEGACY) {
             jw_key(w, s->templates[i]->name);
@@ -222,16 +206,13 @@ static void write_metadata(struct jsonw *w, const struct cluster_state *s, const
         }
     }
     jw_obj_end(w);
-    jw_k(w, "indices");
-    jw_obj(w);
+    jw_kobj(w, "indices");
     for (uint32_t i = 0; i < n; i++) {
         write_meta(w, t[i].meta, flat);
     }
     jw_obj_end(w);
-    jw_k(w, "index-graveyard");
-    jw_obj(w);
-    jw_k(w, "tombstones");
-    jw_arr(w);
+    jw_kobj(w, "index-graveyard");
+    jw_karr(w, "tombstones");
     jw_arr_end(w);
     jw_obj_end(w);
     if (all && s->scripts != NULL) {

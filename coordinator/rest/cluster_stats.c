@@ -28,8 +28,7 @@ static bool counts(const struct broadcast *bc, uint32_t i)
 
 static void open_section(struct jsonw *w, const char *key)
 {
-    jw_k(w, key);
-    jw_obj(w);
+    jw_kobj(w, key);
 }
 
 /* ---- field types ------------------------------------------------------------------------------------- */
@@ -95,8 +94,7 @@ static void write_field_types(struct jsonw *w, const struct rest *r)
         }
     }
     open_section(w, "mappings");
-    jw_k(w, "field_types");
-    jw_arr(w);
+    jw_karr(w, "field_types");
     for (uint32_t i = 0; c != NULL && i < c->n; i++) {
         jw_obj(w);
         jw_kstr(w, "name", c->v[i].name);
@@ -136,8 +134,7 @@ static void write_part_types(struct jsonw *w, const struct rest *r, const char *
             }
         }
     }
-    jw_k(w, key);
-    jw_arr(w);
+    jw_karr(w, key);
     for (uint32_t i = 0; c != NULL && i < c->n; i++) {
         jw_obj(w);
         jw_kstr(w, "name", c->v[i].name);
@@ -158,8 +155,7 @@ static void write_analysis(struct jsonw *w, const struct rest *r)
     write_part_types(w, r, "filter_types", "filter", NULL);
     write_part_types(w, r, "analyzer_types", "analyzer", "custom");
     for (size_t i = 0; i < ARRAY_LEN(built_in); i++) {
-        jw_k(w, built_in[i]);
-        jw_arr(w);
+        jw_karr(w, built_in[i]);
         jw_arr_end(w);
     }
     jw_obj_end(w);
@@ -258,8 +254,7 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
     }
     write_field_types(w, r);
     write_analysis(w, r);
-    jw_k(w, "versions");
-    jw_arr(w);
+    jw_karr(w, "versions");
     if (r->state->n_indices > 0) {
         jw_obj(w);
         jw_kz(w, "version", "7.12.1");
@@ -298,8 +293,7 @@ static void write_counts(struct jsonw *w, const struct cluster_rq *q)
         jw_ki64(w, counted[i].name, of[i]);
     }
     jw_obj_end(w);
-    jw_k(w, "versions");
-    jw_arr(w);
+    jw_karr(w, "versions");
     if (q->n > 0) {
         jw_z(w, "7.12.1");
     }
@@ -308,8 +302,7 @@ static void write_counts(struct jsonw *w, const struct cluster_rq *q)
 
 static void write_counted(struct jsonw *w, const char *list, const char *key, const char *value, uint32_t n)
 {
-    jw_k(w, list);
-    jw_arr(w);
+    jw_karr(w, list);
     jw_obj(w);
     jw_kz(w, key, value);
     jw_ki64(w, "count", n);
@@ -379,8 +372,7 @@ static void write_process(const struct stats_out *o, const struct rest *r, const
     jw_obj_end(w);
     open_section(w, "jvm");
     stats_put(o, "max_uptime_in_millis", (uint64_t)(now - oldest));
-    jw_k(w, "versions");
-    jw_arr(w);
+    jw_karr(w, "versions");
     jw_arr_end(w);
     open_section(w, "mem");
     stats_put(o, "heap_used_in_bytes", rss);
@@ -432,8 +424,7 @@ static void write_nodes(const struct stats_out *o, const struct rest *r, const s
         write_disks(o, q);
         nodes_write_plugins(w);
         write_network(w, r, q->n);
-        jw_k(w, "packaging_types");
-        jw_arr(w);
+        jw_karr(w, "packaging_types");
         jw_obj(w);
         jw_kz(w, "flavor", "default");
         jw_kz(w, "type", "deb");

@@ -19,8 +19,7 @@ struct explain_call {
 
 static void write_document(struct jsonw *w, struct explain_call *c)
 {
-    jw_k(w, "get");
-    jw_obj(w);
+    jw_kobj(w, "get");
     jw_ki64(w, "_seq_no", c->rq.seq_no);
     jw_ki64(w, "_primary_term", c->rq.primary_term);
     get_write_metadata(&c->place.rq, w);
@@ -293,16 +292,14 @@ static void write_validation(struct jsonw *w, struct validate_call *c)
         absent += no_copy;
     }
     jw_obj(w);
-    jw_k(w, "_shards");
-    jw_obj(w);
+    jw_kobj(w, "_shards");
     jw_ki64(w, "total", c->n);
     jw_ki64(w, "successful", c->n - failed - absent);
     jw_ki64(w, "failed", failed);
     jw_obj_end(w);
     jw_kbool(w, "valid", valid);
     if (c->detailed && c->n > failed + absent) {
-        jw_k(w, "explanations");
-        jw_arr(w);
+        jw_karr(w, "explanations");
         for (uint32_t i = 0; i < c->n; i++) {
             if (!err_is(&c->shards[i].rq.error) || refused(&c->shards[i])) {
                 write_explanation(w, c, &c->shards[i]);
@@ -357,15 +354,13 @@ static void send_blocked(struct rest *r)
     struct jsonw w;
     jsonw_start(&w, &b);
     jw_obj(&w);
-    jw_k(&w, "_shards");
-    jw_obj(&w);
+    jw_kobj(&w, "_shards");
     jw_ki64(&w, "total", 0);
     jw_ki64(&w, "successful", 0);
     jw_ki64(&w, "failed", 0);
     jw_obj_end(&w);
     jw_kbool(&w, "valid", false);
-    jw_k(&w, "explanations");
-    jw_arr(&w);
+    jw_karr(&w, "explanations");
     jw_obj(&w);
     jw_kbool(&w, "valid", false);
     jw_kz(&w, "error", err_reason(&r->em));

@@ -258,8 +258,7 @@ static void write_without(const struct caps *c, struct jsonw *w, const char *nam
     if (!mixed) {
         return;
     }
-    jw_k(w, name);
-    jw_arr(w);
+    jw_karr(w, name);
     for (size_t i = 0; i < n; i++) {
         if (!is(&f[i])) {
             write_index(c, w, f[i].index);
@@ -299,8 +298,7 @@ static enum err write_meta(const struct caps *c, struct jsonw *w, const struct c
         }
     }
     sort_items(v, at, sizeof(*v), by_key_value);
-    jw_k(w, "meta");
-    jw_obj(w);
+    jw_kobj(w, "meta");
     for (size_t i = 0; i < at; i++) {
         if (i == 0 || !str_eq(v[i].key, v[i - 1].key)) {
             jw_key(w, v[i].key);
@@ -327,8 +325,7 @@ static enum err write_type(const struct caps *c, struct jsonw *w, const struct c
     write_flag(w, "searchable", f, n, searchable, &any_searchable);
     write_flag(w, "aggregatable", f, n, aggregatable, &any_aggregatable);
     if (!alone) {
-        jw_k(w, "indices");
-        jw_arr(w);
+        jw_karr(w, "indices");
         for (size_t i = 0; i < n; i++) {
             write_index(c, w, f[i].index);
         }
@@ -343,13 +340,11 @@ static enum err write_type(const struct caps *c, struct jsonw *w, const struct c
 
 static void write_unmapped(const struct caps *c, struct jsonw *w, const bool *has)
 {
-    jw_k(w, "unmapped");
-    jw_obj(w);
+    jw_kobj(w, "unmapped");
     jw_kz(w, "type", "unmapped");
     jw_kbool(w, "searchable", false);
     jw_kbool(w, "aggregatable", false);
-    jw_k(w, "indices");
-    jw_arr(w);
+    jw_karr(w, "indices");
     for (uint32_t i = 0; i < c->n_targets; i++) {
         if (!has[i]) {
             write_index(c, w, i);
@@ -384,14 +379,12 @@ static enum err write_answer(const struct caps *c, struct jsonw *w)
 {
     enum err e = ERR_OK;
     jw_obj(w);
-    jw_k(w, "indices");
-    jw_arr(w);
+    jw_karr(w, "indices");
     for (uint32_t i = 0; i < c->n_targets; i++) {
         write_index(c, w, i);
     }
     jw_arr_end(w);
-    jw_k(w, "fields");
-    jw_obj(w);
+    jw_kobj(w, "fields");
     for (size_t i = 0, k; e == ERR_OK && i < c->n; i = k) {
         for (k = i + 1; k < c->n && str_eq(c->v[i].path, c->v[k].path); k++) {
         }

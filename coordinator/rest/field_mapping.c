@@ -114,8 +114,7 @@ static void write_field(struct field_printer *k, struct str path, struct str nam
     jw_key(k->w, path);
     jw_obj(k->w);
     jw_kstr(k->w, "full_name", path);
-    jw_k(k->w, "mapping");
-    jw_obj(k->w);
+    jw_kobj(k->w, "mapping");
     if (field != NULL) {
         jw_key(k->w, name);
         k->e = write_definition(k, field);
@@ -128,13 +127,10 @@ static void write_field(struct field_printer *k, struct str path, struct str nam
 static void write_source(struct field_printer *k, const struct json *given)
 {
     static const char *const params[] = {"enabled", "includes", "excludes"};
-    jw_k(k->w, "_source");
-    jw_obj(k->w);
+    jw_kobj(k->w, "_source");
     jw_kz(k->w, "full_name", "_source");
-    jw_k(k->w, "mapping");
-    jw_obj(k->w);
-    jw_k(k->w, "_source");
-    jw_obj(k->w);
+    jw_kobj(k->w, "mapping");
+    jw_kobj(k->w, "_source");
     for (size_t i = 0; i < ARRAY_LEN(params); i++) {
         const struct json *v = given != NULL ? json_get(given, params[i]) : NULL;
         if (v == NULL && !k->defaults) {
@@ -179,11 +175,9 @@ static void write_index(struct field_printer *k, const struct index_meta *m, boo
     struct json mapping;
     jw_key(k->w, m->name);
     jw_obj(k->w);
-    jw_k(k->w, "mappings");
-    jw_obj(k->w);
+    jw_kobj(k->w, "mappings");
     if (typed) {
-        jw_k(k->w, "_doc");
-        jw_obj(k->w);
+        jw_kobj(k->w, "_doc");
     }
     k->e = json_parse(&mapping, index_mapping_text(m), k->r->arena, &json_limits_default, &k->r->em);
     for (size_t i = 0; k->e == ERR_OK && m->mapping.n > 0 && i < ARRAY_LEN(root_fields); i++) {

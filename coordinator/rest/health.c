@@ -197,13 +197,11 @@ static void write_counts(struct jsonw *w, const struct shards_health *h)
 
 static void write_shards(struct jsonw *w, const struct cluster_state *s, const struct index_meta *m)
 {
-    jw_k(w, "shards");
-    jw_obj(w);
+    jw_kobj(w, "shards");
     for (uint32_t i = 0; i < m->n_shards; i++) {
         char name[12];
         snprintf(name, sizeof(name), "%u", i);
-        jw_k(w, name);
-        jw_obj(w);
+        jw_kobj(w, name);
         struct shards_health h = shard_health(s, m, i);
         jw_kz(w, "status", health_name(h.status));
         jw_kbool(w, "primary_active", h.primaries > 0);
@@ -218,8 +216,7 @@ static void write_shards(struct jsonw *w, const struct cluster_state *s, const s
 
 static void write_indices(struct jsonw *w, const struct health_rq *q)
 {
-    jw_k(w, "indices");
-    jw_obj(w);
+    jw_kobj(w, "indices");
     for (uint32_t i = 0; i < q->n; i++) {
         const struct index_meta *m = q->t[i].meta;
         struct shards_health h = index_health(q->r->state, m);

@@ -238,8 +238,7 @@ static void block_answer(struct rest *r, struct meta_request *rq)
     jw_obj(&w);
     jw_kbool(&w, "acknowledged", true);
     jw_kbool(&w, "shards_acknowledged", rq->n_names > 0);
-    jw_k(&w, "indices");
-    jw_arr(&w);
+    jw_karr(&w, "indices");
     for (uint32_t i = 0; i < rq->n_names; i++) {
         jw_obj(&w);
         jw_kstr(&w, "name", rq->names[i]);

@@ -45,8 +45,7 @@ static void write_sums(const struct stats_out *o, const struct sums *s, unsigned
 {
     static const char *const keys[] = {"primaries", "total"};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        jw_k(o->w, keys[i]);
-        jw_obj(o->w);
+        jw_kobj(o->w, keys[i]);
         stats_write(o, i == 0 ? &s->primaries : &s->total, metrics);
         jw_obj_end(o->w);
     }
@@ -108,8 +107,7 @@ static uint32_t write_index_stats(const struct stats_out *o, const struct broadc
     jw_kstr(w, "uuid", bc->acts[at].rq.shard.uuid);
     write_sums(o, &sum, q->metrics);
     if (q->by_shard) {
-        jw_k(w, "shards");
-        jw_obj(w);
+        jw_kobj(w, "shards");
         for (uint32_t i = at; i < end;) {
             i = write_shard_stats(o, bc, i, q->metrics);
         }
@@ -151,13 +149,11 @@ static void stats_done(struct broadcast *bc)
     }
     jw_obj(&w);
     broadcast_write_shards(bc, &w);
-    jw_k(&w, "_all");
-    jw_obj(&w);
+    jw_kobj(&w, "_all");
     write_sums(&o, &all, bc->n > bc->failed + bc->absent ? q->metrics : 0);
     jw_obj_end(&w);
     if (q->by_index) {
-        jw_k(&w, "indices");
-        jw_obj(&w);
+        jw_kobj(&w, "indices");
         for (uint32_t i = 0; i < bc->n;) {
             i = write_index_stats(&o, bc, i, q);
         }
@@ -256,14 +252,12 @@ static void segments_done(struct broadcast *bc)
     jsonw_start(&w, &b);
     jw_obj(&w);
     broadcast_write_shards(bc, &w);
-    jw_k(&w, "indices");
-    jw_obj(&w);
+    jw_kobj(&w, "indices");
     for (uint32_t i = 0; i < bc->n;) {
         uint32_t at = i;
         jw_key(&w, bc->acts[at].rq.shard.index);
         jw_obj(&w);
-        jw_k(&w, "shards");
-        jw_obj(&w);
+        jw_kobj(&w, "shards");
         while (i < bc->n && same_index(bc, at, i)) {
             i = write_shard_segments(&w, bc, i);
         }

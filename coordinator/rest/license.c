@@ -57,8 +57,7 @@ static void get_license(struct rest *r)
     }
     jsonw_start(&w, &b);
     jw_obj(&w);
-    jw_k(&w, "license");
-    jw_obj(&w);
+    jw_kobj(&w, "license");
     jw_kz(&w, "status", STATUS);
     jw_kstr(&w, "uid", r->state->cluster_uuid);
     jw_kz(&w, "type", TYPE);
@@ -103,8 +102,7 @@ static enum err read_parts(struct rest *r, unsigned *out)
 static void write_features(struct jsonw *w)
 {
     for (size_t i = 0; i < ARRAY_LEN(features); i++) {
-        jw_k(w, features[i]);
-        jw_obj(w);
+        jw_kobj(w, features[i]);
         jw_kbool(w, "available", false);
         jw_kbool(w, "enabled", false);
         jw_obj_end(w);
@@ -127,15 +125,13 @@ static void get_xpack(struct rest *r)
     jsonw_start(&w, &b);
     jw_obj(&w);
     if ((parts & PART_BUILD) != 0) {
-        jw_k(&w, "build");
-        jw_obj(&w);
+        jw_kobj(&w, "build");
         jw_kz(&w, "hash", BUILD_HASH);
         jw_kz(&w, "date", BUILD_DATE);
         jw_obj_end(&w);
     }
     if ((parts & PART_LICENSE) != 0) {
-        jw_k(&w, "license");
-        jw_obj(&w);
+        jw_kobj(&w, "license");
         jw_kstr(&w, "uid", r->state->cluster_uuid);
         jw_kz(&w, "type", TYPE);
         jw_kz(&w, "mode", TYPE);
@@ -143,8 +139,7 @@ static void get_xpack(struct rest *r)
         jw_obj_end(&w);
     }
     if ((parts & PART_FEATURES) != 0) {
-        jw_k(&w, "features");
-        jw_obj(&w);
+        jw_kobj(&w, "features");
         write_features(&w);
         jw_obj_end(&w);
     }

@@ -275,8 +275,7 @@ static void write_slot(struct jsonw *w, struct mget_slot *s, const struct mget_i
         jw_null(w);
     }
     jw_kstr(w, "_id", it->id);
-    jw_k(w, "error");
-    jw_obj(w);
+    jw_kobj(w, "error");
     error_write(w, em);
     jw_obj_end(w);
     jw_obj_end(w);
@@ -393,8 +392,7 @@ static void run(struct mget *m)
     memory_request_buf(&m->answer);
     jsonw_init(&m->w, &m->answer, false);
     jw_obj(&m->w);
-    jw_k(&m->w, "docs");
-    jw_arr(&m->w);
+    jw_karr(&m->w, "docs");
     mget_continue(m);
 }
 

@@ -124,8 +124,7 @@ static void keep_refusal(struct multi *m, struct part *p)
     memory_request_buf(&p->answer);
     jsonw_init(&w, &p->answer, false);
     jw_obj(&w);
-    jw_k(&w, "error");
-    jw_obj(&w);
+    jw_kobj(&w, "error");
     error_write(&w, &m->r->em);
     jw_obj_end(&w);
     jw_obj_end(&w);
@@ -276,8 +275,7 @@ static void answer(struct multi *m)
     jsonw_init(&w, &b, false);
     jw_obj(&w);
     jw_ki64(&w, "took", (r->co->o.clock->mono_ns(r->co->o.clock->self) - r->start_ns) / 1000000);
-    jw_k(&w, "responses");
-    jw_arr(&w);
+    jw_karr(&w, "responses");
     for (uint32_t i = 0; i < m->n && !b.failed && !op_client_gone(r->http); i++) {
         write_part(&m->parts[i], &w);
     }

@@ -70,8 +70,7 @@ static void json_done(struct node_calls *c)
     jw_obj(&w);
     node_calls_write_head(c, &w);
     jw_kstr(&w, "cluster_name", r->co->o.cluster_name);
-    jw_k(&w, "nodes");
-    jw_obj(&w);
+    jw_kobj(&w, "nodes");
     for (uint32_t i = 0; i < c->n; i++) {
         if (!err_is(&c->v[i].error)) {
             jw_key(&w, c->v[i].node->id);
@@ -105,8 +104,7 @@ void nodes_write_attributes(struct jsonw *w, const struct rest *r)
     if (own == NULL || own->n_attrs == 0) {
         return;
     }
-    jw_k(w, "attributes");
-    jw_obj(w);
+    jw_kobj(w, "attributes");
     for (uint32_t i = 0; i < own->n_attrs; i++) {
         jw_key(w, own->attrs[i].name);
         jw_str(w, own->attrs[i].value);
@@ -171,8 +169,7 @@ const struct plugin_row nodes_plugins[PLUGIN_ROWS] = {
 
 void nodes_write_plugins(struct jsonw *w)
 {
-    jw_k(w, "plugins");
-    jw_arr(w);
+    jw_karr(w, "plugins");
     for (size_t i = 0; i < PLUGIN_ROWS; i++) {
         jw_obj(w);
         jw_kz(w, "name", nodes_plugins[i].name);
@@ -181,8 +178,7 @@ void nodes_write_plugins(struct jsonw *w)
         jw_kz(w, "java_version", "1.8");
         jw_kz(w, "description", nodes_plugins[i].description);
         jw_kz(w, "classname", nodes_plugins[i].class_name);
-        jw_k(w, "extended_plugins");
-        jw_arr(w);
+        jw_karr(w, "extended_plugins");
         jw_arr_end(w);
         jw_kbool(w, "has_native_controller", false);
         jw_kbool(w, "licensed", false);

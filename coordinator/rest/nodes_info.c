@@ -50,22 +50,18 @@ static void write_jvm(const struct stats_out *o, const struct rest *r)
     jw_obj(o->w);
     jw_ki64(o->w, "pid", process_id());
     jw_ki64(o->w, "start_time_in_millis", r->co->o.started_ms);
-    jw_k(o->w, "mem");
-    jw_obj(o->w);
+    jw_kobj(o->w, "mem");
     stats_put(o, "heap_init_in_bytes", 0);
     stats_put(o, "heap_max_in_bytes", m.memory_limit_bytes);
     stats_put(o, "non_heap_init_in_bytes", 0);
     stats_put(o, "non_heap_max_in_bytes", 0);
     stats_put(o, "direct_max_in_bytes", 0);
     jw_obj_end(o->w);
-    jw_k(o->w, "gc_collectors");
-    jw_arr(o->w);
+    jw_karr(o->w, "gc_collectors");
     jw_arr_end(o->w);
-    jw_k(o->w, "memory_pools");
-    jw_arr(o->w);
+    jw_karr(o->w, "memory_pools");
     jw_arr_end(o->w);
-    jw_k(o->w, "input_arguments");
-    jw_arr(o->w);
+    jw_karr(o->w, "input_arguments");
     jw_arr_end(o->w);
     jw_obj_end(o->w);
 }
@@ -77,8 +73,7 @@ static void write_pools(struct jsonw *w, const struct node_report *n)
     jw_obj(w);
     for (size_t i = 0; i < POOL_ROWS; i++) {
         const struct pool_row *p = &rows[i];
-        jw_k(w, p->name);
-        jw_obj(w);
+        jw_kobj(w, p->name);
         jw_kz(w, "type", p->type);
         if (p->keep_alive != NULL) {
             jw_ki64(w, "core", p->core);
@@ -95,8 +90,7 @@ static void write_pools(struct jsonw *w, const struct node_report *n)
 
 static void write_addresses(struct jsonw *w, struct str address)
 {
-    jw_k(w, "bound_address");
-    jw_arr(w);
+    jw_karr(w, "bound_address");
     jw_str(w, address);
     jw_arr_end(w);
     jw_kstr(w, "publish_address", address);
@@ -146,10 +140,8 @@ static const struct {
 static void write_aggregations(struct jsonw *w)
 {
     for (size_t i = 0; i < ARRAY_LEN(aggregations); i++) {
-        jw_k(w, aggregations[i].name);
-        jw_obj(w);
-        jw_k(w, "types");
-        jw_arr(w);
+        jw_kobj(w, aggregations[i].name);
+        jw_karr(w, "types");
         for (struct str rest = str_of(aggregations[i].types); rest.p != NULL;) {
             jw_str(w, str_cut(rest, ' ', &rest));
         }
@@ -185,15 +177,13 @@ static void write_metric(const struct stats_out *o, const struct rest *r, const 
         jw_kbool(w, "mlockall", false);
     } else if (metric == M_TRANSPORT) {
         write_addresses(w, n->transport_address);
-        jw_k(w, "profiles");
-        jw_obj(w);
+        jw_kobj(w, "profiles");
         jw_obj_end(w);
     } else if (metric == M_HTTP) {
         write_addresses(w, n->http_address);
         stats_put(o, "max_content_length_in_bytes", n->http_body_bytes_max);
     } else if (metric == M_INGEST) {
-        jw_k(w, "processors");
-        jw_arr(w);
+        jw_karr(w, "processors");
         jw_arr_end(w);
     } else if (metric == M_AGGREGATIONS) {
         write_aggregations(w);
@@ -229,8 +219,7 @@ static void write_node(const struct stats_out *o, const struct rest *r, unsigned
         }
         if (i == M_PLUGINS) {
             nodes_write_plugins(w);
-            jw_k(w, "modules");
-            jw_arr(w);
+            jw_karr(w, "modules");
             jw_arr_end(w);
         } else {
             jw_k(w, metric_names[i]);
@@ -307,8 +296,7 @@ static void write_pending(struct master_view *v)
     struct jsonw w;
     jsonw_start(&w, &b);
     jw_obj(&w);
-    jw_k(&w, "tasks");
-    jw_arr(&w);
+    jw_karr(&w, "tasks");
     for (uint32_t i = 0; i < v->pending->queue.n; i++) {
         const struct pending_task *t = &v->pending->queue.v[i];
         struct buf time;

@@ -5,8 +5,7 @@
 
 static void open_section(struct jsonw *w, const char *key)
 {
-    jw_k(w, key);
-    jw_obj(w);
+    jw_kobj(w, key);
 }
 
 static void write_zeros(struct jsonw *w, const char *const *keys, size_t n)
@@ -144,8 +143,7 @@ static void write_fs(const struct stats_out *o, const struct node_report *n, int
     open_section(w, "total");
     write_disk(o, &n->disk);
     jw_obj_end(w);
-    jw_k(w, "data");
-    jw_arr(w);
+    jw_karr(w, "data");
     jw_obj(w);
     jw_kstr(w, "path", n->data_dir);
     write_disk(o, &n->disk);
@@ -232,8 +230,7 @@ static void write_script(struct jsonw *w, bool cache)
     open_section(w, "sum");
     write_zeros(w, keys, ARRAY_LEN(keys));
     jw_obj_end(w);
-    jw_k(w, "contexts");
-    jw_arr(w);
+    jw_karr(w, "contexts");
     jw_arr_end(w);
 }
 

@@ -78,12 +78,10 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
             stats_add(&sum, bc->acts[i].stats);
         }
     }
-    jw_k(o->w, "indices");
-    jw_obj(o->w);
+    jw_kobj(o->w, "indices");
     stats_write(o, &sum, q->index_metrics);
     if (q->by_index || q->by_shard) {
-        jw_k(o->w, q->by_shard ? "shards" : "indices");
-        jw_obj(o->w);
+        jw_kobj(o->w, q->by_shard ? "shards" : "indices");
         for (uint32_t i = 0; i < bc->n;) {
             i = write_index(o, bc, i, q);
         }

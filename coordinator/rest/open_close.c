@@ -78,8 +78,7 @@ static void closed(struct rest *r, struct meta_request *rq)
     jw_obj(&w);
     jw_kbool(&w, "acknowledged", true);
     jw_kbool(&w, "shards_acknowledged", c->n > 0);
-    jw_k(&w, "indices");
-    jw_obj(&w);
+    jw_kobj(&w, "indices");
     for (uint32_t i = 0; i < c->n; i++) {
         jw_key(&w, c->closed[i]);
         jw_obj(&w);

@@ -470,8 +470,7 @@ static bool counts(const struct rank_eval *q, uint32_t at)
 static void write_details(const struct rank_eval *q, const struct rated *v, struct jsonw *w)
 {
     jw_kdouble(w, "metric_score", v->score);
-    jw_k(w, "unrated_docs");
-    jw_arr(w);
+    jw_karr(w, "unrated_docs");
     for (uint32_t i = 0; i < v->n_hits; i++) {
         if (!v->hits[i].rated) {
             jw_obj(w);
@@ -481,8 +480,7 @@ static void write_details(const struct rank_eval *q, const struct rated *v, stru
         }
     }
     jw_arr_end(w);
-    jw_k(w, "hits");
-    jw_arr(w);
+    jw_karr(w, "hits");
     for (uint32_t i = 0; i < v->n_hits; i++) {
         jw_obj(w);
         jw_k(w, "hit");
@@ -496,10 +494,8 @@ static void write_details(const struct rank_eval *q, const struct rated *v, stru
         jw_obj_end(w);
     }
     jw_arr_end(w);
-    jw_k(w, "metric_details");
-    jw_obj(w);
-    jw_k(w, q->how.metric->name);
-    jw_obj(w);
+    jw_kobj(w, "metric_details");
+    jw_kobj(w, q->how.metric->name);
     if (q->how.metric->score == dcg) {
         jw_kdouble(w, "dcg", v->dcg);
     }
@@ -517,8 +513,7 @@ static void write_details(const struct rank_eval *q, const struct rated *v, stru
 /* Those that failed, or those that did not. */
 static void write_part(const struct rank_eval *q, const char *key, bool of_failed, struct jsonw *w)
 {
-    jw_k(w, key);
-    jw_obj(w);
+    jw_kobj(w, key);
     for (uint32_t i = 0; i < q->n; i++) {
         const struct rated *v = &q->v[i];
         if ((v->failure.p != NULL) == of_failed && counts(q, i)) {

@@ -124,8 +124,7 @@ static const struct shard_recovery *recovery_shown(const struct broadcast *bc, u
 static void write_node(struct jsonw *w, const struct rest *r, const char *key, struct str id)
 {
     const struct node_meta *n = id.p != NULL ? cluster_node(r->state, id) : NULL;
-    jw_k(w, key);
-    jw_obj(w);
+    jw_kobj(w, key);
     if (n != NULL) {
         jw_kstr(w, "id", n->id);
         jw_kstr(w, "host", n->host);
@@ -145,24 +144,20 @@ static void write_percent(struct jsonw *w, double v)
 static void write_index(const struct stats_out *o, const struct shard_recovery *v, bool detailed)
 {
     struct jsonw *w = o->w;
-    jw_k(w, "index");
-    jw_obj(w);
-    jw_k(w, "size");
-    jw_obj(w);
+    jw_kobj(w, "index");
+    jw_kobj(w, "size");
     stats_put(o, "total_in_bytes", v->bytes_total);
     stats_put(o, "reused_in_bytes", v->bytes_reused);
     stats_put(o, "recovered_in_bytes", v->bytes_recovered);
     write_percent(w, percent(v->bytes_total, v->bytes_reused, v->bytes_recovered));
     jw_obj_end(w);
-    jw_k(w, "files");
-    jw_obj(w);
+    jw_kobj(w, "files");
     jw_ki64(w, "total", v->files_total);
     jw_ki64(w, "reused", v->files_reused);
     jw_ki64(w, "recovered", v->files_recovered);
     write_percent(w, percent(v->files_total, v->files_reused, v->files_recovered));
     if (detailed) {
-        jw_k(w, "details");
-        jw_arr(w);
+        jw_karr(w, "details");
         jw_arr_end(w);
     }
     jw_obj_end(w);
@@ -195,16 +190,14 @@ static void write_recovery(const struct stats_out *o, struct rest *r, uint32_t s
     write_node(w, r, "source", v->source == RECOVER_PEER ? v->source_node : STR_NULL);
     write_node(w, r, "target", v->target_node);
     write_index(o, v, detailed);
-    jw_k(w, "translog");
-    jw_obj(w);
+    jw_kobj(w, "translog");
     jw_ki64(w, "recovered", (int64_t)v->ops_recovered);
     jw_ki64(w, "total", (int64_t)v->ops_total);
     write_percent(w, ops_percent(v));
     jw_ki64(w, "total_on_start", (int64_t)v->ops_total_on_start);
     stats_put(o, "total_time_in_millis", (uint64_t)v->translog_ms);
     jw_obj_end(w);
-    jw_k(w, "verify_index");
-    jw_obj(w);
+    jw_kobj(w, "verify_index");
     stats_put(o, "check_index_time_in_millis", (uint64_t)v->verify_ms);
     stats_put(o, "total_time_in_millis", (uint64_t)v->verify_ms);
     jw_obj_end(w);
@@ -231,8 +224,7 @@ static void recovery_done(struct broadcast *bc)
             if (!open) {
                 jw_key(&w, bc->acts[at].rq.shard.index);
                 jw_obj(&w);
-                jw_k(&w, "shards");
-                jw_arr(&w);
+                jw_karr(&w, "shards");
                 open = true;
             }
             write_recovery(&o, r, bc->acts[i].rq.shard.shard, v, q->detailed);

@@ -27,15 +27,13 @@ static void write_index(struct jsonw *w, const struct index_meta *m)
     jw_obj(w);
     jw_kstr(w, "name", m->name);
     if (m->n_aliases > 0) {
-        jw_k(w, "aliases");
-        jw_arr(w);
+        jw_karr(w, "aliases");
         for (uint32_t i = 0; i < m->n_aliases; i++) {
             jw_str(w, m->aliases[i].name);
         }
         jw_arr_end(w);
     }
-    jw_k(w, "attributes");
-    jw_arr(w);
+    jw_karr(w, "attributes");
     const bool hidden = setting_bool(&m->settings, SET_INDEX_HIDDEN);
     if (m->closed) { /* in the order of their names */
         jw_z(w, "closed");
@@ -69,8 +67,7 @@ static void write_alias(struct jsonw *w, const struct cluster_state *s, struct s
 {
     jw_obj(w);
     jw_kstr(w, "name", name);
-    jw_k(w, "indices");
-    jw_arr(w);
+    jw_karr(w, "indices");
     for (uint32_t i = 0; i < s->n_indices; i++) {
         if (index_alias(s->indices[i], name) != NULL) {
             jw_str(w, s->indices[i]->name);
@@ -126,16 +123,14 @@ static void resolve_index(struct rest *r)
     bool exact = n_list == 1 && !is_wild(list[0]);
     jsonw_start(&w, &b);
     jw_obj(&w);
-    jw_k(&w, "indices");
-    jw_arr(&w);
+    jw_karr(&w, "indices");
     for (uint32_t i = 0; i < n; i++) {
         if (names(list, n_list, t[i].meta->name) || (exact && list[0].p[0] == '<')) {
             write_index(&w, t[i].meta);
         }
     }
     jw_arr_end(&w);
-    jw_k(&w, "aliases");
-    jw_arr(&w);
+    jw_karr(&w, "aliases");
     for (struct str a = next_alias(r->state, STR_NULL); a.p != NULL; a = next_alias(r->state, a)) {
         const bool by_pattern = expands && ((o.expand & EXPAND_HIDDEN) != 0 || !is_hidden_alias(r->state, a));
         if (by_pattern ? names(list, n_list, a) : is_listed(list, n_list, a)) {
@@ -143,8 +138,7 @@ static void resolve_index(struct rest *r)
         }
     }
     jw_arr_end(&w);
-    jw_k(&w, "data_streams");
-    jw_arr(&w);
+    jw_karr(&w, "data_streams");
     jw_arr_end(&w);
     jw_obj_end(&w);
     rest_send(r, 200, &b);

@@ -13,8 +13,7 @@ static void get_root(struct rest *r)
     jw_kstr(&w, "name", r->co->o.node_name);
     jw_kstr(&w, "cluster_name", r->co->o.cluster_name);
     jw_kstr(&w, "cluster_uuid", r->state->cluster_uuid);
-    jw_k(&w, "version");
-    jw_obj(&w);
+    jw_kobj(&w, "version");
     jw_kz(&w, "number", "7.12.1");
     jw_kz(&w, "build_flavor", "default");
     jw_kz(&w, "build_type", "deb");

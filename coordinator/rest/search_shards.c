@@ -27,8 +27,7 @@ static void write_aliases(struct jsonw *w, const struct index_meta *m, struct st
             continue;
         }
         if (!any) {
-            jw_k(w, "aliases");
-            jw_arr(w);
+            jw_karr(w, "aliases");
             any = true;
         }
         jw_str(w, m->aliases[i].name);
@@ -50,10 +49,8 @@ static void write_filters(struct jsonw *w, const struct index_target *t)
         return;
     }
     jw_obj(w);
-    jw_k(w, "bool");
-    jw_obj(w);
-    jw_k(w, "should");
-    jw_arr(w);
+    jw_kobj(w, "bool");
+    jw_karr(w, "should");
     for (uint32_t i = 0; i < t->n_filters; i++) {
         jw_raw(w, t->filters[i]);
     }
@@ -64,8 +61,7 @@ static void write_filters(struct jsonw *w, const struct index_target *t)
 
 static void write_indices(struct jsonw *w, const struct index_target *t, uint32_t n, struct str expression)
 {
-    jw_k(w, "indices");
-    jw_obj(w);
+    jw_kobj(w, "indices");
     for (uint32_t i = 0; i < n; i++) {
         jw_key(w, t[i].meta->name);
         jw_obj(w);
@@ -91,8 +87,7 @@ static void write_copy(struct jsonw *w, const struct index_meta *m, uint32_t sha
     }
     jw_ki64(w, "shard", shard);
     jw_kstr(w, "index", m->name);
-    jw_k(w, "allocation_id");
-    jw_obj(w);
+    jw_kobj(w, "allocation_id");
     jw_kstr(w, "id", c->allocation_id);
     if (c->state == COPY_RELOCATING) {
         jw_kstr(w, "relocation_id", c->target_id);
@@ -168,8 +163,7 @@ static void write_nodes(const struct search_shards_rq *q, struct jsonw *w)
         jw_kstr(w, "name", m->name);
         jw_kstr(w, "ephemeral_id", m->ephemeral_id);
         jw_kstr(w, "transport_address", m->transport_address);
-        jw_k(w, "attributes");
-        jw_obj(w);
+        jw_kobj(w, "attributes");
         for (uint32_t k = 0; k < m->n_attrs; k++) {
             jw_key(w, m->attrs[k].name);
             jw_str(w, m->attrs[k].value);

@@ -18,8 +18,7 @@ const struct json *rest_source_filter(struct rest *r)
         jw_obj(&w);
         for (int i = 0; i < 2; i++) {
             struct str rest = lists[i];
-            jw_k(&w, keys[i]);
-            jw_arr(&w);
+            jw_karr(&w, keys[i]);
             while (rest.n > 0) {
                 jw_str(&w, str_trim(str_cut(rest, ',', &rest)));
             }

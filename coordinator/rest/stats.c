@@ -99,10 +99,8 @@ static void write_indexing(const struct stats_out *o, const struct shard_stats *
 {
     write_operations(o, s);
     if (o->types) {
-        jw_k(o->w, "types");
-        jw_obj(o->w);
-        jw_k(o->w, "_doc");
-        jw_obj(o->w);
+        jw_kobj(o->w, "types");
+        jw_kobj(o->w, "_doc");
         write_operations(o, s);
         jw_obj_end(o->w);
         jw_obj_end(o->w);
@@ -147,8 +145,7 @@ static void write_search(const struct stats_out *o, const struct shard_stats *s)
             continue;
         }
         if (!open) {
-            jw_k(o->w, "groups");
-            jw_obj(o->w);
+            jw_kobj(o->w, "groups");
             open = true;
         }
         jw_key(o->w, g->name);
@@ -221,8 +218,7 @@ static void write_fielddata(const struct stats_out *o, const struct shard_stats 
     stats_put(o, "memory_size_in_bytes", 0);
     stats_put(o, "evictions", 0);
     if (o->fielddata_fields) { /* none: nothing is kept in memory by field */
-        jw_k(o->w, "fields");
-        jw_obj(o->w);
+        jw_kobj(o->w, "fields");
         jw_obj_end(o->w);
     }
 }
@@ -233,8 +229,7 @@ static void write_completion(const struct stats_out *o, const struct shard_stats
     if (o->completion_fields.p == NULL) {
         return;
     }
-    jw_k(o->w, "fields");
-    jw_obj(o->w);
+    jw_kobj(o->w, "fields");
     for (uint32_t i = 0; i < s->n_completions; i++) {
         if (among(o->completion_fields, s->completions[i].name)) {
             jw_key(o->w, s->completions[i].name);
@@ -260,8 +255,7 @@ static void write_segments(const struct stats_out *o, const struct shard_stats *
     stats_put(o, "version_map_memory_in_bytes", s->version_map_bytes);
     stats_put_as(o, "fixed_bit_set", "fixed_bit_set_memory_in_bytes", 0);
     jw_ki64(o->w, "max_unsafe_auto_id_timestamp", -1);
-    jw_k(o->w, "file_sizes");
-    jw_obj(o->w);
+    jw_kobj(o->w, "file_sizes");
     jw_obj_end(o->w);
 }
 
@@ -392,8 +386,7 @@ void stats_write(const struct stats_out *o, const struct shard_stats *s, unsigne
 {
     for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
         if ((metrics >> i & 1) != 0) {
-            jw_k(o->w, sections[i].key);
-            jw_obj(o->w);
+            jw_kobj(o->w, sections[i].key);
             sections[i].write(o, s);
             jw_obj_end(o->w);
         }
@@ -402,8 +395,7 @@ void stats_write(const struct stats_out *o, const struct shard_stats *s, unsigne
 
 void stats_write_routing(struct jsonw *w, const struct shard_copy *c, bool relocation)
 {
-    jw_k(w, "routing");
-    jw_obj(w);
+    jw_kobj(w, "routing");
     jw_kz(w, "state", copy_state_name(c->state));
     jw_kbool(w, "primary", c->primary);
     jw_kstr(w, "node", c->node);
@@ -422,13 +414,11 @@ void stats_write_shard(const struct stats_out *o, const struct shard_copy *c, co
     struct jsonw *w = o->w;
     stats_write_routing(w, c, true);
     stats_write(o, s, metrics);
-    jw_k(w, "commit");
-    jw_obj(w);
+    jw_kobj(w, "commit");
     jw_kstr(w, "id", s->commit_id);
     jw_ki64(w, "num_docs", (int64_t)s->docs);
     jw_obj_end(w);
-    jw_k(w, "seq_no");
-    jw_obj(w);
+    jw_kobj(w, "seq_no");
     jw_ki64(w, "max_seq_no", s->max_seq_no);
     jw_ki64(w, "local_checkpoint", s->local_checkpoint);
     jw_ki64(w, "global_checkpoint", s->global_checkpoint);

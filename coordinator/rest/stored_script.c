@@ -14,8 +14,7 @@ void stored_script_write(struct jsonw *w, const struct script_meta *m)
     jw_kstr(w, "lang", m->lang);
     jw_kstr(w, "source", m->source);
     if (m->content_type.p != NULL) {
-        jw_k(w, "options");
-        jw_obj(w);
+        jw_kobj(w, "options");
         jw_kstr(w, "content_type", m->content_type);
         jw_obj_end(w);
     }
@@ -258,18 +257,15 @@ static void delete_script(struct rest *r)
 static void write_languages(struct jsonw *w)
 {
     const char *name;
-    jw_k(w, "types_allowed");
-    jw_arr(w);
+    jw_karr(w, "types_allowed");
     jw_z(w, "inline");
     jw_z(w, "stored");
     jw_arr_end(w);
-    jw_k(w, "language_contexts");
-    jw_arr(w);
+    jw_karr(w, "language_contexts");
     for (unsigned i = 0; (name = script_lang_name(i)) != NULL; i++) {
         jw_obj(w);
         jw_kz(w, "language", name);
-        jw_k(w, "contexts");
-        jw_arr(w);
+        jw_karr(w, "contexts");
         for (size_t k = 0; k < script_purposes_n; k++) {
             if ((script_purposes[k].langs & script_lang(str_of(name))) != 0) {
                 jw_z(w, script_purposes[k].name);
@@ -284,8 +280,7 @@ static void write_languages(struct jsonw *w)
 /* "type name, type name" */
 static void write_params(struct jsonw *w, struct str params)
 {
-    jw_k(w, "params");
-    jw_arr(w);
+    jw_karr(w, "params");
     while (params.n > 0) {
         struct str one = str_trim(str_cut(params, ',', &params)), name;
         struct str type = str_cut(one, ' ', &name);
@@ -310,14 +305,12 @@ static void write_method(struct jsonw *w, struct str method)
 
 static void write_contexts(struct jsonw *w)
 {
-    jw_k(w, "contexts");
-    jw_arr(w);
+    jw_karr(w, "contexts");
     for (size_t i = 0; i < script_purposes_n; i++) {
         struct str rest = str_of(script_purposes[i].methods);
         jw_obj(w);
         jw_kz(w, "name", script_purposes[i].name);
-        jw_k(w, "methods");
-        jw_arr(w);
+        jw_karr(w, "methods");
         while (rest.n > 0) {
             write_method(w, str_cut(rest, ';', &rest));
         }

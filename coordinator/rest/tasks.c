@@ -34,8 +34,7 @@ static void write_listed(const struct tasks_rq *q, const struct listed *t, bool 
             continue;
         }
         if (!open) {
-            jw_k(w, "children");
-            jw_arr(w);
+            jw_karr(w, "children");
             open = true;
         }
         write_listed(q, &q->found.v[i], true, w);
@@ -67,16 +66,14 @@ static void write_node(const struct tasks_rq *q, const struct node_meta *n, stru
     jw_k(w, "roles");
     nodes_write_roles(w, node_roles(n));
     if (n->n_attrs > 0) {
-        jw_k(w, "attributes");
-        jw_obj(w);
+        jw_kobj(w, "attributes");
         for (uint32_t i = 0; i < n->n_attrs; i++) {
             jw_key(w, n->attrs[i].name);
             jw_str(w, n->attrs[i].value);
         }
         jw_obj_end(w);
     }
-    jw_k(w, "tasks");
-    jw_obj(w);
+    jw_kobj(w, "tasks");
     for (size_t i = 0; i < q->found.n; i++) {
         if (q->found.v[i].node == n) {
             write_key(q, w, &q->found.v[i]);
@@ -90,8 +87,7 @@ static void write_node(const struct tasks_rq *q, const struct node_meta *n, stru
 static void write_nodes(const struct tasks_rq *q, struct jsonw *w)
 {
     const struct node_meta *last = NULL;
-    jw_k(w, "nodes");
-    jw_obj(w);
+    jw_kobj(w, "nodes");
     for (size_t i = 0; i < q->found.n; i++) { /* node after node, as they were asked */
         if (q->found.v[i].node != last) {
             last = q->found.v[i].node;
@@ -139,8 +135,7 @@ static void write_missing(const struct tasks_rq *q, struct jsonw *w)
     jw_k(w, "reason");
     jw_strf(w, "Failed node [%.*s]", STR_ARG(q->node));
     jw_kstr(w, "node_id", q->node);
-    jw_k(w, "caused_by");
-    jw_obj(w);
+    jw_kobj(w, "caused_by");
     if (cluster_node(q->r->state, q->node) == NULL) {
         jw_kz(w, "type", err_type(ERR_NO_SUCH_NODE));
         jw_k(w, "reason");
@@ -169,8 +164,7 @@ static void write_failures(const struct tasks_rq *q, struct jsonw *w)
     if (!any) {
         return;
     }
-    jw_k(w, "node_failures");
-    jw_arr(w);
+    jw_karr(w, "node_failures");
     for (uint32_t i = 0; i < q->calls->n; i++) {
         struct errmsg em = q->calls->v[i].error;
         if (!err_is(&em)) {

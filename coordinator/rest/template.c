@@ -237,8 +237,7 @@ static enum err write_all(struct rest *r, enum template_kind kind, const struct 
     *found = 0;
     jw_obj(w);
     if (kind != TEMPLATE_LEGACY) {
-        jw_k(w, kind == TEMPLATE_COMPOSABLE ? "index_templates" : "component_templates");
-        jw_arr(w);
+        jw_karr(w, kind == TEMPLATE_COMPOSABLE ? "index_templates" : "component_templates");
     }
     for (uint32_t i = 0; e == ERR_OK && i < r->state->n_templates; i++) {
         const struct template_meta *t = r->state->templates[i];
@@ -321,16 +320,14 @@ static void get_component(struct rest *r)
 
 static void write_recipe(struct jsonw *w, const struct index_recipe *x)
 {
-    jw_k(w, "template");
-    jw_obj(w);
+    jw_kobj(w, "template");
     jw_k(w, "settings");
     settings_write(&x->settings, w, false);
     if (x->mapping.type == JSON_OBJECT) {
         jw_k(w, "mappings");
         jw_value(w, &x->mapping);
     }
-    jw_k(w, "aliases");
-    jw_obj(w);
+    jw_kobj(w, "aliases");
     for (uint32_t i = 0; i < x->n_aliases; i++) {
         jw_key(w, x->aliases[i].name);
         alias_write(&x->aliases[i], w);
@@ -354,8 +351,7 @@ static bool matches(const struct template_meta *t, struct str index)
 static void write_overlapping(struct rest *r, const struct template_meta *chosen, struct str index,
                               struct jsonw *w)
 {
-    jw_k(w, "overlapping");
-    jw_arr(w);
+    jw_karr(w, "overlapping");
     for (uint32_t i = 0; i < r->state->n_templates; i++) {
         const struct template_meta *t = r->state->templates[i];
         bool same = t->kind == chosen->kind && str_eq(t->name, chosen->name);
@@ -365,8 +361,7 @@ static void write_overlapping(struct rest *r, const struct template_meta *chosen
         }
         jw_obj(w);
         jw_kstr(w, "name", t->name);
-        jw_k(w, "index_patterns");
-        jw_arr(w);
+        jw_karr(w, "index_patterns");
         for (uint32_t k = 0; k < t->n_patterns; k++) {
             jw_str(w, t->patterns[k]);
         }

@@ -16,8 +16,7 @@ void shard_tell_segments(struct shard *sh, struct shard_act *a)
     jsonw_init(&w, &b, false);
     jw_obj(&w);
     for (size_t i = 0; i < n; i++) {
-        jw_k(&w, v[i].name);
-        jw_obj(&w);
+        jw_kobj(&w, v[i].name);
         jw_ki64(&w, "generation", (int64_t)v[i].number);
         jw_ki64(&w, "num_docs", (int64_t)v[i].docs);
         jw_ki64(&w, "deleted_docs", (int64_t)v[i].docs_deleted);
@@ -27,8 +26,7 @@ void shard_tell_segments(struct shard *sh, struct shard_act *a)
         jw_kbool(&w, "search", v[i].search);
         jw_kz(&w, "version", "8.8.0");
         jw_kbool(&w, "compound", true);
-        jw_k(&w, "attributes");
-        jw_obj(&w);
+        jw_kobj(&w, "attributes");
         jw_obj_end(&w);
         jw_obj_end(&w);
     }

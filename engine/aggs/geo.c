@@ -227,8 +227,7 @@ static bool geo_value(const struct agg_result *r, struct str key, double *out)
 
 static void print_point(const char *name, double lat, double lon, struct jsonw *w)
 {
-    jw_k(w, name);
-    jw_obj(w);
+    jw_kobj(w, name);
     jw_kdouble(w, "lat", lat);
     jw_kdouble(w, "lon", lon);
     jw_obj_end(w);
@@ -240,8 +239,7 @@ static void print_geo_bounds(const struct agg_result *r, struct jsonw *w)
         return;
     }
     struct geo_sides box = result_sides(r);
-    jw_k(w, "bounds");
-    jw_obj(w);
+    jw_kobj(w, "bounds");
     print_point("top_left", box.top, box.left, w);
     print_point("bottom_right", box.bottom, box.right, w);
     jw_obj_end(w);

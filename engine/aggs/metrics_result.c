@@ -140,8 +140,7 @@ static void print_texts(const struct agg_result *r, double sigma, struct jsonw *
             stats_as_string(w, r->shape, extended_names[i], v);
         }
     }
-    jw_k(w, "std_deviation_bounds_as_string");
-    jw_obj(w);
+    jw_kobj(w, "std_deviation_bounds_as_string");
     for (size_t i = 0; i < ARRAY_LEN(bound_names); i++) {
         struct buf b;
         extended_value(own, sigma, str_of(bound_names[i][1]), &v);
@@ -161,8 +160,7 @@ void print_extended(const struct agg_result *r, double sigma, struct jsonw *w)
     for (size_t i = 0; i < ARRAY_LEN(extended_names); i++) {
         print_named(own, sigma, extended_names[i], extended_names[i], w);
     }
-    jw_k(w, "std_deviation_bounds");
-    jw_obj(w);
+    jw_kobj(w, "std_deviation_bounds");
     for (size_t i = 0; i < ARRAY_LEN(bound_names); i++) {
         print_named(own, sigma, bound_names[i][0], bound_names[i][1], w);
     }

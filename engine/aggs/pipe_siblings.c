@@ -216,8 +216,7 @@ static void extreme_print(const struct agg_result *r, struct jsonw *w)
 {
     const struct extreme_result *own = extreme_result(r);
     print_single(r, w);
-    jw_k(w, "keys");
-    jw_arr(w);
+    jw_karr(w, "keys");
     for (uint32_t i = 0; i < own->n_keys; i++) {
         jw_str(w, own->keys[i]);
     }

@@ -221,8 +221,7 @@ void result_print(const struct agg_result *r, bool typed, struct jsonw *w)
         jw_k(w, "meta");
         jw_value(w, a->meta);
     } else if (r->rewritten) {
-        jw_k(w, "meta");
-        jw_obj(w);
+        jw_kobj(w, "meta");
         jw_obj_end(w);
     }
     if (a->type->class == CLASS_SINGLE) {

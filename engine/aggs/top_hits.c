@@ -364,10 +364,8 @@ static enum err get_hits(const struct result_reading *d, struct agg_result *r)
 static void print_hits(const struct agg_result *r, struct jsonw *w)
 {
     const struct top_hits_result *own = top_hits_result(r);
-    jw_k(w, "hits");
-    jw_obj(w);
-    jw_k(w, "total");
-    jw_obj(w);
+    jw_kobj(w, "hits");
+    jw_kobj(w, "total");
     jw_ki64(w, "value", own->count);
     jw_kz(w, "relation", "eq");
     jw_obj_end(w);
@@ -377,8 +375,7 @@ static void print_hits(const struct agg_result *r, struct jsonw *w)
     } else {
         jw_float(w, own->max_score);
     }
-    jw_k(w, "hits");
-    jw_arr(w);
+    jw_karr(w, "hits");
     for (uint32_t i = 0; i < own->n_hits; i++) {
         jw_raw(w, own->hits[i].json);
     }

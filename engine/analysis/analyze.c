@@ -295,8 +295,7 @@ static enum err write_stage(struct listing *g, const struct analyzer *an, size_t
     g->position = -1;
     g->offset = g->count = 0;
     enum err e = ERR_OK;
-    jw_k(g->w, "tokens");
-    jw_arr(g->w);
+    jw_karr(g->w, "tokens");
     bool first_use = g->use != USE_LATER;
     for (size_t i = 0; i < r->n_texts && e == ERR_OK; i++) {
         struct token_list l;
@@ -313,13 +312,11 @@ static enum err write_stage(struct listing *g, const struct analyzer *an, size_t
 static enum err write_char_filters(const struct analyze_request *r, const struct analyzer *an,
                                    struct jsonw *w, struct errmsg *em)
 {
-    jw_k(w, "charfilters");
-    jw_arr(w);
+    jw_karr(w, "charfilters");
     for (size_t i = 0; i < an->n_char_filters; i++) {
         jw_obj(w);
         jw_kstr(w, "name", an->char_filter_names[i]);
-        jw_k(w, "filtered_text");
-        jw_arr(w);
+        jw_karr(w, "filtered_text");
         for (size_t t = 0; t < r->n_texts; t++) {
             struct filtered_text filtered;
             enum err e = analyzer_filter_text(an, r->texts[t], i + 1, r->arena, &filtered, em);
@@ -343,13 +340,11 @@ static enum err explain_custom(struct listing *g, const struct analyzer *an, str
         return e;
     }
     g->use = USE_ALWAYS_FIRST;
-    jw_k(w, "tokenizer");
-    jw_obj(w);
+    jw_kobj(w, "tokenizer");
     jw_kstr(w, "name", an->tokenizer_name);
     e = write_stage(g, an, 0, em);
     jw_obj_end(w);
-    jw_k(w, "tokenfilters");
-    jw_arr(w);
+    jw_karr(w, "tokenfilters");
     for (size_t i = 0; i < an->n_filters && e == ERR_OK; i++) {
         g->shows_keyword |= an->filters[i]->shows_keyword;
         jw_obj(w);
@@ -369,8 +364,7 @@ static enum err explain(struct listing *g, const struct analyzer *an, struct str
     enum err e;
     g->attributes = true;
     g->hides_frequency = an->tokenizer != NULL && an->tokenizer->hides_frequency;
-    jw_k(w, "detail");
-    jw_obj(w);
+    jw_kobj(w, "detail");
     jw_kbool(w, "custom_analyzer", custom);
     if (custom) {
         g->gap = inlined ? 0 : g->gap;
@@ -379,8 +373,7 @@ static enum err explain(struct listing *g, const struct analyzer *an, struct str
         for (size_t i = 0; i < an->n_filters; i++) {
             g->shows_keyword |= an->filters[i]->shows_keyword;
         }
-        jw_k(w, "analyzer");
-        jw_obj(w);
+        jw_kobj(w, "analyzer");
         jw_k(w, "name");
         if (!g->r->cx->has_index && str_starts(shown, STR("ik_"))) {
             jw_null(w); /* the plugin's own class, which has no name outside of an index */

@@ -56,8 +56,7 @@ static void explanation_begin(struct jsonw *w, float value, const char *descript
     jw_k(w, "value");
     jw_float(w, value);
     jw_kz(w, "description", description);
-    jw_k(w, "details");
-    jw_arr(w);
+    jw_karr(w, "details");
 }
 
 static void explanation_end(struct jsonw *w)

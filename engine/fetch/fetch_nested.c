@@ -100,8 +100,7 @@ const struct nested_place *nested_place_of(const struct leaf *leaf, doc_id doc, 
 
 void nested_place_write(const struct nested_place *p, struct jsonw *w)
 {
-    jw_k(w, "_nested");
-    jw_obj(w);
+    jw_kobj(w, "_nested");
     jw_kstr(w, "field", p->field);
     jw_ki64(w, "offset", p->offset);
     if (p->inside != NULL) {

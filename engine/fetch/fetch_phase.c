@@ -165,8 +165,7 @@ static enum err write_names(struct fetch *f, struct fetch_hit *h, struct jsonw *
         all[i] = i < n ? names[i] : more[i - n];
     }
     java_set_order(all, n + n_more); /* as Elasticsearch's map gives them */
-    jw_k(w, "matched_queries");
-    jw_arr(w);
+    jw_karr(w, "matched_queries");
     for (uint32_t i = 0; i < n + n_more; i++) {
         jw_str(w, all[i]);
     }
@@ -182,8 +181,7 @@ static void write_sort(const struct fetch *f, const struct fetch_hit *h, struct 
         || (s->collapse.field.p != NULL && s->n_sort == 1 && s->sort[0].kind == SORT_SCORE)) {
         return;
     }
-    jw_k(w, "sort");
-    jw_arr(w);
+    jw_karr(w, "sort");
     for (uint32_t i = 0; i < s->n_sort; i++) {
         sort_value_write(&h->top->sort[i], w);
     }
@@ -254,8 +252,7 @@ static enum err write_ignored(struct fetch *f, const struct fetch_hit *h, struct
     if (e != ERR_OK || !shown) {
         return e;
     }
-    jw_k(w, "_ignored");
-    jw_arr(w);
+    jw_karr(w, "_ignored");
     for (uint32_t i = 0; i < n; i++) {
         jw_str(w, names[i]);
     }

@@ -419,10 +419,8 @@ static enum err write_one(struct inner_hits *x, struct fetch_hit *h, struct json
     }
     jw_key(w, x->name);
     jw_obj(w);
-    jw_k(w, "hits");
-    jw_obj(w);
-    jw_k(w, "total");
-    jw_obj(w);
+    jw_kobj(w, "hits");
+    jw_kobj(w, "total");
     jw_ki64(w, "value", found.total);
     jw_kz(w, "relation", "eq");
     jw_obj_end(w);
@@ -432,8 +430,7 @@ static enum err write_one(struct inner_hits *x, struct fetch_hit *h, struct json
     } else {
         jw_float(w, found.best);
     }
-    jw_k(w, "hits");
-    jw_arr(w);
+    jw_karr(w, "hits");
     for (uint32_t i = 0; e == ERR_OK && i < found.n; i++) {
         e = write_child(x, h, &found.docs[i], w);
     }
@@ -449,8 +446,7 @@ enum err inner_hits_write(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
     if (f->n_inner == 0) {
         return ERR_OK;
     }
-    jw_k(w, "inner_hits");
-    jw_obj(w);
+    jw_kobj(w, "inner_hits");
     for (uint32_t i = 0; e == ERR_OK && i < f->n_inner; i++) {
         e = write_one(&f->inner[i], h, w);
     }

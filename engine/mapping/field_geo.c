@@ -195,8 +195,7 @@ static enum err show_point(void *self, struct geo_point p, struct errmsg *em)
         return ERR_OK;
     }
     jw_obj(s->w);
-    jw_k(s->w, "coordinates");
-    jw_arr(s->w);
+    jw_karr(s->w, "coordinates");
     jw_double(s->w, p.lon);
     jw_double(s->w, p.lat);
     jw_arr_end(s->w);

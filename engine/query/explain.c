@@ -185,8 +185,7 @@ static void write(struct jsonw *w, const struct explanation *e)
         jw_float(w, e->match ? e->value : 0);
     }
     jw_kstr(w, "description", e->description);
-    jw_k(w, "details");
-    jw_arr(w);
+    jw_karr(w, "details");
     for (uint32_t i = 0; i < e->n; i++) {
         write(w, e->details[i]);
     }

@@ -244,8 +244,7 @@ uint32_t suggest_docs(const struct suggest_reduced *r, const struct top_doc **ou
 
 static void write_contexts(const struct suggest_option *o, struct jsonw *w)
 {
-    jw_k(w, "contexts");
-    jw_obj(w);
+    jw_kobj(w, "contexts");
     for (uint32_t i = 0; i < o->n_contexts; i++) {
         if (i == 0 || !str_eq(o->contexts[2 * i], o->contexts[2 * (i - 1)])) {
             jw_key(w, o->contexts[2 * i]);
@@ -294,8 +293,7 @@ static void write_entry(const struct suggestion *s, const struct suggest_entry *
     jw_kstr(w, "text", e->text);
     jw_ki64(w, "offset", e->offset);
     jw_ki64(w, "length", e->length);
-    jw_k(w, "options");
-    jw_arr(w);
+    jw_karr(w, "options");
     for (uint32_t i = 0; i < e->n; i++) {
         bool completion = s->kind == SUGGEST_COMPLETION;
         write_option(s, &e->options[i], completion && *hits != NULL ? *(*hits)++ : STR_NULL, w);

@@ -36,8 +36,7 @@ enum err job_list(struct job *j, struct db_conn *c, struct buf *out, struct errm
     jsonw_init(&w, out, false);
     jw_obj(&w);
     jw_ki64(&w, "total", total);
-    jw_k(&w, "hotels");
-    jw_arr(&w);
+    jw_karr(&w, "hotels");
     for (size_t i = 0; i < n; i++) {
         record_write(&w, &v[i]);
     }
@@ -139,8 +138,7 @@ static void write_queue(struct jsonw *w, const char *name, const struct broker_q
 
 static void write_publisher(struct jsonw *w, const struct publisher_status *p)
 {
-    jw_k(w, "publisher");
-    jw_obj(w);
+    jw_kobj(w, "publisher");
     jw_kz(w, "broker", p->broker_up ? "up" : "away");
     jw_kbool(w, "leading", p->leading);
     jw_ki64(w, "published", (int64_t)p->published);

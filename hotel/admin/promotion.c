@@ -136,8 +136,7 @@ static bool is_promoted(const struct json *doc)
 
 static void write_ids(struct jsonw *w, const char *key, const struct json *docs, bool promoted)
 {
-    jw_k(w, key);
-    jw_arr(w);
+    jw_karr(w, key);
     for (uint32_t i = 0; json_is(docs, JSON_ARRAY) && i < docs->n; i++) {
         const struct json *found = json_get(&docs->items[i], "found");
         if (json_is(found, JSON_BOOL) && found->b && (!promoted || is_promoted(&docs->items[i]))) {
@@ -174,8 +173,7 @@ static enum err write_mget(struct buf *out, struct str ids, struct errmsg *em)
     size_t n = 0;
     jsonw_init(&w, out, false);
     jw_obj(&w);
-    jw_k(&w, "ids");
-    jw_arr(&w);
+    jw_karr(&w, "ids");
     for (struct str rest = ids; rest.p != NULL;) {
         struct str one = str_cut(rest, ',', &rest);
         int64_t id;

@@ -216,8 +216,7 @@ void record_write_problems(struct buf *out, const struct record *r)
     jw_k(&w, "reason");
     jw_strf(&w, "%s %s%s", r->problems[0].field, r->problems[0].reason,
             r->problems_n > 1 ? ", and other fields are wrong" : "");
-    jw_k(&w, "fields");
-    jw_arr(&w);
+    jw_karr(&w, "fields");
     for (size_t i = 0; i < r->problems_n; i++) {
         jw_obj(&w);
         jw_kz(&w, "field", r->problems[i].field);

@@ -53,8 +53,7 @@ static void write_highlight(struct jsonw *w, const struct json *hit)
     if (!json_is(fields, JSON_OBJECT)) {
         return;
     }
-    jw_k(w, F_HIGHLIGHT);
-    jw_obj(w);
+    jw_kobj(w, F_HIGHLIGHT);
     for (uint32_t i = 0; i < fields->n; i++) {
         const struct json *v = &fields->members[i].value;
         if (json_is(v, JSON_ARRAY) && v->n > 0) {
@@ -102,8 +101,7 @@ enum err answer_list(struct buf *out, struct str reply, int distance_at, struct 
     jsonw_init(&w, out, false);
     jw_obj(&w);
     jw_ki64(&w, "total", total);
-    jw_k(&w, "hotels");
-    jw_arr(&w);
+    jw_karr(&w, "hotels");
     for (uint32_t i = 0; i < hits->n; i++) {
         write_hotel(&w, &hits->items[i], distance_at);
     }
@@ -119,8 +117,7 @@ static enum err write_buckets(struct jsonw *w, const char *key, const struct jso
     if (!json_is(buckets, JSON_ARRAY)) {
         return answer_refuse(em, name);
     }
-    jw_k(w, key);
-    jw_arr(w);
+    jw_karr(w, key);
     for (uint32_t i = 0; i < buckets->n; i++) {
         jw_str(w, json_text(json_get(&buckets->items[i], "key")));
     }

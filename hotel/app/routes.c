@@ -112,8 +112,7 @@ static void write_sync(struct jsonw *w, struct consumer *consumer)
 {
     struct consumer_status s;
     consumer_status(consumer, &s);
-    jw_k(w, "sync");
-    jw_obj(w);
+    jw_kobj(w, "sync");
     jw_kz(w, "state", !s.connected ? "disconnected" : s.paused ? "paused" : "running");
     jw_ki64(w, "messages", (int64_t)s.messages);
     jw_ki64(w, "held", (int64_t)s.held);

@@ -5,11 +5,9 @@
 
 static void write_must(struct jsonw *w, const struct hotel_params *p)
 {
-    jw_k(w, "must");
-    jw_arr(w);
+    jw_karr(w, "must");
     jw_obj(w);
-    jw_k(w, p->key.n > 0 ? "match" : "match_all");
-    jw_obj(w);
+    jw_kobj(w, p->key.n > 0 ? "match" : "match_all");
     if (p->key.n > 0) {
         jw_kstr(w, F_ALL, p->key);
     }
@@ -24,8 +22,7 @@ static void write_term(struct jsonw *w, const char *field, struct str value)
         return;
     }
     jw_obj(w);
-    jw_k(w, "term");
-    jw_obj(w);
+    jw_kobj(w, "term");
     jw_kstr(w, field, value);
     jw_obj_end(w);
     jw_obj_end(w);
@@ -33,17 +30,14 @@ static void write_term(struct jsonw *w, const char *field, struct str value)
 
 static void write_filters(struct jsonw *w, const struct hotel_params *p)
 {
-    jw_k(w, "filter");
-    jw_arr(w);
+    jw_karr(w, "filter");
     write_term(w, F_CITY, p->city);
     write_term(w, F_BRAND, p->brand);
     write_term(w, F_STAR_NAME, p->star_name);
     if (p->has_price) {
         jw_obj(w);
-        jw_k(w, "range");
-        jw_obj(w);
-        jw_k(w, F_PRICE);
-        jw_obj(w);
+        jw_kobj(w, "range");
+        jw_kobj(w, F_PRICE);
         jw_ki64(w, "gte", p->min_price);
         jw_ki64(w, "lte", p->max_price);
         jw_obj_end(w);
@@ -56,13 +50,10 @@ static void write_filters(struct jsonw *w, const struct hotel_params *p)
 /* Promoted hotels weigh ten times as much; combined by multiplying, the default. */
 static void write_functions(struct jsonw *w)
 {
-    jw_k(w, "functions");
-    jw_arr(w);
+    jw_karr(w, "functions");
     jw_obj(w);
-    jw_k(w, "filter");
-    jw_obj(w);
-    jw_k(w, "term");
-    jw_obj(w);
+    jw_kobj(w, "filter");
+    jw_kobj(w, "term");
     jw_kbool(w, F_IS_AD, true);
     jw_obj_end(w);
     jw_obj_end(w);
@@ -73,14 +64,10 @@ static void write_functions(struct jsonw *w)
 
 static void write_query(struct jsonw *w, const struct hotel_params *p)
 {
-    jw_k(w, "query");
-    jw_obj(w);
-    jw_k(w, "function_score");
-    jw_obj(w);
-    jw_k(w, "query");
-    jw_obj(w);
-    jw_k(w, "bool");
-    jw_obj(w);
+    jw_kobj(w, "query");
+    jw_kobj(w, "function_score");
+    jw_kobj(w, "query");
+    jw_kobj(w, "bool");
     write_must(w, p);
     write_filters(w, p);
     jw_obj_end(w);
@@ -100,10 +87,8 @@ static void write_sort_field(struct jsonw *w, const char *field, const char *ord
 static void write_sort_distance(struct jsonw *w, struct geo_point at)
 {
     jw_obj(w);
-    jw_k(w, "_geo_distance");
-    jw_obj(w);
-    jw_k(w, F_LOCATION);
-    jw_obj(w);
+    jw_kobj(w, "_geo_distance");
+    jw_kobj(w, F_LOCATION);
     jw_kdouble(w, "lat", at.lat);
     jw_kdouble(w, "lon", at.lon);
     jw_obj_end(w);
@@ -119,8 +104,7 @@ static void write_sort(struct jsonw *w, const struct hotel_params *p)
     if (p->sort_by == SORT_RELEVANCE && !p->has_location) {
         return;
     }
-    jw_k(w, "sort");
-    jw_arr(w);
+    jw_karr(w, "sort");
     if (p->sort_by == SORT_SCORE) {
         write_sort_field(w, F_SCORE, "desc");
     } else if (p->sort_by == SORT_PRICE) {
@@ -139,30 +123,23 @@ static void write_sort(struct jsonw *w, const struct hotel_params *p)
 static void write_highlight(struct jsonw *w, struct str key)
 {
     static const char *const fields[] = {F_NAME, F_BRAND, F_BUSINESS};
-    jw_k(w, "highlight");
-    jw_obj(w);
+    jw_kobj(w, "highlight");
     jw_kbool(w, "require_field_match", false);
     jw_ki64(w, "number_of_fragments", 0);
-    jw_k(w, "highlight_query");
-    jw_obj(w);
-    jw_k(w, "match");
-    jw_obj(w);
+    jw_kobj(w, "highlight_query");
+    jw_kobj(w, "match");
     jw_kstr(w, F_ALL, key);
     jw_obj_end(w);
     jw_obj_end(w);
-    jw_k(w, "pre_tags");
-    jw_arr(w);
+    jw_karr(w, "pre_tags");
     jw_z(w, MARK_BEGIN);
     jw_arr_end(w);
-    jw_k(w, "post_tags");
-    jw_arr(w);
+    jw_karr(w, "post_tags");
     jw_z(w, MARK_END);
     jw_arr_end(w);
-    jw_k(w, "fields");
-    jw_obj(w);
+    jw_kobj(w, "fields");
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-        jw_k(w, fields[i]);
-        jw_obj(w);
+        jw_kobj(w, fields[i]);
         jw_obj_end(w);
     }
     jw_obj_end(w);
@@ -191,10 +168,8 @@ void rules_list(struct buf *out, const struct hotel_params *p)
 
 static void write_agg(struct jsonw *w, const char *name, const char *field)
 {
-    jw_k(w, name);
-    jw_obj(w);
-    jw_k(w, "terms");
-    jw_obj(w);
+    jw_kobj(w, name);
+    jw_kobj(w, "terms");
     jw_kz(w, "field", field);
     jw_ki64(w, "size", FILTER_VALUES);
     jw_obj_end(w);
@@ -208,8 +183,7 @@ void rules_filters(struct buf *out, const struct hotel_params *p)
     jw_obj(&w);
     write_query(&w, p);
     jw_ki64(&w, "size", 0);
-    jw_k(&w, "aggs");
-    jw_obj(&w);
+    jw_kobj(&w, "aggs");
     write_agg(&w, AGG_BRAND, F_BRAND);
     write_agg(&w, AGG_CITY, F_CITY);
     write_agg(&w, AGG_STAR, F_STAR_NAME);
@@ -225,13 +199,10 @@ void rules_suggestion(struct buf *out, struct str key)
     jw_obj(&w);
     jw_ki64(&w, "size", 0);
     jw_kbool(&w, "_source", false);
-    jw_k(&w, "suggest");
-    jw_obj(&w);
-    jw_k(&w, SUGGEST_NAME);
-    jw_obj(&w);
+    jw_kobj(&w, "suggest");
+    jw_kobj(&w, SUGGEST_NAME);
     jw_kstr(&w, "prefix", key);
-    jw_k(&w, "completion");
-    jw_obj(&w);
+    jw_kobj(&w, "completion");
     jw_kz(&w, "field", F_SUGGESTION);
     jw_kbool(&w, "skip_duplicates", true);
     jw_ki64(&w, "size", SUGGESTIONS_MAX);

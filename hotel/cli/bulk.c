@@ -100,8 +100,7 @@ enum err bulk_add(struct bulk *b, const struct hotel *h, uint64_t line, struct e
     struct jsonw w;
     jsonw_init(&w, &b->text, false);
     jw_obj(&w);
-    jw_k(&w, "index");
-    jw_obj(&w);
+    jw_kobj(&w, "index");
     jw_kstr(&w, "_index", b->remote->config->index);
     jw_k(&w, "_id");
     jw_strf(&w, "%lld", (long long)h->id);

@@ -81,8 +81,7 @@ static void write_ids(struct buf *out, const struct pair *v, size_t n)
     struct jsonw w;
     jsonw_init(&w, out, false);
     jw_obj(&w);
-    jw_k(&w, "ids");
-    jw_arr(&w);
+    jw_karr(&w, "ids");
     for (size_t i = 0; i < n; i++) {
         jw_strf(&w, "%lld", (long long)v[i].id);
     }
@@ -197,8 +196,7 @@ static enum err read_pairs(struct reconcile *r, struct pair *v, size_t n, struct
 static void write_action(struct jsonw *w, const struct pair *p)
 {
     jw_obj(w);
-    jw_k(w, p->row == NULL ? "delete" : p->doc == NULL ? "create" : "index");
-    jw_obj(w);
+    jw_kobj(w, p->row == NULL ? "delete" : p->doc == NULL ? "create" : "index");
     jw_k(w, "_id");
     jw_strf(w, "%lld", (long long)p->id);
     if (p->doc != NULL) {
