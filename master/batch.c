@@ -395,9 +395,8 @@ const struct task *batch_tasks(const struct cluster *c)
     return c->batch != NULL ? c->batch->tasks : NULL;
 }
 
-static void forget_task(struct task *t, uint64_t version)
+static void forget_task(struct task *t, UNUSED uint64_t version)
 {
-    (void)version;
     task_free(t);
 }
 

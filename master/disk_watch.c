@@ -38,9 +38,8 @@ struct disk_usage *disk_watch_usage(const struct disk_entry *v, uint32_t n, stru
 
 /* ---- what follows from it ---- */
 
-static void settings_set(struct task *t, uint64_t version)
+static void settings_set(struct task *t, UNUSED uint64_t version)
 {
-    (void)version;
     meta_request_fini(t->rq);
     free(t->rq);
     task_free(t);

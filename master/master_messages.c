@@ -13,10 +13,9 @@ static void event_encode(const void *of, struct buf *out)
     put_str(out, e->why);
 }
 
-static void event_decode(void *of, struct bytes_in *in, struct arena *a)
+static void event_decode(void *of, struct bytes_in *in, UNUSED struct arena *a)
 {
     struct shard_event *e = of;
-    (void)a;
     uint8_t kind = get_u8(in);
     in->bad |= kind > SHARD_EVENT_STALE;
     e->kind = (enum shard_event_kind)kind;

@@ -387,12 +387,11 @@ void publication_commit_done(struct quorum *q, const struct asked *a)
     }
 }
 
-void publication_failed_at(struct quorum *q, const struct asked *a, const struct errmsg *error)
+void publication_failed_at(struct quorum *q, const struct asked *a, UNUSED const struct errmsg *error)
 {
     struct publication *p = publication_of(q, a->version);
     struct target *t = p != NULL ? target_of(p, a) : NULL;
     struct peer *peer = peer_by_ephemeral(q, str_of(a->ephemeral_id));
-    (void)error;
     if (peer != NULL && a->kind == MESSAGE_PUBLISH) { /* who missed a commit has the state all the same */
         peer->has_version = peer->sent_version = 0;
     }

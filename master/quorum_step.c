@@ -44,53 +44,48 @@ static void receive_handshake(struct quorum *q, const struct quorum_message *m, 
     quorum_reply(q, call, m->kind, true);
 }
 
-static void pre_vote_answered(struct quorum *q, const struct asked *a, const struct quorum_message *m)
+static void pre_vote_answered(struct quorum *q, UNUSED const struct asked *a, const struct quorum_message *m)
 {
-    (void)a;
     election_pre_vote_done(q, m);
 }
 
-static void start_join_answered(struct quorum *q, const struct asked *a, const struct quorum_message *m)
+static void start_join_answered(struct quorum *q, UNUSED const struct asked *a,
+                                const struct quorum_message *m)
 {
-    (void)a;
     election_vote(q, m);
 }
 
-static void commit_answered(struct quorum *q, const struct asked *a, const struct quorum_message *m)
+static void commit_answered(struct quorum *q, const struct asked *a, UNUSED const struct quorum_message *m)
 {
-    (void)m;
     publication_commit_done(q, a);
 }
 
-static void leader_check_answered(struct quorum *q, const struct asked *a, const struct quorum_message *m)
+static void leader_check_answered(struct quorum *q, UNUSED const struct asked *a,
+                                  const struct quorum_message *m)
 {
-    (void)a;
     detection_leader_done(q, m);
 }
 
-static void peers_failed(struct quorum *q, const struct asked *a, const struct errmsg *error)
+static void peers_failed(struct quorum *q, const struct asked *a, UNUSED const struct errmsg *error)
 {
-    (void)error;
     discovery_failed(q, a);
 }
 
-static void join_failed(struct quorum *q, const struct asked *a, const struct errmsg *error)
+static void join_failed(struct quorum *q, const struct asked *a, UNUSED const struct errmsg *error)
 {
-    (void)error;
     if (id_is(q->joining, str_of(a->ephemeral_id))) {
         q->joining[0] = 0; /* ask again at the next look round */
     }
 }
 
-static void follower_check_failed(struct quorum *q, const struct asked *a, const struct errmsg *error)
+static void follower_check_failed(struct quorum *q, const struct asked *a, UNUSED const struct errmsg *error)
 {
-    (void)error;
     detection_follower_done(q, a, NULL);
 }
 
-static void leader_check_failed(struct quorum *q, const struct asked *a, const struct errmsg *error)
+static void leader_check_failed(struct quorum *q, UNUSED const struct asked *a,
+                                UNUSED const struct errmsg *error)
 {
-    (void)a, (void)error;
     detection_leader_done(q, NULL);
 }
 

@@ -345,11 +345,10 @@ static void on_signal(void *arg, int signo)
     node_stop(n);
 }
 
-static void on_hangup(void *arg, int signo)
+static void on_hangup(void *arg, UNUSED int signo)
 {
     struct node *n = arg;
     ERR_LOCAL(em);
-    (void)signo;
     if (n->o.log_file != NULL && log_fd_reopen(n->o.log_file, &em) != ERR_OK) {
         log_error(n->o.log, "node", "the log cannot be opened again: %s", err_reason(&em));
     }
@@ -369,9 +368,8 @@ static enum err prepare_main_loop(struct node *n, struct errmsg *em)
 }
 
 /* On a loop of HTTP. */
-static void guard_memory(void *arg)
+static void guard_memory(UNUSED void *arg)
 {
-    (void)arg;
     memory_guard(true);
 }
 

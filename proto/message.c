@@ -39,14 +39,12 @@ struct str get_opt(struct bytes_in *in)
 
 /* ---- codecs --------------------------------------------------------------------------------------------- */
 
-static void nothing_encode(const void *of, struct buf *out)
+static void nothing_encode(UNUSED const void *of, UNUSED struct buf *out)
 {
-    (void)of, (void)out;
 }
 
-static void nothing_decode(void *of, struct bytes_in *in, struct arena *arena)
+static void nothing_decode(UNUSED void *of, UNUSED struct bytes_in *in, UNUSED struct arena *arena)
 {
-    (void)of, (void)in, (void)arena;
 }
 
 const struct codec codec_nothing = {0, nothing_encode, nothing_decode};
@@ -57,10 +55,9 @@ static void number_encode(const void *of, struct buf *out)
     put_varint(out, *n);
 }
 
-static void number_decode(void *of, struct bytes_in *in, struct arena *arena)
+static void number_decode(void *of, struct bytes_in *in, UNUSED struct arena *arena)
 {
     uint64_t *n = of;
-    (void)arena;
     *n = get_varint(in);
 }
 
@@ -72,10 +69,9 @@ static void bytes_encode(const void *of, struct buf *out)
     put_rest(out, *s);
 }
 
-static void bytes_decode(void *of, struct bytes_in *in, struct arena *arena)
+static void bytes_decode(void *of, struct bytes_in *in, UNUSED struct arena *arena)
 {
     struct str *s = of;
-    (void)arena;
     *s = get_rest(in);
 }
 

@@ -26,10 +26,9 @@ static void stats_encode(const void *of, struct buf *out)
     }
 }
 
-static void stats_decode(void *of, struct bytes_in *in, struct arena *a)
+static void stats_decode(void *of, struct bytes_in *in, UNUSED struct arena *a)
 {
     struct node_stats_question *q = of;
-    (void)a;
     uint8_t kind = get_u8(in);
     in->bad |= kind > NODE_STATS_HOT_THREADS;
     q->kind = (enum node_stats_kind)kind;
@@ -68,10 +67,9 @@ static void tasks_encode(const void *of, struct buf *out)
     put_varint(out, q->asking);
 }
 
-static void tasks_decode(void *of, struct bytes_in *in, struct arena *a)
+static void tasks_decode(void *of, struct bytes_in *in, UNUSED struct arena *a)
 {
     struct tasks_question *q = of;
-    (void)a;
     q->actions = get_str(in);
     q->parent_node = get_str(in);
     q->id = get_varint(in);

@@ -98,16 +98,14 @@ static void refuse(struct inbound *in, enum err code, const char *why)
     answer(in, NULL, &em);
 }
 
-void transport_nng_reply(void *self, struct transport_call *call, struct buf *payload)
+void transport_nng_reply(UNUSED void *self, struct transport_call *call, struct buf *payload)
 {
-    (void)self;
     answer(call->slot, payload, NULL);
     buf_fini(payload);
 }
 
-void transport_nng_refuse(void *self, struct transport_call *call, const struct errmsg *error)
+void transport_nng_refuse(UNUSED void *self, struct transport_call *call, const struct errmsg *error)
 {
-    (void)self;
     answer(call->slot, NULL, error);
 }
 
@@ -156,10 +154,9 @@ static void take_call(struct inbound *in)
 
 /* ---- connections ---- */
 
-static void greeted(void *arg, struct tnng_conn *c, enum transport_class cls)
+static void greeted(void *arg, UNUSED struct tnng_conn *c, enum transport_class cls)
 {
     struct accepted *a = arg;
-    (void)c;
     pthread_mutex_lock(&a->t->lock);
     a->greeted = true;
     a->cls = cls;

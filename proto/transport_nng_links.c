@@ -109,12 +109,11 @@ static void plan_dial(struct link *l, bool lasted, int64_t now)
     transport_nng_wake(l->t, l->next_dial);
 }
 
-static void greeted(void *arg, struct tnng_conn *c, enum transport_class cls)
+static void greeted(void *arg, struct tnng_conn *c, UNUSED enum transport_class cls)
 {
     struct link *l = arg;
     struct transport_nng *t = l->t;
     struct slot *ended = NULL;
-    (void)cls;
     pthread_mutex_lock(&t->lock);
     if (!l->closing && !l->given_up) {
         l->up = l->was_up = true;
@@ -127,9 +126,8 @@ static void greeted(void *arg, struct tnng_conn *c, enum transport_class cls)
     tnng_slots_hand_over(ended);
 }
 
-static void tnng_link_answered(void *arg, struct tnng_conn *c, uint64_t id, struct buf *frame)
+static void tnng_link_answered(void *arg, UNUSED struct tnng_conn *c, uint64_t id, struct buf *frame)
 {
-    (void)c;
     tnng_slot_answered(arg, id, frame);
 }
 

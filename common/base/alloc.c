@@ -4,15 +4,13 @@
 
 #include <stdlib.h>
 
-static void *heap_resize(void *self, void *p, size_t n)
+static void *heap_resize(UNUSED void *self, void *p, size_t n)
 {
-    (void)self;
     return n >= MEMORY_BLOCK_SMALL && !memory_guard_allows(n) ? NULL : realloc(p, n);
 }
 
-static void heap_release(void *self, void *p)
+static void heap_release(UNUSED void *self, void *p)
 {
-    (void)self;
     free(p);
 }
 

@@ -9,6 +9,7 @@
 
 #define ARRAY_LEN(a)      (sizeof(a) / sizeof((a)[0]))
 #define NODISCARD         __attribute__((warn_unused_result))
+#define UNUSED            __attribute__((unused)) /* a parameter of a row's kind that this one leaves */
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 #define CLEANUP(f)        __attribute__((cleanup(f))) /* f(&variable) at the end of its block */
 #define LIKELY(x)         __builtin_expect(!!(x), 1)

@@ -353,10 +353,8 @@ static void *arena_realloc_cb(void *ctx, void *old, size_t n)
     return p;
 }
 
-static void arena_free_cb(void *ctx, void *p)
+static void arena_free_cb(UNUSED void *ctx, UNUSED void *p)
 {
-    (void)ctx;
-    (void)p;
 }
 
 /* The text ends too early, and Jackson sees a mistake before that end: behind a comma, in a literal that is

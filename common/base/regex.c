@@ -107,10 +107,8 @@ static enum err failure(UErrorCode status, struct errmsg *em)
 }
 
 /* ICU asks every some thousand steps. */
-static UBool U_CALLCONV goes_on(const void *context, int32_t steps)
+static UBool U_CALLCONV goes_on(UNUSED const void *context, UNUSED int32_t steps)
 {
-    (void)context;
-    (void)steps;
     return !stop_now();
 }
 

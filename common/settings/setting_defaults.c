@@ -19,9 +19,8 @@ struct str default_as_recoveries(const struct settings *s, char room[SETTING_ROO
     return setting_text(s, SET_CLUSTER_ROUTING_ALLOCATION_NODE_CONCURRENT_RECOVERIES, room);
 }
 
-struct str default_total_limit(const struct settings *s, char room[SETTING_ROOM])
+struct str default_total_limit(const struct settings *s, UNUSED char room[SETTING_ROOM])
 {
-    (void)room;
     return setting_bool(s, SET_INDICES_BREAKER_TOTAL_USE_REAL_MEMORY) ? STR("95%") : STR("70%");
 }
 

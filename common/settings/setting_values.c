@@ -11,9 +11,9 @@ static bool is_bounded(const struct setting_def *d)
     return d->min != 0 || d->max != 0;
 }
 
-static enum err not_a_number(const struct setting_def *d, struct str key, struct str v, struct errmsg *em)
+static enum err not_a_number(UNUSED const struct setting_def *d, struct str key, struct str v,
+                             struct errmsg *em)
 {
-    (void)d;
     if (v.n == 0) {
         err_set(em, ERR_NUMBER_FORMAT, "empty String");
     } else {

@@ -9,15 +9,13 @@ static int64_t read_ns(clockid_t id)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int64_t real_mono_ns(void *self)
+static int64_t real_mono_ns(UNUSED void *self)
 {
-    (void)self;
     return read_ns(CLOCK_MONOTONIC);
 }
 
-static int64_t real_wall_ms(void *self)
+static int64_t real_wall_ms(UNUSED void *self)
 {
-    (void)self;
     return read_ns(CLOCK_REALTIME) / 1000000;
 }
 

@@ -30,9 +30,9 @@ static enum err io_error(struct errmsg *em, const char *what, const char *path)
     return err_errno(em, errnum, text);
 }
 
-static enum err posix_open(void *self, const char *path, bool fresh, struct fs_file **out, struct errmsg *em)
+static enum err posix_open(UNUSED void *self, const char *path, bool fresh, struct fs_file **out,
+                           struct errmsg *em)
 {
-    (void)self;
     *out = NULL;
     struct fs_file *f = malloc(sizeof(*f));
     if (f == NULL) {
@@ -54,9 +54,8 @@ static enum err posix_open(void *self, const char *path, bool fresh, struct fs_f
     return ERR_OK;
 }
 
-static enum err posix_write(void *self, struct fs_file *f, const void *p, size_t n, struct errmsg *em)
+static enum err posix_write(UNUSED void *self, struct fs_file *f, const void *p, size_t n, struct errmsg *em)
 {
-    (void)self;
     const char *at = p;
     while (n > 0) {
         ssize_t w = pwrite(f->fd, at, n, f->end);
@@ -73,10 +72,9 @@ static enum err posix_write(void *self, struct fs_file *f, const void *p, size_t
     return ERR_OK;
 }
 
-static enum err posix_patch(void *self, struct fs_file *f, uint64_t at, const void *p, size_t n,
+static enum err posix_patch(UNUSED void *self, struct fs_file *f, uint64_t at, const void *p, size_t n,
                             struct errmsg *em)
 {
-    (void)self;
     if (at + n > (uint64_t)f->end) {
         return err_set(em, ERR_IO, "patch: the file ends before byte %llu", (unsigned long long)(at + n));
     }
@@ -95,24 +93,21 @@ static enum err posix_patch(void *self, struct fs_file *f, uint64_t at, const vo
     return ERR_OK;
 }
 
-static enum err posix_sync(void *self, struct fs_file *f, struct errmsg *em)
+static enum err posix_sync(UNUSED void *self, struct fs_file *f, struct errmsg *em)
 {
-    (void)self;
     return fdatasync(f->fd) == 0 ? ERR_OK : err_errno(em, errno, "fdatasync");
 }
 
-static void posix_close(void *self, struct fs_file *f)
+static void posix_close(UNUSED void *self, struct fs_file *f)
 {
-    (void)self;
     if (f != NULL) {
         close(f->fd);
         free(f);
     }
 }
 
-static enum err posix_truncate(void *self, const char *path, uint64_t n, struct errmsg *em)
+static enum err posix_truncate(UNUSED void *self, const char *path, uint64_t n, struct errmsg *em)
 {
-    (void)self;
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) {
         return io_error(em, "open", path);
@@ -132,9 +127,8 @@ static enum err posix_truncate(void *self, const char *path, uint64_t n, struct 
 
 /* A page of a mapping cannot be read: its file was cut off, or the disk fails. Zeroes take the place of it and of all behind,
  * and the mapping's owner can know (mapped.h). Anything else is what it always was. */
-static void on_bus(int signo, siginfo_t *info, void *context)
+static void on_bus(int signo, siginfo_t *info, UNUSED void *context)
 {
-    (void)context;
     int errnum = errno;
     uintptr_t page_mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, page = (uintptr_t)info->si_addr & ~page_mask;
     const void *end;
@@ -154,10 +148,9 @@ static void watch_bus(void)
     sigaction(SIGBUS, &a, NULL);
 }
 
-static enum err posix_map(void *self, const char *path, struct fs_map *out, struct errmsg *em)
+static enum err posix_map(UNUSED void *self, const char *path, struct fs_map *out, struct errmsg *em)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)self;
     pthread_once(&once, watch_bus);
     *out = (struct fs_map){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -188,9 +181,8 @@ static enum err posix_map(void *self, const char *path, struct fs_map *out, stru
     return e;
 }
 
-static void posix_unmap(void *self, struct fs_map *m)
+static void posix_unmap(UNUSED void *self, struct fs_map *m)
 {
-    (void)self;
     if (m->p != NULL) {
         mapped_remove(m->handle);
         munmap(UNCONST(void *, m->p), m->n); /* POSIX's: the map is for reading alone */
@@ -198,15 +190,13 @@ static void posix_unmap(void *self, struct fs_map *m)
     *m = (struct fs_map){0};
 }
 
-static enum err posix_rename(void *self, const char *from, const char *to, struct errmsg *em)
+static enum err posix_rename(UNUSED void *self, const char *from, const char *to, struct errmsg *em)
 {
-    (void)self;
     return rename(from, to) == 0 ? ERR_OK : io_error(em, "rename", from);
 }
 
-static enum err posix_remove(void *self, const char *path, struct errmsg *em)
+static enum err posix_remove(UNUSED void *self, const char *path, struct errmsg *em)
 {
-    (void)self;
     return unlink(path) == 0 || errno == ENOENT ? ERR_OK : io_error(em, "remove", path);
 }
 
@@ -243,9 +233,8 @@ static int empty_folder(int fd)
     return errnum;
 }
 
-static enum err posix_remove_tree(void *self, const char *path, struct errmsg *em)
+static enum err posix_remove_tree(UNUSED void *self, const char *path, struct errmsg *em)
 {
-    (void)self;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
         return errno == ENOENT    ? ERR_OK
@@ -260,9 +249,8 @@ static enum err posix_remove_tree(void *self, const char *path, struct errmsg *e
     return errnum == 0 ? ERR_OK : io_error(em, "remove", path);
 }
 
-static enum err posix_sync_dir(void *self, const char *path, struct errmsg *em)
+static enum err posix_sync_dir(UNUSED void *self, const char *path, struct errmsg *em)
 {
-    (void)self;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         return io_error(em, "open", path);
@@ -305,9 +293,8 @@ static enum err make_one(char *path, size_t end, struct errmsg *em)
     return e;
 }
 
-static enum err posix_make_dir(void *self, const char *path, struct errmsg *em)
+static enum err posix_make_dir(UNUSED void *self, const char *path, struct errmsg *em)
 {
-    (void)self;
     char copy[PATH_MAX];
     size_t n = strlen(path);
     if (n >= sizeof(copy)) {
@@ -331,10 +318,9 @@ static int by_bytes(const void *a, const void *b)
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-static enum err posix_list(void *self, const char *path, struct arena *arena, struct fs_names *out,
+static enum err posix_list(UNUSED void *self, const char *path, struct arena *arena, struct fs_names *out,
                            struct errmsg *em)
 {
-    (void)self;
     *out = (struct fs_names){0};
     DIR *dir = opendir(path);
     if (dir == NULL) {
@@ -366,9 +352,8 @@ static enum err posix_list(void *self, const char *path, struct arena *arena, st
     return e;
 }
 
-static enum err posix_size(void *self, const char *path, bool *exists, uint64_t *n, struct errmsg *em)
+static enum err posix_size(UNUSED void *self, const char *path, bool *exists, uint64_t *n, struct errmsg *em)
 {
-    (void)self;
     struct stat st;
     *exists = false;
     *n = 0;
@@ -380,9 +365,8 @@ static enum err posix_size(void *self, const char *path, bool *exists, uint64_t 
     return ERR_OK;
 }
 
-static enum err posix_lock(void *self, const char *path, void **lock, struct errmsg *em)
+static enum err posix_lock(UNUSED void *self, const char *path, void **lock, struct errmsg *em)
 {
-    (void)self;
     *lock = NULL;
     char name[PATH_MAX];
     if ((size_t)snprintf(name, sizeof(name), "%s/node.lock", path) >= sizeof(name)) {
@@ -403,18 +387,16 @@ static enum err posix_lock(void *self, const char *path, void **lock, struct err
     return ERR_OK;
 }
 
-static void posix_unlock(void *self, void *lock)
+static void posix_unlock(UNUSED void *self, void *lock)
 {
-    (void)self;
     if (lock != NULL) {
         close((int)((intptr_t)lock - 1));
     }
 }
 
-static enum err posix_space(void *self, const char *path, uint64_t *total, uint64_t *available,
+static enum err posix_space(UNUSED void *self, const char *path, uint64_t *total, uint64_t *available,
                             struct errmsg *em)
 {
-    (void)self;
     struct statvfs st;
     if (statvfs(path, &st) != 0) {
         return io_error(em, "statvfs", path);

@@ -226,20 +226,18 @@ static void on_timer(void *arg)
     end_calls(client);
 }
 
-static int set_timer(CURLM *multi, long ms, void *arg)
+static int set_timer(UNUSED CURLM *multi, long ms, void *arg)
 {
     struct http_client *client = arg;
-    (void)multi;
     timer_cancel(client->timers, client->timer);
     client->timer = ms >= 0 ? timer_start(client->timers, ms, on_timer, client) : NULL;
     return ms >= 0 && client->timer == NULL ? -1 : 0;
 }
 
-static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *of_socket)
+static int watch_socket(UNUSED CURL *easy, curl_socket_t fd, int what, void *arg, void *of_socket)
 {
     struct http_client *client = arg;
     struct event *e = of_socket;
-    (void)easy;
     if (e != NULL) {
         event_free(e);
         curl_multi_assign(client->multi, fd, NULL);

@@ -70,9 +70,8 @@ void conn_close(struct http_conn *c)
     }
 }
 
-static void free_sent(const void *data, size_t n, void *alloc)
+static void free_sent(const void *data, UNUSED size_t n, void *alloc)
 {
-    (void)n;
     alloc_put(alloc, UNCONST(void *, data)); /* libevent's: it gives back what it was given */
 }
 
@@ -254,15 +253,13 @@ static void on_read(struct bufferevent *bev, void *arg)
     conn_run(c);
 }
 
-static void on_written(struct bufferevent *bev, void *arg)
+static void on_written(UNUSED struct bufferevent *bev, void *arg)
 {
-    (void)bev;
     conn_run(arg);
 }
 
-static void on_event(struct bufferevent *bev, short what, void *arg)
+static void on_event(UNUSED struct bufferevent *bev, short what, void *arg)
 {
-    (void)bev;
     struct http_conn *c = arg;
     if ((what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)) != 0) {
         conn_close(c);

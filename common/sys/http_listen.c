@@ -48,9 +48,9 @@ static struct http_worker *most_loaded(struct http_server *s)
     return best;
 }
 
-static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *peer, int n, void *arg)
+static void on_accept(UNUSED struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *peer, int n,
+                      void *arg)
 {
-    (void)l;
     struct http_server *s = arg;
     bool full = atomic_load(&s->open) >= s->opts.limits.connections_max;
     struct http_worker *w = full ? most_loaded(s) : least_loaded(s); /* where there is the most to give way */
@@ -84,9 +84,8 @@ static void listen_again(void *arg)
 }
 
 /* Out of descriptors, most likely: the listener would report it without end. Rest a while. */
-static void on_accept_error(struct evconnlistener *l, void *arg)
+static void on_accept_error(UNUSED struct evconnlistener *l, void *arg)
 {
-    (void)l;
     struct http_server *s = arg;
     log_warn(s->opts.log, "http", "accept: %s", evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
     if (s->listen_again == NULL) {

@@ -94,16 +94,14 @@ void worker_check_done(struct http_worker *w)
     }
 }
 
-static void close_it(struct http_conn *c, int64_t now_ms)
+static void close_it(struct http_conn *c, UNUSED int64_t now_ms)
 {
-    (void)now_ms;
     conn_close(c);
     conn_settle(c);
 }
 
-static void drop_idle(struct http_conn *c, int64_t now_ms)
+static void drop_idle(struct http_conn *c, UNUSED int64_t now_ms)
 {
-    (void)now_ms;
     conn_settle(c);
 }
 

@@ -79,10 +79,8 @@ void loop_post_task(struct loop *l, struct loop_task *t)
     (void)n; /* cannot fail: the counter never comes near its end */
 }
 
-static void run_mail(evutil_socket_t fd, short what, void *arg)
+static void run_mail(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
-    (void)fd;
-    (void)what;
     struct loop *l = arg;
     struct loop_task *t = atomic_exchange_explicit(&l->mail, NULL, memory_order_acquire);
     struct loop_task *in_order = NULL;
@@ -145,10 +143,8 @@ static void timer_unlink(struct timer *t)
     t->next->prev = t->prev;
 }
 
-static void timer_due(evutil_socket_t fd, short what, void *arg)
+static void timer_due(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
-    (void)fd;
-    (void)what;
     struct timer *t = arg;
     /* libevent counts from the time it cached when this round of callbacks began, on a coarse clock. */
     int64_t early = t->due_ns - now_ns();
@@ -189,9 +185,8 @@ static struct timer *start_timer(void *self, int64_t delay_ms, void (*fire)(void
     return t;
 }
 
-static void cancel_timer(void *self, struct timer *t)
+static void cancel_timer(UNUSED void *self, struct timer *t)
 {
-    (void)self;
     if (t != NULL) {
         event_del(&t->event);
         timer_unlink(t);
@@ -355,10 +350,8 @@ struct loop_ticker {
     void *arg;
 };
 
-static void loop_tick(evutil_socket_t fd, short what, void *arg)
+static void loop_tick(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
-    (void)fd;
-    (void)what;
     struct loop_ticker *t = arg;
     later_task(t->fire, t->arg);
 }
@@ -388,9 +381,8 @@ void loop_ticker_free(struct loop_ticker *t)
     }
 }
 
-static void signalled(evutil_socket_t signo, short what, void *arg)
+static void signalled(evutil_socket_t signo, UNUSED short what, void *arg)
 {
-    (void)what;
     struct watch *w = arg;
     struct later_list list;
     later_open(&list);

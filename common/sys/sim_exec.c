@@ -64,9 +64,8 @@ static struct timer *lane_timer(void *self, int64_t delay_ms, void (*fire)(void 
     return e;
 }
 
-static void lane_cancel(void *self, struct timer *t)
+static void lane_cancel(UNUSED void *self, struct timer *t)
 {
-    (void)self;
     if (t != NULL) {
         t->run = NULL; /* freed when it comes up */
     }
@@ -400,9 +399,8 @@ bool sim_exec_step(struct sim_exec *x)
     return sim_exec_run_until(x, stepped, &s, INT64_MAX - x->clock->mono_ns);
 }
 
-static bool never(void *arg)
+static bool never(UNUSED void *arg)
 {
-    (void)arg;
     return false;
 }
 

@@ -115,12 +115,9 @@ static void walk(struct broadcast *bc, void (*each)(struct broadcast *bc, const 
     }
 }
 
-static void count(struct broadcast *bc, const struct index_meta *m, uint32_t shard,
-                  const struct shard_copy *c)
+static void count(struct broadcast *bc, UNUSED const struct index_meta *m, UNUSED uint32_t shard,
+                  UNUSED const struct shard_copy *c)
 {
-    (void)m;
-    (void)shard;
-    (void)c;
     bc->n++;
 }
 

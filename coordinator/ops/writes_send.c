@@ -16,10 +16,9 @@ static void shard_describe(const struct task *t, struct buf *out)
     shard_op_write.describe(&w->rq->rq, out);
 }
 
-static void shard_status(const struct task *t, struct jsonw *w)
+static void shard_status(UNUSED const struct task *t, struct jsonw *w)
 {
     jw_obj(w);
-    (void)t;
     jw_kz(w, "phase", "waiting_on_primary");
     jw_obj_end(w);
 }

@@ -47,11 +47,10 @@ void rest_meta_free(struct meta_request *rq)
     free(c);
 }
 
-void rest_meta_then(struct rest *r, struct meta_request *rq,
+void rest_meta_then(UNUSED struct rest *r, struct meta_request *rq,
                     void (*then)(struct rest *r, struct meta_request *rq))
 {
     struct rest_meta *c = rest_meta_of(rq);
-    (void)r;
     c->then = then;
     meta_call_send(&c->call, rest_meta_done, NULL);
 }

@@ -193,9 +193,8 @@ static void write_flush(const struct stats_out *o, const struct shard_stats *s)
     stats_put(o, "total_time_in_millis", s->flush_ns / NS_PER_MS);
 }
 
-static void write_warmer(const struct stats_out *o, const struct shard_stats *s)
+static void write_warmer(const struct stats_out *o, UNUSED const struct shard_stats *s)
 {
-    (void)s;
     stats_put(o, "current", 0);
     stats_put(o, "total", 0);
     stats_put(o, "total_time_in_millis", 0);
@@ -212,9 +211,8 @@ static void write_query_cache(const struct stats_out *o, const struct shard_stat
     stats_put(o, "evictions", s->filter_evictions);
 }
 
-static void write_fielddata(const struct stats_out *o, const struct shard_stats *s)
+static void write_fielddata(const struct stats_out *o, UNUSED const struct shard_stats *s)
 {
-    (void)s;
     stats_put(o, "memory_size_in_bytes", 0);
     stats_put(o, "evictions", 0);
     if (o->fielddata_fields) { /* none: nothing is kept in memory by field */
@@ -268,18 +266,16 @@ static void write_translog(const struct stats_out *o, const struct shard_stats *
     stats_put(o, "earliest_last_modified_age", 0);
 }
 
-static void write_request_cache(const struct stats_out *o, const struct shard_stats *s)
+static void write_request_cache(const struct stats_out *o, UNUSED const struct shard_stats *s)
 {
-    (void)s;
     stats_put(o, "memory_size_in_bytes", 0);
     stats_put(o, "evictions", 0);
     stats_put(o, "hit_count", 0);
     stats_put(o, "miss_count", 0);
 }
 
-static void write_recovery(const struct stats_out *o, const struct shard_stats *s)
+static void write_recovery(const struct stats_out *o, UNUSED const struct shard_stats *s)
 {
-    (void)s;
     stats_put(o, "current_as_source", 0);
     stats_put(o, "current_as_target", 0);
     stats_put(o, "throttle_time_in_millis", 0);

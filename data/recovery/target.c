@@ -68,15 +68,13 @@ static void begin_again(struct target *t)
 
 /* ---- events -------------------------------------------------------------------------------------------- */
 
-static void changed(struct target *t, const struct target_event *e)
+static void changed(struct target *t, UNUSED const struct target_event *e)
 {
-    (void)e;
     t->idle = false;
 }
 
-static void ticked(struct target *t, const struct target_event *e)
+static void ticked(struct target *t, UNUSED const struct target_event *e)
 {
-    (void)e;
     t->waits = t->idle = false;
     for (unsigned i = 0; t->step == TARGET_COPY && t->end == TARGET_GOES_ON && i < t->n_chunks; i++) {
         struct target_chunk *c = &t->chunks[(t->first + i) % TARGET_CHUNKS_MAX];
@@ -84,22 +82,19 @@ static void ticked(struct target *t, const struct target_event *e)
     }
 }
 
-static void source_gone(struct target *t, const struct target_event *e)
+static void source_gone(struct target *t, UNUSED const struct target_event *e)
 {
-    (void)e;
     t->idle = false;
     again(t);
 }
 
-static void waits(struct target *t, const struct target_event *e)
+static void waits(struct target *t, UNUSED const struct target_event *e)
 {
-    (void)e;
     t->waits = true;
 }
 
-static void not_yet(struct target *t, const struct target_event *e)
+static void not_yet(struct target *t, UNUSED const struct target_event *e)
 {
-    (void)e;
     t->idle = true;
 }
 
@@ -108,10 +103,9 @@ static void lost(struct target *t, const struct target_event *e)
     answer_lost(t, e->error);
 }
 
-static void unreadable(struct target *t, const struct target_event *e)
+static void unreadable(struct target *t, UNUSED const struct target_event *e)
 {
     ERR_LOCAL(em);
-    (void)e;
     err_set(&em, ERR_CORRUPT, "the source's answer cannot be read");
     answer_lost(t, &em);
 }
@@ -164,10 +158,9 @@ static void chunk_lost(struct target *t, const struct target_event *e)
 }
 
 /* The last chunk of the ring has not been asked for after all. */
-static void chunk_held(struct target *t, const struct target_event *e)
+static void chunk_held(struct target *t, UNUSED const struct target_event *e)
 {
     const struct target_chunk *c = &t->chunks[(t->first + --t->n_chunks) % TARGET_CHUNKS_MAX];
-    (void)e;
     t->file = c->file;
     t->offset = c->offset;
     t->idle = true;
@@ -203,9 +196,8 @@ static void rolled_back(struct target *t, const struct target_event *e)
     again(t);
 }
 
-static void taken(struct target *t, const struct target_event *e)
+static void taken(struct target *t, UNUSED const struct target_event *e)
 {
-    (void)e;
     t->has_engine = false;
     t->taken = true;
     t->step = TARGET_OPS;
@@ -249,9 +241,8 @@ static void applied(struct target *t, const struct target_event *e)
     }
 }
 
-static void synced(struct target *t, const struct target_event *e)
+static void synced(struct target *t, UNUSED const struct target_event *e)
 {
-    (void)e;
     t->step = TARGET_FINALIZE;
 }
 
@@ -263,15 +254,13 @@ static void finalized(struct target *t, const struct target_event *e)
     }
 }
 
-static void handed_over(struct target *t, const struct target_event *e)
+static void handed_over(struct target *t, UNUSED const struct target_event *e)
 {
-    (void)e;
     t->step = TARGET_DONE;
 }
 
-static void closed(struct target *t, const struct target_event *e)
+static void closed(struct target *t, UNUSED const struct target_event *e)
 {
-    (void)e;
     t->taken = false;
     t->step = TARGET_OPEN;
 }

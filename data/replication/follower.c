@@ -58,15 +58,15 @@ static void resume(struct follower *f, enum follower_state waits_for, const stru
     }
 }
 
-static void take_mapping(struct follower *f, const struct follower_event *e, const struct follower_view *v)
+static void take_mapping(struct follower *f, UNUSED const struct follower_event *e,
+                         const struct follower_view *v)
 {
-    (void)e;
     resume(f, FOLLOWER_FOR_MAPPING, v);
 }
 
-static void take_room(struct follower *f, const struct follower_event *e, const struct follower_view *v)
+static void take_room(struct follower *f, UNUSED const struct follower_event *e,
+                      const struct follower_view *v)
 {
-    (void)e;
     resume(f, FOLLOWER_FOR_ROOM, v);
 }
 
@@ -85,9 +85,9 @@ static void take_tick(struct follower *f, const struct follower_event *e, const 
     }
 }
 
-static void take_stop(struct follower *f, const struct follower_event *e, const struct follower_view *v)
+static void take_stop(struct follower *f, UNUSED const struct follower_event *e,
+                      UNUSED const struct follower_view *v)
 {
-    (void)e, (void)v;
     while (f->waiting != NULL) {
         struct follower_message *m = f->waiting;
         f->waiting = m->next;
@@ -114,9 +114,9 @@ static void forget_own(struct follower *f)
 }
 
 /* The first message about a copy in this place: what it has, its primary has, or gives it before it is in sync. */
-static void take_copy(struct follower *f, const struct follower_event *e, const struct follower_view *v)
+static void take_copy(struct follower *f, const struct follower_event *e,
+                      UNUSED const struct follower_view *v)
 {
-    (void)v;
     if (str_is(e->id, f->id)) {
         return;
     }
@@ -129,9 +129,9 @@ static void take_copy(struct follower *f, const struct follower_event *e, const 
     forget_own(f);
 }
 
-static void take_history(struct follower *f, const struct follower_event *e, const struct follower_view *v)
+static void take_history(struct follower *f, const struct follower_event *e,
+                         UNUSED const struct follower_view *v)
 {
-    (void)v;
     f->term = MAX_OF(f->term, e->term);
 }
 
@@ -185,9 +185,8 @@ static void begin_resync(struct follower *f, struct follower_message *m, const s
     }
 }
 
-static void take_own(struct follower *f, const struct follower_event *e, const struct follower_view *v)
+static void take_own(struct follower *f, const struct follower_event *e, UNUSED const struct follower_view *v)
 {
-    (void)v;
     if (e->error != ERR_OK) {
         diverge(f, e->message, FOLLOWER_FAILED);
         return;
@@ -268,9 +267,9 @@ static void take_shown(struct follower *f, const struct follower_event *e, const
     goes_on(f, e, v, FOLLOWER_REPLY, FOLLOWER_ENDED);
 }
 
-static void take_lost(struct follower *f, const struct follower_event *e, const struct follower_view *v)
+static void take_lost(struct follower *f, const struct follower_event *e,
+                      UNUSED const struct follower_view *v)
 {
-    (void)v;
     refuse(f, e->message, FOLLOWER_NOT_HERE);
 }
 

@@ -59,10 +59,9 @@ static void answer_encode(const void *of, struct buf *out)
     put_zigzag(out, r->global_checkpoint);
 }
 
-static void answer_decode(void *of, struct bytes_in *in, struct arena *a)
+static void answer_decode(void *of, struct bytes_in *in, UNUSED struct arena *a)
 {
     struct replication_answer *r = of;
-    (void)a;
     in->bad |= get_u8(in) != REPLICATION_VERSION;
     r->local_checkpoint = get_zigzag(in);
     r->max_seq_no = get_zigzag(in);

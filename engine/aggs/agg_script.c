@@ -220,9 +220,8 @@ void agg_scripts_free(struct agg_run *r)
     r->scripts = NULL;
 }
 
-enum err agg_script_leaf(struct agg_script *s, struct errmsg *em)
+enum err agg_script_leaf(struct agg_script *s, UNUSED struct errmsg *em)
 {
-    (void)em;
     close_stored(s);
     for (uint32_t i = 0; i < s->n_columns; i++) {
         s->columns[i].open = false;

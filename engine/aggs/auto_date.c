@@ -261,9 +261,8 @@ static enum err auto_build(struct collector *c, uint32_t owner, struct agg_resul
     return e;
 }
 
-static enum err auto_check(struct collector *c, struct errmsg *em)
+static enum err auto_check(struct collector *c, UNUSED struct errmsg *em)
 {
-    (void)em;
     ((struct auto_date *)c)->single = collector_asked_once(c);
     return ERR_OK;
 }
@@ -452,16 +451,14 @@ static void auto_print_interval(const struct agg_result *r, struct jsonw *w)
     jw_strf(w, "%d%s", own->inner, auto_units[own->unit].suffix);
 }
 
-static bool auto_gapless(const struct agg *a)
+static bool auto_gapless(UNUSED const struct agg *a)
 {
-    (void)a;
     return true;
 }
 
-static struct agg_key auto_next_key(const struct agg *a, struct agg_key k)
+static struct agg_key auto_next_key(UNUSED const struct agg *a, struct agg_key k)
 {
     struct rounding days = rounding_calendar(UNIT_DAY, NULL, 0);
-    (void)a;
     k.i = rounding_next(&days, k.i);
     return k;
 }

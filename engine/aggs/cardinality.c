@@ -28,9 +28,8 @@ static enum err cardinality_threshold(struct agg_parse *p, struct agg *a, const 
     return e;
 }
 
-static enum err cardinality_rehash(struct agg_parse *p, struct agg *a, const struct json *v)
+static enum err cardinality_rehash(struct agg_parse *p, UNUSED struct agg *a, const struct json *v)
 {
-    (void)a;
     int64_t ignored; /* without effect since Elasticsearch 2, and read as a number */
     return jr_long(v, &ignored, p->em);
 }
@@ -155,10 +154,9 @@ static enum err cardinality_build(struct collector *c, uint32_t bucket, struct a
     return own->hll != NULL && own->hll->failed ? err_no_memory(em) : ERR_OK;
 }
 
-static double cardinality_order(struct collector *c, uint32_t bucket, struct str key)
+static double cardinality_order(struct collector *c, uint32_t bucket, UNUSED struct str key)
 {
     struct cardinality *s = (struct cardinality *)c;
-    (void)key;
     return bucket < s->cap && s->sketch[bucket] != NULL ? (double)hll_count(s->sketch[bucket]) : 0;
 }
 
@@ -182,11 +180,10 @@ static enum err cardinality_new(struct collector **out, struct agg_run *r, const
 
 /* ---- merging, bytes, printing, row ----------------------------------------------------------------------- */
 
-static enum err reduce_cardinality(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+static enum err reduce_cardinality(struct reduce *r, UNUSED const struct agg *a, struct agg_result *const *in,
                                    uint32_t n, struct agg_result *out)
 {
     struct cardinality_result *own = cardinality_result(out);
-    (void)a;
     for (uint32_t i = 0; i < n; i++) {
         const struct cardinality_result *part = cardinality_result(in[i]);
         if (part->hll == NULL) {

@@ -336,12 +336,11 @@ static bool part_key(struct source *s, const struct part *p, struct agg_key *out
     return true;
 }
 
-static enum err composite_build(struct collector *c, uint32_t owner, struct agg_result *out,
+static enum err composite_build(struct collector *c, UNUSED uint32_t owner, struct agg_result *out,
                                 struct errmsg *em)
 {
     struct composite_result *own = composite_result(out);
     struct composite *m = (struct composite *)c;
-    (void)owner;
     out->form = RESULT_PLAIN;
     out->n = m->used;
     own->n_shapes = m->n;

@@ -222,9 +222,8 @@ static enum err set_size(struct agg_parse *p, struct agg *a, const struct json *
     return e;
 }
 
-static enum err set_after(struct agg_parse *p, struct agg *a, const struct json *v)
+static enum err set_after(UNUSED struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    (void)p;
     composite_params(a)->after = v;
     return ERR_OK;
 }

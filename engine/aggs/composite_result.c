@@ -149,10 +149,9 @@ static void composite_print(const struct agg_result *r, struct jsonw *w)
     }
 }
 
-static void composite_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
+static void composite_print_bucket(const struct agg_result *r, const struct agg_bucket *b, UNUSED bool keyed,
                                    struct jsonw *w)
 {
-    (void)keyed;
     jw_k(w, "key");
     print_combination(r, b->keys, w);
 }

@@ -117,9 +117,8 @@ static enum err matrix_filters(struct agg_parse *p, struct agg *a, const struct 
                : jr_wrap_field(p->text, p->at, "filters", v->members[filters_params(a)->n - 1].key, p->em);
 }
 
-static enum err matrix_separator(struct agg_parse *p, struct agg *a, const struct json *v)
+static enum err matrix_separator(UNUSED struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    (void)p;
     filters_params(a)->separator = json_text(v);
     return ERR_OK;
 }
@@ -274,10 +273,9 @@ static enum err filters_build(struct collector *c, uint32_t owner, struct agg_re
     return ERR_OK;
 }
 
-static double filters_value(struct collector *c, uint32_t bucket, struct str key)
+static double filters_value(struct collector *c, uint32_t bucket, UNUSED struct str key)
 {
     struct filters *s = (struct filters *)c;
-    (void)key;
     return bucket < s->cap ? (double)s->counts[bucket] : 0;
 }
 
@@ -374,10 +372,9 @@ static enum err single_build(struct collector *c, uint32_t bucket, struct agg_re
     return collector_single(c, bucket, bucket < s->cap ? s->counts[bucket] : 0, out, em);
 }
 
-static double single_value(struct collector *c, uint32_t bucket, struct str key)
+static double single_value(struct collector *c, uint32_t bucket, UNUSED struct str key)
 {
     struct single *s = (struct single *)c;
-    (void)key;
     return bucket < s->cap ? (double)s->counts[bucket] : 0;
 }
 
@@ -427,13 +424,10 @@ static bool filters_keyed(const struct agg *a)
     return filters_params(a)->keyed;
 }
 
-static void filters_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
-                                 struct jsonw *w)
+static void filters_print_bucket(const struct agg_result *r, UNUSED const struct agg_bucket *b,
+                                 UNUSED bool keyed, UNUSED struct jsonw *w)
 {
     (void)r; /* a name stands before the bucket; without names there are none */
-    (void)b;
-    (void)keyed;
-    (void)w;
 }
 
 static void filters_place_text(const struct agg *a, uint32_t place, struct buf *out)
@@ -446,9 +440,8 @@ static void filters_place_text(const struct agg *a, uint32_t place, struct buf *
     }
 }
 
-static bool global_every_document(const struct agg *a)
+static bool global_every_document(UNUSED const struct agg *a)
 {
-    (void)a;
     return true;
 }
 

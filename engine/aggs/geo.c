@@ -107,11 +107,11 @@ static void geo_collect(struct collector *c, const struct doc_run *d)
     }
 }
 
-static enum err geo_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
+static enum err geo_build(struct collector *c, uint32_t bucket, struct agg_result *out,
+                          UNUSED struct errmsg *em)
 {
     struct geo_result *own = geo_result(out);
     struct geo_metric *g = (struct geo_metric *)c;
-    (void)em;
     out->form = g->v.none ? RESULT_UNMAPPED : RESULT_PLAIN;
     bool bounds = c->agg->type == &agg_geo_bounds;
     if (bucket >= g->n) {
@@ -128,11 +128,8 @@ static enum err geo_build(struct collector *c, uint32_t bucket, struct agg_resul
     return ERR_OK;
 }
 
-static double geo_order(struct collector *c, uint32_t bucket, struct str key)
+static double geo_order(UNUSED struct collector *c, UNUSED uint32_t bucket, UNUSED struct str key)
 {
-    (void)c;
-    (void)bucket;
-    (void)key;
     return NAN; /* refused when the order was bound */
 }
 
@@ -153,11 +150,10 @@ static enum err geo_metric_new(struct collector **out, struct agg_run *r, const 
 
 /* ---- merging, bytes, printing, rows ---------------------------------------------------------------------- */
 
-static enum err reduce_geo(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
-                           struct agg_result *out)
+static enum err reduce_geo(UNUSED struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                           uint32_t n, struct agg_result *out)
 {
     struct geo_result *own = geo_result(out);
-    (void)r;
     static const bool largest[] = {true, false, false, true, false, true};
     bool bounds = a->type == &agg_geo_bounds;
     double sums[2] = {0, 0};

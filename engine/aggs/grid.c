@@ -277,10 +277,9 @@ static enum err reduce_grid(struct reduce *r, const struct agg *a, struct agg_re
     return e;
 }
 
-static void cell_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
+static void cell_print_bucket(const struct agg_result *r, const struct agg_bucket *b, UNUSED bool keyed,
                               struct jsonw *w)
 {
-    (void)keyed;
     print_key_text(r, b, w);
 }
 

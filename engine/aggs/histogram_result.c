@@ -170,10 +170,9 @@ static enum err histogram_get(const struct result_reading *d, struct agg_result 
     return ERR_OK;
 }
 
-void histogram_print_bucket(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
+void histogram_print_bucket(const struct agg_result *r, const struct agg_bucket *b, UNUSED bool keyed,
                             struct jsonw *w)
 {
-    (void)keyed;
     print_key_as_string(r, b, w);
     print_key(r, b, w);
 }

@@ -180,9 +180,9 @@ static void metrics_load(const struct metric *m, uint32_t bucket, struct agg_res
     own->squares = a->squares;
 }
 
-static enum err metric_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
+static enum err metric_build(struct collector *c, uint32_t bucket, struct agg_result *out,
+                             UNUSED struct errmsg *em)
 {
-    (void)em;
     metrics_load((const struct metric *)c, bucket, out);
     return ERR_OK;
 }

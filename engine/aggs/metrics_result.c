@@ -5,12 +5,10 @@
 
 #include <math.h>
 
-static enum err reduce_numbers(struct reduce *r, const struct agg *a, struct agg_result *const *in,
-                               uint32_t n, struct agg_result *out)
+static enum err reduce_numbers(UNUSED struct reduce *r, UNUSED const struct agg *a,
+                               struct agg_result *const *in, uint32_t n, struct agg_result *out)
 {
     struct stats_result *own = stats_result(out);
-    (void)r;
-    (void)a;
     own->min = INFINITY;
     own->max = -INFINITY;
     for (uint32_t i = 0; i < n; i++) {
@@ -258,19 +256,17 @@ static void extended_print(const struct agg_result *r, struct jsonw *w)
     print_extended(r, stats_params(r->agg)->sigma, w);
 }
 
-static bool stats_have(const struct agg *a, struct str key)
+static bool stats_have(UNUSED const struct agg *a, struct str key)
 {
     static const struct stats_result none = {0};
     double v;
-    (void)a;
     return stats_value(&none, key, &v);
 }
 
-static bool extended_has(const struct agg *a, struct str key)
+static bool extended_has(UNUSED const struct agg *a, struct str key)
 {
     static const struct stats_result none = {0};
     double v;
-    (void)a;
     return extended_value(&none, 0, key, &v);
 }
 

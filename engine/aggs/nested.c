@@ -45,12 +45,11 @@ struct nested {
     uint32_t cap, cap_last;
 };
 
-static enum err path_bits(struct nested *s, struct str path, uint64_t *bits, struct errmsg *em)
+static enum err path_bits(struct nested *s, struct str path, uint64_t *bits, UNUSED struct errmsg *em)
 {
     const struct leaf *leaf = s->c.run->leaf;
     struct term_info info;
     struct postings p;
-    (void)em;
     memset(bits, 0, bits_words(leaf->doc_count) * sizeof(*bits));
     if (path.n == 0) {
         const uint64_t *roots = leaf->roots != NULL ? leaf->roots : segment_roots(leaf->segment);
@@ -161,10 +160,9 @@ static enum err nested_build(struct collector *c, uint32_t bucket, struct agg_re
     return collector_single(c, bucket, bucket < s->cap ? s->counts[bucket] : 0, out, em);
 }
 
-static double nested_value(struct collector *c, uint32_t bucket, struct str key)
+static double nested_value(struct collector *c, uint32_t bucket, UNUSED struct str key)
 {
     struct nested *s = (struct nested *)c;
-    (void)key;
     return bucket < s->cap ? (double)s->counts[bucket] : 0;
 }
 

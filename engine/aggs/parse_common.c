@@ -177,9 +177,8 @@ enum err agg_zone_parse(struct agg_parse *p, const struct json *v, const struct 
     return zone_of(out, id, p->arena, p->em);
 }
 
-enum err agg_set_field(struct agg_parse *p, struct agg *a, const struct json *v)
+enum err agg_set_field(UNUSED struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    (void)p;
     a->vs.field = json_text(v);
     return ERR_OK;
 }
@@ -197,9 +196,8 @@ enum err agg_set_type(struct agg_parse *p, struct agg *a, const struct json *v)
     return set_value_type(p, &a->vs, v);
 }
 
-enum err agg_set_format(struct agg_parse *p, struct agg *a, const struct json *v)
+enum err agg_set_format(UNUSED struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    (void)p;
     a->vs.format = json_text(v);
     return ERR_OK;
 }

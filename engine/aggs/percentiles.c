@@ -277,9 +277,8 @@ static void quantiles_load(const struct quantiles *q, uint32_t bucket, struct ag
 }
 
 static enum err quantiles_build(struct collector *c, uint32_t bucket, struct agg_result *out,
-                                struct errmsg *em)
+                                UNUSED struct errmsg *em)
 {
-    (void)em;
     quantiles_load((struct quantiles *)c, bucket, out);
     return ERR_OK;
 }

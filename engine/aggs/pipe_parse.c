@@ -69,9 +69,8 @@ enum err pipe_set_gap(struct agg_parse *p, struct agg *a, const struct json *v)
                    "Invalid gap policy: [%.*s], accepted values: [insert_zeros, skip]", STR_ARG(s));
 }
 
-enum err pipe_set_format(struct agg_parse *p, struct agg *a, const struct json *v)
+enum err pipe_set_format(UNUSED struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    (void)p;
     pipe_params(a)->format = json_text(v);
     return ERR_OK;
 }

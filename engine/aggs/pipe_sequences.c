@@ -26,10 +26,9 @@ AGG_PARAMS(serial_diff_params)
 
 /* ---- derivative ------------------------------------------------------------------------------------------ */
 
-static bool derivative_member(struct agg_parse *p, struct agg *a, const struct json_member *m, enum err *e)
+static bool derivative_member(UNUSED struct agg_parse *p, struct agg *a, const struct json_member *m,
+                              UNUSED enum err *e)
 {
-    (void)p;
-    (void)e;
     if (!str_is(m->key, "unit") || m->value.type != JSON_STRING) {
         return false;
     }

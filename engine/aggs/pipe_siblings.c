@@ -119,12 +119,11 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static enum err bucket_percentiles(struct reduce *r, const struct agg *p, const struct agg_result *of,
+static enum err bucket_percentiles(struct reduce *r, const struct agg *p, UNUSED const struct agg_result *of,
                                    struct gathered *g, struct agg_result *out)
 {
     struct list_result *own = list_result(out);
     const struct percentiles_bucket_params *given = percentiles_bucket_params(p);
-    (void)of;
     own->n_list = given->n_percents;
     own->list = ARENA_ARRAY(r->arena, double, own->n_list);
     if (own->list == NULL) {
@@ -166,48 +165,37 @@ static enum err extreme_keys(struct reduce *r, const struct agg_result *of, cons
     return ERR_OK;
 }
 
-static enum err avg_finish(struct reduce *r, const struct agg *p, const struct agg_result *of,
-                           struct gathered *g, struct agg_result *out)
+static enum err avg_finish(UNUSED struct reduce *r, UNUSED const struct agg *p,
+                           UNUSED const struct agg_result *of, struct gathered *g, struct agg_result *out)
 {
-    (void)r;
-    (void)p;
-    (void)of;
     value_result(out)->value = g->n == 0 ? NAN : g->stats.sum / (double)g->stats.count;
     return ERR_OK;
 }
 
-static enum err sum_finish(struct reduce *r, const struct agg *p, const struct agg_result *of,
-                           struct gathered *g, struct agg_result *out)
+static enum err sum_finish(UNUSED struct reduce *r, UNUSED const struct agg *p,
+                           UNUSED const struct agg_result *of, struct gathered *g, struct agg_result *out)
 {
-    (void)r;
-    (void)p;
-    (void)of;
     value_result(out)->value = g->stats.sum;
     return ERR_OK;
 }
 
-static enum err min_finish(struct reduce *r, const struct agg *p, const struct agg_result *of,
+static enum err min_finish(struct reduce *r, UNUSED const struct agg *p, const struct agg_result *of,
                            struct gathered *g, struct agg_result *out)
 {
-    (void)p;
     value_result(out)->value = g->stats.min;
     return extreme_keys(r, of, g, out);
 }
 
-static enum err max_finish(struct reduce *r, const struct agg *p, const struct agg_result *of,
+static enum err max_finish(struct reduce *r, UNUSED const struct agg *p, const struct agg_result *of,
                            struct gathered *g, struct agg_result *out)
 {
-    (void)p;
     value_result(out)->value = g->stats.max;
     return extreme_keys(r, of, g, out);
 }
 
-static enum err stats_finish(struct reduce *r, const struct agg *p, const struct agg_result *of,
-                             struct gathered *g, struct agg_result *out)
+static enum err stats_finish(UNUSED struct reduce *r, UNUSED const struct agg *p,
+                             UNUSED const struct agg_result *of, struct gathered *g, struct agg_result *out)
 {
-    (void)r;
-    (void)p;
-    (void)of;
     *stats_result(out) = g->stats;
     return ERR_OK;
 }

@@ -159,9 +159,9 @@ void print_key(const struct agg_result *r, const struct agg_bucket *b, struct js
     }
 }
 
-void print_keyed_head(const struct agg_result *r, const struct agg_bucket *b, bool keyed, struct jsonw *w)
+void print_keyed_head(const struct agg_result *r, const struct agg_bucket *b, UNUSED bool keyed,
+                      struct jsonw *w)
 {
-    (void)keyed;
     print_key(r, b, w);
     print_key_as_string(r, b, w);
 }

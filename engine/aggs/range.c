@@ -420,34 +420,32 @@ static struct str get_opt_str(const struct result_reading *d)
     return get_bool(d->in) ? get_str(d->in) : STR_NULL;
 }
 
-static void range_put_bucket(struct buf *b, const struct agg *a, const struct agg_bucket *k)
+static void range_put_bucket(struct buf *b, UNUSED const struct agg *a, const struct agg_bucket *k)
 {
-    (void)a;
     put_key(b, &k->key);
     put_f64(b, k->from);
     put_f64(b, k->to);
 }
 
-static enum err range_get_bucket(const struct result_reading *d, const struct agg *a, struct agg_bucket *k)
+static enum err range_get_bucket(const struct result_reading *d, UNUSED const struct agg *a,
+                                 struct agg_bucket *k)
 {
-    (void)a;
     get_key(d, &k->key);
     k->from = get_f64(d->in);
     k->to = get_f64(d->in);
     return ERR_OK;
 }
 
-static void ip_put_bucket(struct buf *b, const struct agg *a, const struct agg_bucket *k)
+static void ip_put_bucket(struct buf *b, UNUSED const struct agg *a, const struct agg_bucket *k)
 {
-    (void)a;
     put_key(b, &k->key);
     put_opt_str(b, k->from_s);
     put_opt_str(b, k->to_s);
 }
 
-static enum err ip_get_bucket(const struct result_reading *d, const struct agg *a, struct agg_bucket *k)
+static enum err ip_get_bucket(const struct result_reading *d, UNUSED const struct agg *a,
+                              struct agg_bucket *k)
 {
-    (void)a;
     get_key(d, &k->key);
     k->from_s = get_opt_str(d);
     k->to_s = get_opt_str(d);

@@ -102,9 +102,8 @@ size_t reduce_run(const struct agg *a, bucket_cmp *cmp, struct agg_bucket *const
     return end;
 }
 
-int bucket_key_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y)
+int bucket_key_cmp(UNUSED const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y)
 {
-    (void)a;
     return agg_key_cmp(&x->key, &y->key);
 }
 

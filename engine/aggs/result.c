@@ -92,9 +92,8 @@ static enum err not_a_number(const struct agg_result *r, struct errmsg *em)
                    STR_ARG(r->agg->name));
 }
 
-enum err value_unknown(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
+enum err value_unknown(const struct agg_result *r, struct str key, UNUSED double *out, struct errmsg *em)
 {
-    (void)out;
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "path not supported for [%.*s]: [%.*s]", STR_ARG(r->agg->name),
                    STR_ARG(key));
 }

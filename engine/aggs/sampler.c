@@ -65,9 +65,8 @@ static enum err diversified_per_value(struct agg_parse *p, struct agg *a, const 
     return e;
 }
 
-static enum err diversified_hint(struct agg_parse *p, struct agg *a, const struct json *v)
+static enum err diversified_hint(UNUSED struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    (void)p;
     sampler_params(a)->hint = json_text(v);
     return ERR_OK;
 }
@@ -208,10 +207,9 @@ struct choice {
     int64_t max, per_key; /* per_key 0: any number */
 };
 
-static bool worse(const void *cx, const void *x, const void *y)
+static bool worse(UNUSED const void *cx, const void *x, const void *y)
 {
     const struct put_off *a = x, *b = y;
-    (void)cx;
     return a->score != b->score ? a->score < b->score : a->doc > b->doc;
 }
 
@@ -312,10 +310,9 @@ static enum err sampler_build(struct collector *c, uint32_t bucket, struct agg_r
 }
 
 /* A parent orders its buckets while samples are chosen already. */
-static double sampler_value(struct collector *c, uint32_t bucket, struct str key)
+static double sampler_value(struct collector *c, uint32_t bucket, UNUSED struct str key)
 {
     struct sampler *s = (struct sampler *)c;
-    (void)key;
     return bucket < s->cap_counts ? (double)s->counts[bucket] : 0;
 }
 
@@ -349,9 +346,8 @@ static enum err sampler_new(struct collector **out, struct agg_run *r, const str
                          STR_ARG(hint));
 }
 
-static bool sampler_wants_scores(const struct agg *a)
+static bool sampler_wants_scores(UNUSED const struct agg *a)
 {
-    (void)a;
     return true;
 }
 

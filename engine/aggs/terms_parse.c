@@ -34,9 +34,8 @@ static enum err terms_show_error(struct agg_parse *p, struct agg *a, const struc
     return jr_bool(v, &terms_params(a)->show_error, p->em);
 }
 
-static enum err terms_hint(struct agg_parse *p, struct agg *a, const struct json *v)
+static enum err terms_hint(UNUSED struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    (void)p;
     terms_params(a)->execution_hint = json_text(v);
     return ERR_OK;
 }
@@ -181,14 +180,13 @@ static enum err rare_max(struct agg_parse *p, struct agg *a, const struct json *
     return e;
 }
 
-static enum err rare_precision(struct agg_parse *p, struct agg *a, const struct json *v)
+static enum err rare_precision(struct agg_parse *p, UNUSED struct agg *a, const struct json *v)
 {
     double d = 0; /* of the filter that Elasticsearch remembers frequent terms by; counts here are exact */
     enum err e = jr_double(v, &d, p->em);
     if (e == ERR_OK && d < 0.00001) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[precision] must be greater than 0.00001");
     }
-    (void)a;
     return e;
 }
 

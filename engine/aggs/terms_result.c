@@ -254,9 +254,8 @@ static int by_place(const void *x, const void *y)
     return a->place != b->place ? (a->place < b->place ? -1 : 1) : a->at < b->at ? -1 : a->at > b->at;
 }
 
-static bool lower(const void *cx, const void *a, const void *b)
+static bool lower(UNUSED const void *cx, const void *a, const void *b)
 {
-    (void)cx;
     return ((const struct scored *)a)->b->score < ((const struct scored *)b)->b->score;
 }
 
@@ -356,16 +355,15 @@ static enum err terms_get(const struct result_reading *d, struct agg_result *r)
     return ERR_OK;
 }
 
-static void terms_put_bucket(struct buf *b, const struct agg *a, const struct agg_bucket *k)
+static void terms_put_bucket(struct buf *b, UNUSED const struct agg *a, const struct agg_bucket *k)
 {
-    (void)a;
     put_key(b, &k->key);
     put_zigzag(b, k->error);
 }
 
-static enum err terms_get_bucket(const struct result_reading *d, const struct agg *a, struct agg_bucket *k)
+static enum err terms_get_bucket(const struct result_reading *d, UNUSED const struct agg *a,
+                                 struct agg_bucket *k)
 {
-    (void)a;
     get_key(d, &k->key);
     k->error = get_zigzag(d->in);
     return ERR_OK;
@@ -405,17 +403,15 @@ static enum err significant_get(const struct result_reading *d, struct agg_resul
     return ERR_OK;
 }
 
-static void significant_put_bucket(struct buf *b, const struct agg *a, const struct agg_bucket *k)
+static void significant_put_bucket(struct buf *b, UNUSED const struct agg *a, const struct agg_bucket *k)
 {
-    (void)a;
     put_key(b, &k->key);
     put_varint(b, (uint64_t)k->superset_df);
 }
 
-static enum err significant_get_bucket(const struct result_reading *d, const struct agg *a,
+static enum err significant_get_bucket(const struct result_reading *d, UNUSED const struct agg *a,
                                        struct agg_bucket *k)
 {
-    (void)a;
     get_key(d, &k->key);
     k->superset_df = get_size(d);
     return ERR_OK;
@@ -430,9 +426,9 @@ static void significant_print(const struct agg_result *r, struct jsonw *w)
     }
 }
 
-static void significant_print_counts(const struct agg_result *r, const struct agg_bucket *b, struct jsonw *w)
+static void significant_print_counts(UNUSED const struct agg_result *r, const struct agg_bucket *b,
+                                     struct jsonw *w)
 {
-    (void)r;
     jw_kdouble(w, "score", b->score);
     jw_ki64(w, "bg_count", b->superset_df);
 }

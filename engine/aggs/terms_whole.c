@@ -79,9 +79,8 @@ static void batch_numbers(struct terms *t, const struct doc_run *d)
     }
 }
 
-static enum err leaf_numbers(struct terms *t, struct errmsg *em)
+static enum err leaf_numbers(struct terms *t, UNUSED struct errmsg *em)
 {
-    (void)em;
     return each_batch(t, NULL, batch_numbers);
 }
 
@@ -198,9 +197,8 @@ enum err terms_background(struct terms *t, struct errmsg *em)
 
 /* ---- choosing among scores ----------------------------------------------------------------------------- */
 
-static bool lower(const void *cx, const void *a, const void *b)
+static bool lower(UNUSED const void *cx, const void *a, const void *b)
 {
-    (void)cx;
     return ((const struct candidate *)a)->score < ((const struct candidate *)b)->score;
 }
 

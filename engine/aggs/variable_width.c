@@ -499,17 +499,16 @@ static enum err reduce_variable_width(struct reduce *r, const struct agg *a, str
 
 /* ---- bytes, printing, row -------------------------------------------------------------------------------- */
 
-static void variable_width_put(struct buf *b, const struct agg *a, const struct agg_bucket *k)
+static void variable_width_put(struct buf *b, UNUSED const struct agg *a, const struct agg_bucket *k)
 {
-    (void)a;
     put_key(b, &k->key);
     put_f64(b, k->from);
     put_f64(b, k->to);
 }
 
-static enum err variable_width_get(const struct result_reading *d, const struct agg *a, struct agg_bucket *k)
+static enum err variable_width_get(const struct result_reading *d, UNUSED const struct agg *a,
+                                   struct agg_bucket *k)
 {
-    (void)a;
     get_key(d, &k->key);
     k->from = get_f64(d->in);
     k->to = get_f64(d->in);
@@ -524,10 +523,9 @@ static void print_one(const struct agg_result *r, const char *name, double v, st
     }
 }
 
-static void variable_width_print(const struct agg_result *r, const struct agg_bucket *b, bool keyed,
+static void variable_width_print(const struct agg_result *r, const struct agg_bucket *b, UNUSED bool keyed,
                                  struct jsonw *w)
 {
-    (void)keyed;
     print_one(r, "min", b->from, w);
     print_one(r, "key", b->key.d, w);
     print_one(r, "max", b->to, w);

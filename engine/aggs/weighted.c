@@ -19,9 +19,8 @@ AGG_RESULT(weighted_result)
 
 /* ---- the definition -------------------------------------------------------------------------------------- */
 
-static enum err config_missing(struct agg_parse *p, struct agg *a, const struct json *v)
+static enum err config_missing(UNUSED struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    (void)p;
     a->vs.missing = v->type != JSON_NULL ? v : NULL;
     return ERR_OK;
 }
@@ -143,10 +142,9 @@ static void weighted_collect(struct collector *c, const struct doc_run *d)
 }
 
 static enum err weighted_build(struct collector *c, uint32_t bucket, struct agg_result *out,
-                               struct errmsg *em)
+                               UNUSED struct errmsg *em)
 {
     struct weighted *w = (struct weighted *)c;
-    (void)em;
     out->form = RESULT_PLAIN;
     /* neither a field's own format counts, nor one beside a type: that has its own */
     out->shape = c->agg->vs.value_type != VT_NONE ? w->of_type
@@ -159,11 +157,10 @@ static enum err weighted_build(struct collector *c, uint32_t bucket, struct agg_
     return ERR_OK;
 }
 
-static double weighted_order(struct collector *c, uint32_t bucket, struct str key)
+static double weighted_order(struct collector *c, uint32_t bucket, UNUSED struct str key)
 {
     struct weighted_result own = {0};
     struct agg_result r = {.agg = c->agg, .own = &own};
-    (void)key;
     weighted_build(c, bucket, &r, NULL);
     return c->agg->type->number(&r);
 }
@@ -230,12 +227,10 @@ static enum err weighted_new(struct collector **out, struct agg_run *r, const st
 
 /* ---- merging, bytes, printing, row ----------------------------------------------------------------------- */
 
-static enum err reduce_weighted(struct reduce *r, const struct agg *a, struct agg_result *const *in,
-                                uint32_t n, struct agg_result *out)
+static enum err reduce_weighted(UNUSED struct reduce *r, UNUSED const struct agg *a,
+                                struct agg_result *const *in, uint32_t n, struct agg_result *out)
 {
     struct weighted_result *own = weighted_result(out);
-    (void)r;
-    (void)a;
     for (uint32_t i = 0; i < n; i++) {
         const struct weighted_result *part = weighted_result(in[i]);
         kahan_add(&own->sum, &own->sum_error, part->sum);

@@ -337,7 +337,6 @@ static enum err html_strip_apply(const struct char_filter *self, struct filtered
 
 CHAR_FILTER_FACTORY(html_strip_char_filter_new)
 {
-    (void)part;
     struct html_strip *f = ARENA_NEW(arena, struct html_strip);
     if (f == NULL) {
         return err_no_memory(em);

@@ -128,7 +128,6 @@ static enum err add_rule(struct mapping *f, struct str rule, struct arena *arena
 
 CHAR_FILTER_FACTORY(mapping_char_filter_new)
 {
-    (void)part;
     struct mapping *f = ARENA_NEW(arena, struct mapping);
     struct str *rules = NULL, path = settings_str(s, "mappings_path", STR_NULL);
     size_t n = 0;

@@ -39,9 +39,8 @@ static bool lower_token(struct token *t, struct arena *arena)
     return true;
 }
 
-static enum err apply_lower(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_lower(UNUSED const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
-    (void)self;
     for (size_t i = 0; token_next(l, i); i++) {
         if (!lower_token(&l->v[i], l->arena)) {
             return err_no_memory(em);
@@ -92,9 +91,8 @@ static bool dot_follows(struct str s, size_t at)
     return false;
 }
 
-static enum err apply_turkish(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_turkish(UNUSED const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
-    (void)self;
     for (size_t i = 0; token_next(l, i); i++) {
         struct str from = l->v[i].text;
         char *to = arena_alloc(l->arena, from.n * 2 + 4);
@@ -212,7 +210,6 @@ static enum err map_new(const struct token_filter **out, struct arena *arena, ui
 
 TOKEN_FILTER_FACTORY(lowercase_filter_new)
 {
-    (void)part, (void)env;
     struct str language = settings_str(s, "language", STR_NULL);
     if (str_eq_nocase(language, STR("greek"))) {
         return map_new(out, arena, greek_lower, em);
@@ -234,19 +231,16 @@ TOKEN_FILTER_FACTORY(lowercase_filter_new)
 
 TOKEN_FILTER_FACTORY(uppercase_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return map_new(out, arena, part_upper_char, em);
 }
 
 TOKEN_FILTER_FACTORY(decimal_digit_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return map_new(out, arena, ascii_digit, em);
 }
 
-static enum err apply_reverse(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_reverse(UNUSED const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
-    (void)self;
     for (size_t i = 0; token_next(l, i); i++) {
         struct str from = l->v[i].text;
         char *to = arena_alloc(l->arena, from.n + 1);
@@ -267,7 +261,6 @@ static enum err apply_reverse(const struct token_filter *self, struct token_list
 
 TOKEN_FILTER_FACTORY(reverse_filter_new)
 {
-    (void)part, (void)s, (void)env;
     struct token_filter *f = ARENA_NEW(arena, struct token_filter);
     if (f == NULL) {
         return err_no_memory(em);

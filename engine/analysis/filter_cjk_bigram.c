@@ -116,7 +116,6 @@ static enum err cjk_bigram_apply(const struct token_filter *self, struct token_l
 
 TOKEN_FILTER_FACTORY(cjk_bigram_filter_new)
 {
-    (void)part, (void)env;
     struct bigram_filter *f = ARENA_NEW(arena, struct bigram_filter);
     struct str *ignored;
     uint32_t n;

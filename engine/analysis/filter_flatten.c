@@ -82,9 +82,9 @@ static void sort_by_place(struct flat *v, size_t n)
     }
 }
 
-static enum err flatten_graph_apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err flatten_graph_apply(UNUSED const struct token_filter *self, struct token_list *l,
+                                    struct errmsg *em)
 {
-    (void)self;
     struct flattening g = {0};
     if (l->n == 0) {
         return ERR_OK;
@@ -111,7 +111,6 @@ static enum err flatten_graph_apply(const struct token_filter *self, struct toke
 
 TOKEN_FILTER_FACTORY(flatten_graph_filter_new)
 {
-    (void)part, (void)s, (void)env;
     struct token_filter *f = ARENA_NEW(arena, struct token_filter);
     if (f == NULL) {
         return err_no_memory(em);

@@ -144,7 +144,6 @@ static enum err shingle_sizes(const struct shingle_filter *f, const struct analy
 
 TOKEN_FILTER_FACTORY(shingle_filter_new)
 {
-    (void)part;
     struct shingle_filter *f = ARENA_NEW(arena, struct shingle_filter);
     if (f == NULL) {
         return err_no_memory(em);
@@ -253,7 +252,6 @@ static enum err apply_grams(const struct token_filter *self, struct token_list *
 
 TOKEN_FILTER_FACTORY(common_grams_filter_new)
 {
-    (void)part;
     struct grams_filter *f = ARENA_NEW(arena, struct grams_filter);
     if (f == NULL) {
         return err_no_memory(em);
@@ -324,7 +322,6 @@ static enum err apply_fingerprint(const struct token_filter *self, struct token_
 
 TOKEN_FILTER_FACTORY(fingerprint_filter_new)
 {
-    (void)part, (void)env;
     struct fingerprint_filter *f = ARENA_NEW(arena, struct fingerprint_filter);
     struct str separator = settings_str(s, "separator", STR(" "));
     if (f == NULL) {

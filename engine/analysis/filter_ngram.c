@@ -129,7 +129,6 @@ static enum err grams_new(struct ngram_filter **out, const struct settings *s, i
 
 TOKEN_FILTER_FACTORY(ngram_filter_new)
 {
-    (void)part;
     struct ngram_filter *f;
     enum err e = grams_new(&f, s, 2, arena, em);
     if (e == ERR_OK) {
@@ -144,7 +143,6 @@ TOKEN_FILTER_FACTORY(ngram_filter_new)
 
 TOKEN_FILTER_FACTORY(edge_ngram_filter_new)
 {
-    (void)part, (void)env;
     struct ngram_filter *f;
     struct str side = settings_str(s, "side", STR("front"));
     bool back = str_is(side, "back");

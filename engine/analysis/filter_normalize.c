@@ -35,9 +35,8 @@ static struct str fold(struct str s, struct arena *arena)
     return str_mk(to, n);
 }
 
-static enum err apply_fold(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_fold(UNUSED const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
-    (void)self;
     for (size_t i = 0; token_next(l, i); i++) {
         l->v[i].text = fold(l->v[i].text, l->arena);
         if (l->v[i].text.p == NULL) {
@@ -47,9 +46,9 @@ static enum err apply_fold(const struct token_filter *self, struct token_list *l
     return ERR_OK;
 }
 
-static enum err apply_fold_keeping(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_fold_keeping(UNUSED const struct token_filter *self, struct token_list *l,
+                                   struct errmsg *em)
 {
-    (void)self;
     struct token_list to;
     token_list_init(&to, l->arena);
     for (size_t i = 0; token_next(l, i); i++) {
@@ -75,7 +74,6 @@ static enum err apply_fold_keeping(const struct token_filter *self, struct token
 
 TOKEN_FILTER_FACTORY(asciifolding_filter_new)
 {
-    (void)part, (void)env;
     struct fold_filter *f = ARENA_NEW(arena, struct fold_filter);
     if (f == NULL) {
         return err_no_memory(em);
@@ -171,19 +169,16 @@ static enum err rules_new(const struct token_filter **out, const struct char_rul
 
 TOKEN_FILTER_FACTORY(arabic_normalization_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return rules_new(out, arabic_rules, ARRAY_LEN(arabic_rules), arena, em);
 }
 
 TOKEN_FILTER_FACTORY(persian_normalization_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return rules_new(out, persian_rules, ARRAY_LEN(persian_rules), arena, em);
 }
 
 TOKEN_FILTER_FACTORY(serbian_normalization_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return rules_new(out, serbian_rules, ARRAY_LEN(serbian_rules), arena, em);
 }
 
@@ -252,9 +247,8 @@ static size_t german(struct str s, char *to)
     return n;
 }
 
-static enum err apply_german(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_german(UNUSED const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
-    (void)self;
     for (size_t i = 0; token_next(l, i); i++) {
         char *to = arena_alloc(l->arena, l->v[i].text.n + 1);
         if (to == NULL) {
@@ -267,7 +261,6 @@ static enum err apply_german(const struct token_filter *self, struct token_list 
 
 TOKEN_FILTER_FACTORY(german_normalization_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return simple_new(out, apply_german, arena, em);
 }
 
@@ -337,28 +330,25 @@ static enum err scandinavian(struct token_list *l, bool plain, struct errmsg *em
     return ERR_OK;
 }
 
-static enum err apply_scandinavian(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_scandinavian(UNUSED const struct token_filter *self, struct token_list *l,
+                                   struct errmsg *em)
 {
-    (void)self;
     return scandinavian(l, false, em);
 }
 
-static enum err apply_scandinavian_plain(const struct token_filter *self, struct token_list *l,
+static enum err apply_scandinavian_plain(UNUSED const struct token_filter *self, struct token_list *l,
                                          struct errmsg *em)
 {
-    (void)self;
     return scandinavian(l, true, em);
 }
 
 TOKEN_FILTER_FACTORY(scandinavian_normalization_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return simple_new(out, apply_scandinavian, arena, em);
 }
 
 TOKEN_FILTER_FACTORY(scandinavian_folding_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return simple_new(out, apply_scandinavian_plain, arena, em);
 }
 
@@ -400,9 +390,9 @@ static size_t cjk_width(struct str s, char *to, const UNormalizer2 *nfc)
     return n;
 }
 
-static enum err apply_cjk_width(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_cjk_width(UNUSED const struct token_filter *self, struct token_list *l,
+                                struct errmsg *em)
 {
-    (void)self;
     UErrorCode status = U_ZERO_ERROR;
     const UNormalizer2 *nfc = unorm2_getNFCInstance(&status);
     if (U_FAILURE(status)) {
@@ -423,6 +413,5 @@ static enum err apply_cjk_width(const struct token_filter *self, struct token_li
 
 TOKEN_FILTER_FACTORY(cjk_width_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return simple_new(out, apply_cjk_width, arena, em);
 }

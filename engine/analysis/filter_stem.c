@@ -94,9 +94,9 @@ static enum err apply_snowball(const struct token_filter *self, struct token_lis
 }
 
 /* "'s" at the end, with any of the apostrophes that are in use. */
-static enum err apply_possessive(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_possessive(UNUSED const struct token_filter *self, struct token_list *l,
+                                 UNUSED struct errmsg *em)
 {
-    (void)self, (void)em;
     for (size_t i = 0; token_next(l, i); i++) {
         struct str *s = &l->v[i].text;
         if (s->n < 2 || (s->p[s->n - 1] | 32) != 's') {
@@ -231,7 +231,6 @@ static enum err unknown_language(struct str language, enum err code, struct errm
 
 TOKEN_FILTER_FACTORY(stemmer_filter_new)
 {
-    (void)part, (void)env;
     struct str language = settings_str(s, "language", settings_str(s, "name", STR("porter")));
     if (str_is(language, "possessive_english") || str_is(language, "possessiveEnglish")) {
         struct token_filter *f = ARENA_NEW(arena, struct token_filter);
@@ -252,14 +251,12 @@ TOKEN_FILTER_FACTORY(stemmer_filter_new)
 
 TOKEN_FILTER_FACTORY(kstem_filter_new)
 {
-    (void)part, (void)s, (void)env;
     const struct language row = {"kstem", stem_inflection, NULL};
     return stem_new(out, &row, arena, em);
 }
 
 TOKEN_FILTER_FACTORY(snowball_filter_new)
 {
-    (void)part, (void)env;
     static const char *const names[] = {
         "arabic",     "armenian", "basque",    "catalan", "danish",  "dutch",      "english",   "finnish",
         "french",     "german",   "hungarian", "irish",   "italian", "lithuanian", "norwegian", "porter",
@@ -301,7 +298,6 @@ static enum err apply_marker(const struct token_filter *self, struct token_list 
 
 TOKEN_FILTER_FACTORY(keyword_marker_filter_new)
 {
-    (void)part;
     struct marker_filter *f = ARENA_NEW(arena, struct marker_filter);
     struct str pattern = settings_str(s, "keywords_pattern", STR_NULL);
     if (f == NULL) {
@@ -330,9 +326,8 @@ TOKEN_FILTER_FACTORY(keyword_marker_filter_new)
     return e;
 }
 
-static enum err apply_repeat(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_repeat(UNUSED const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
-    (void)self;
     struct token_list to;
     token_list_init(&to, l->arena);
     for (size_t i = 0; token_next(l, i); i++) {
@@ -353,7 +348,6 @@ static enum err apply_repeat(const struct token_filter *self, struct token_list 
 
 TOKEN_FILTER_FACTORY(keyword_repeat_filter_new)
 {
-    (void)part, (void)s, (void)env;
     struct token_filter *f = ARENA_NEW(arena, struct token_filter);
     if (f == NULL) {
         return err_no_memory(em);
@@ -370,9 +364,9 @@ struct override_filter {
     struct map stems; /* word to struct str * */
 };
 
-static enum err apply_override(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_override(const struct token_filter *self, struct token_list *l,
+                               UNUSED struct errmsg *em)
 {
-    (void)em;
     const struct override_filter *f = (const struct override_filter *)self;
     for (size_t i = 0; token_next(l, i); i++) {
         const struct str *stem = l->v[i].keyword ? NULL : map_get(&f->stems, l->v[i].text);
@@ -415,7 +409,6 @@ static enum err add_override(struct override_filter *f, struct str rule, struct 
 
 TOKEN_FILTER_FACTORY(stemmer_override_filter_new)
 {
-    (void)part;
     struct override_filter *f = ARENA_NEW(arena, struct override_filter);
     struct str *rules = NULL, path = settings_str(s, "rules_path", STR_NULL);
     size_t n = 0;

@@ -13,9 +13,8 @@ static bool not_stopped(const void *cx, const struct token *t)
     return !word_set_has(cx, t->text);
 }
 
-static enum err apply_stop(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_stop(const struct token_filter *self, struct token_list *l, UNUSED struct errmsg *em)
 {
-    (void)em;
     tokens_keep(l, not_stopped, &((const struct word_filter *)self)->words);
     return ERR_OK;
 }
@@ -40,7 +39,6 @@ static enum err apply_stop_but_last(const struct token_filter *self, struct toke
 
 TOKEN_FILTER_FACTORY(stop_filter_new)
 {
-    (void)part;
     struct word_filter *f = ARENA_NEW(arena, struct word_filter);
     if (f == NULL) {
         return err_no_memory(em);
@@ -71,16 +69,14 @@ static bool is_kept_word(const void *cx, const struct token *t)
     return word_set_has(cx, t->text);
 }
 
-static enum err apply_keep(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_keep(const struct token_filter *self, struct token_list *l, UNUSED struct errmsg *em)
 {
-    (void)em;
     tokens_keep(l, is_kept_word, &((const struct word_filter *)self)->words);
     return ERR_OK;
 }
 
 TOKEN_FILTER_FACTORY(keep_filter_new)
 {
-    (void)part;
     const struct setting *list = settings_find(s, STR("keep_words"));
     bool has_path = settings_find(s, STR("keep_words_path")) != NULL;
     bool has_list = list != NULL || settings_find(s, STR("keep_words.0")) != NULL;
@@ -112,16 +108,14 @@ static bool has_type(const void *cx, const struct token *t)
     return map_has(&f->words.words, str_of(t->type)) == f->include;
 }
 
-static enum err apply_types(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_types(const struct token_filter *self, struct token_list *l, UNUSED struct errmsg *em)
 {
-    (void)em;
     tokens_keep(l, has_type, self);
     return ERR_OK;
 }
 
 TOKEN_FILTER_FACTORY(keep_types_filter_new)
 {
-    (void)part;
     struct str mode = settings_str(s, "mode", STR("include"));
     bool include = str_eq_nocase(mode, STR("include"));
     struct word_filter *f = ARENA_NEW(arena, struct word_filter);
@@ -160,16 +154,14 @@ static bool has_length(const void *cx, const struct token *t)
     return n >= (size_t)f->min && n <= (size_t)f->max;
 }
 
-static enum err apply_length(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_length(const struct token_filter *self, struct token_list *l, UNUSED struct errmsg *em)
 {
-    (void)em;
     tokens_keep(l, has_length, self);
     return ERR_OK;
 }
 
 TOKEN_FILTER_FACTORY(length_filter_new)
 {
-    (void)part, (void)env;
     struct measure_filter *f = ARENA_NEW(arena, struct measure_filter);
     if (f == NULL) {
         return err_no_memory(em);
@@ -192,9 +184,8 @@ TOKEN_FILTER_FACTORY(length_filter_new)
     return ERR_OK;
 }
 
-static enum err apply_limit(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_limit(const struct token_filter *self, struct token_list *l, UNUSED struct errmsg *em)
 {
-    (void)em;
     const struct measure_filter *f = (const struct measure_filter *)self;
     if (l->n < (size_t)f->max) {
         return ERR_OK;
@@ -209,7 +200,6 @@ static enum err apply_limit(const struct token_filter *self, struct token_list *
 
 TOKEN_FILTER_FACTORY(limit_filter_new)
 {
-    (void)part, (void)env;
     struct measure_filter *f = ARENA_NEW(arena, struct measure_filter);
     if (f == NULL) {
         return err_no_memory(em);

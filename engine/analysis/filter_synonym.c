@@ -396,12 +396,10 @@ static enum err part_new_synonym(const struct token_filter **out, bool graph, co
 
 TOKEN_FILTER_FACTORY(synonym_filter_new)
 {
-    (void)part;
     return part_new_synonym(out, false, s, env, arena, em);
 }
 
 TOKEN_FILTER_FACTORY(synonym_graph_filter_new)
 {
-    (void)part;
     return part_new_synonym(out, true, s, env, arena, em);
 }

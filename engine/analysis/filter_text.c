@@ -22,21 +22,20 @@ static enum err plain_new(const struct token_filter **out, apply_fn apply, bool 
     return ERR_OK;
 }
 
-static enum err apply_nothing(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_nothing(UNUSED const struct token_filter *self, UNUSED struct token_list *l,
+                              UNUSED struct errmsg *em)
 {
-    (void)self, (void)l, (void)em;
     return ERR_OK;
 }
 
 TOKEN_FILTER_FACTORY(identity_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return plain_new(out, apply_nothing, false, arena, em);
 }
 
-static enum err apply_trim(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_trim(UNUSED const struct token_filter *self, struct token_list *l,
+                           UNUSED struct errmsg *em)
 {
-    (void)self, (void)em;
     for (size_t i = 0; token_next(l, i); i++) {
         struct str s = l->v[i].text;
         size_t from = 0, to = s.n;
@@ -53,7 +52,6 @@ static enum err apply_trim(const struct token_filter *self, struct token_list *l
 
 TOKEN_FILTER_FACTORY(trim_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return plain_new(out, apply_trim, true, arena, em);
 }
 
@@ -85,7 +83,6 @@ static enum err apply_truncate(const struct token_filter *self, struct token_lis
 
 TOKEN_FILTER_FACTORY(truncate_filter_new)
 {
-    (void)part, (void)env;
     struct truncate_filter *f = ARENA_NEW(arena, struct truncate_filter);
     if (f == NULL) {
         return err_no_memory(em);
@@ -114,9 +111,9 @@ static size_t find_apostrophe(struct str s, size_t *behind)
     return SIZE_MAX;
 }
 
-static enum err apply_apostrophe(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_apostrophe(UNUSED const struct token_filter *self, struct token_list *l,
+                                 UNUSED struct errmsg *em)
 {
-    (void)self, (void)em;
     for (size_t i = 0; token_next(l, i); i++) {
         size_t behind;
         l->v[i].text = str_slice(l->v[i].text, 0, find_apostrophe(l->v[i].text, &behind));
@@ -126,7 +123,6 @@ static enum err apply_apostrophe(const struct token_filter *self, struct token_l
 
 TOKEN_FILTER_FACTORY(apostrophe_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return plain_new(out, apply_apostrophe, false, arena, em);
 }
 
@@ -135,9 +131,8 @@ struct elision_filter {
     struct word_set articles;
 };
 
-static enum err apply_elision(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_elision(const struct token_filter *self, struct token_list *l, UNUSED struct errmsg *em)
 {
-    (void)em;
     const struct elision_filter *f = (const struct elision_filter *)self;
     for (size_t i = 0; token_next(l, i); i++) {
         struct str s = l->v[i].text;
@@ -151,7 +146,6 @@ static enum err apply_elision(const struct token_filter *self, struct token_list
 
 TOKEN_FILTER_FACTORY(elision_filter_new)
 {
-    (void)part;
     struct elision_filter *f = ARENA_NEW(arena, struct elision_filter);
     if (f == NULL) {
         return err_no_memory(em);
@@ -171,9 +165,8 @@ TOKEN_FILTER_FACTORY(elision_filter_new)
     return e;
 }
 
-static enum err apply_classic(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_classic(UNUSED const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
-    (void)self;
     for (size_t i = 0; token_next(l, i); i++) {
         struct token *t = &l->v[i];
         struct str s = t->text;
@@ -199,7 +192,6 @@ static enum err apply_classic(const struct token_filter *self, struct token_list
 
 TOKEN_FILTER_FACTORY(classic_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return plain_new(out, apply_classic, false, arena, em);
 }
 
@@ -240,7 +232,6 @@ static enum err apply_unique(const struct token_filter *self, struct token_list 
 
 TOKEN_FILTER_FACTORY(unique_filter_new)
 {
-    (void)part, (void)env;
     struct unique_filter *f = ARENA_NEW(arena, struct unique_filter);
     if (f == NULL) {
         return err_no_memory(em);
@@ -250,16 +241,14 @@ TOKEN_FILTER_FACTORY(unique_filter_new)
     return settings_bool(s, "only_on_same_position", false, &f->same_position, em);
 }
 
-static enum err apply_remove_duplicates(const struct token_filter *self, struct token_list *l,
+static enum err apply_remove_duplicates(UNUSED const struct token_filter *self, struct token_list *l,
                                         struct errmsg *em)
 {
-    (void)self;
     return drop_repeated(l, true, em);
 }
 
 TOKEN_FILTER_FACTORY(remove_duplicates_filter_new)
 {
-    (void)part, (void)s, (void)env;
     return plain_new(out, apply_remove_duplicates, false, arena, em);
 }
 
@@ -295,7 +284,6 @@ static enum err apply_payload(const struct token_filter *self, struct token_list
 
 TOKEN_FILTER_FACTORY(delimited_payload_filter_new)
 {
-    (void)part, (void)env;
     struct payload_filter *f = ARENA_NEW(arena, struct payload_filter);
     struct str delimiter = settings_str(s, "delimiter", STR("|")),
                encoding = settings_str(s, "encoding", STR("float"));

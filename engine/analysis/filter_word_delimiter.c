@@ -236,7 +236,6 @@ static enum err word_delimiter_apply(const struct token_filter *self, struct tok
 
 TOKEN_FILTER_FACTORY(word_delimiter_filter_new)
 {
-    (void)part;
     struct delimiter_filter *f = ARENA_NEW(arena, struct delimiter_filter);
     if (f == NULL) {
         return err_no_memory(em);

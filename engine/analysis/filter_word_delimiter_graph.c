@@ -251,7 +251,6 @@ static enum err word_delimiter_graph_apply(const struct token_filter *self, stru
 
 TOKEN_FILTER_FACTORY(word_delimiter_graph_filter_new)
 {
-    (void)part;
     struct delimiter_filter *f = ARENA_NEW(arena, struct delimiter_filter);
     if (f == NULL) {
         return err_no_memory(em);

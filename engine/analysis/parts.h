@@ -8,15 +8,13 @@
 #include "common/base/map.h"
 #include "engine/analysis/component.h"
 
-#define TOKENIZER_FACTORY(name)                                                            \
-    enum err name(const struct tokenizer **out, struct str part, const struct settings *s, \
-                  const struct analysis_env *env, struct arena *arena, struct errmsg *em)
-#define TOKEN_FILTER_FACTORY(name)                                                            \
-    enum err name(const struct token_filter **out, struct str part, const struct settings *s, \
-                  const struct analysis_env *env, struct arena *arena, struct errmsg *em)
-#define CHAR_FILTER_FACTORY(name)                                                            \
-    enum err name(const struct char_filter **out, struct str part, const struct settings *s, \
-                  const struct analysis_env *env, struct arena *arena, struct errmsg *em)
+#define PART_FACTORY(name, kind)                                                                    \
+    enum err name(const struct kind **out, UNUSED struct str part, UNUSED const struct settings *s, \
+                  UNUSED const struct analysis_env *env, UNUSED struct arena *arena,                \
+                  UNUSED struct errmsg *em)
+#define TOKENIZER_FACTORY(name)    PART_FACTORY(name, tokenizer)
+#define TOKEN_FILTER_FACTORY(name) PART_FACTORY(name, token_filter)
+#define CHAR_FILTER_FACTORY(name)  PART_FACTORY(name, char_filter)
 
 TOKENIZER_FACTORY(standard_tokenizer_new);
 TOKENIZER_FACTORY(uax_url_email_tokenizer_new);

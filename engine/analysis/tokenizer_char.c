@@ -27,10 +27,9 @@ static bool char_token_add(struct token_list *out, struct str text, size_t from,
                                          .type = "word"});
 }
 
-static enum err run_keyword(const struct tokenizer *self, struct str text, struct token_list *out,
+static enum err run_keyword(UNUSED const struct tokenizer *self, struct str text, struct token_list *out,
                             struct errmsg *em)
 {
-    (void)self;
     if (text.n == 0) { /* Lucene emits an empty token for an empty text */
         text = STR("");
     }
@@ -76,16 +75,14 @@ static enum err run_lower(const struct tokenizer *self, struct str text, struct 
     return e;
 }
 
-static bool not_space(const struct char_tokenizer *t, uint32_t c)
+static bool not_space(UNUSED const struct char_tokenizer *t, uint32_t c)
 {
-    (void)t;
     return c < 0x80 ? !(c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x1F))
                     : !u_isWhitespace((UChar32)c);
 }
 
-static bool is_letter(const struct char_tokenizer *t, uint32_t c)
+static bool is_letter(UNUSED const struct char_tokenizer *t, uint32_t c)
 {
-    (void)t;
     return part_is_letter(c);
 }
 
@@ -114,7 +111,6 @@ static enum err chars_new(const struct tokenizer **out, const struct settings *s
 
 TOKENIZER_FACTORY(keyword_tokenizer_new)
 {
-    (void)part, (void)env;
     int32_t buffer;
     struct tokenizer *t = ARENA_NEW(arena, struct tokenizer);
     enum err e = part_int(s, "buffer_size", 256, &buffer, em);
@@ -132,7 +128,6 @@ TOKENIZER_FACTORY(keyword_tokenizer_new)
 
 TOKENIZER_FACTORY(whitespace_tokenizer_new)
 {
-    (void)part, (void)env;
     struct char_tokenizer *t;
     enum err e = chars_new(out, s, arena, &t, em);
     if (e == ERR_OK) {
@@ -154,14 +149,12 @@ static enum err letters_new(const struct tokenizer **out, const struct settings 
 
 TOKENIZER_FACTORY(letter_tokenizer_new)
 {
-    (void)part, (void)env;
     struct char_tokenizer *t;
     return letters_new(out, s, arena, &t, em);
 }
 
 TOKENIZER_FACTORY(lowercase_tokenizer_new)
 {
-    (void)part, (void)env;
     struct char_tokenizer *t;
     enum err e = letters_new(out, s, arena, &t, em);
     if (e == ERR_OK) {
@@ -274,7 +267,6 @@ static enum err group_add(struct char_tokenizer *t, struct str item, struct aren
 
 TOKENIZER_FACTORY(char_group_tokenizer_new)
 {
-    (void)part, (void)env;
     struct char_tokenizer *t;
     struct str *items;
     uint32_t n;

@@ -235,7 +235,6 @@ static enum err classic_run(const struct tokenizer *self, struct str text, struc
 
 TOKENIZER_FACTORY(classic_tokenizer_new)
 {
-    (void)part, (void)env;
     struct classic *t = ARENA_NEW(arena, struct classic);
     int32_t max;
     enum err e = part_int(s, "max_token_length", 255, &max, em);

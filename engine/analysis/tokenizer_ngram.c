@@ -131,7 +131,6 @@ static enum err grams_new(struct ngram_tokenizer **out, const struct settings *s
 
 TOKENIZER_FACTORY(ngram_tokenizer_new)
 {
-    (void)part;
     struct ngram_tokenizer *t;
     enum err e = grams_new(&t, s, arena, em);
     if (e == ERR_OK) {
@@ -149,7 +148,6 @@ TOKENIZER_FACTORY(ngram_tokenizer_new)
 
 TOKENIZER_FACTORY(edge_ngram_tokenizer_new)
 {
-    (void)part, (void)env;
     struct ngram_tokenizer *t;
     enum err e = grams_new(&t, s, arena, em);
     if (e == ERR_OK) {

@@ -139,7 +139,6 @@ static enum err read_char(const struct settings *s, const char *key, uint32_t ot
 
 TOKENIZER_FACTORY(path_hierarchy_tokenizer_new)
 {
-    (void)part, (void)env;
     struct path_tokenizer *t = ARENA_NEW(arena, struct path_tokenizer);
     if (t == NULL) {
         return err_no_memory(em);

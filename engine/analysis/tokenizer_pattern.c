@@ -52,7 +52,6 @@ static enum err pattern_run(const struct tokenizer *self, struct str text, struc
 
 TOKENIZER_FACTORY(pattern_tokenizer_new)
 {
-    (void)part;
     struct pattern_tokenizer *t = ARENA_NEW(arena, struct pattern_tokenizer);
     if (t == NULL) {
         return err_no_memory(em);

@@ -55,12 +55,10 @@ static enum err simple_new(const struct tokenizer **out, bool split, const struc
 
 TOKENIZER_FACTORY(simple_pattern_tokenizer_new)
 {
-    (void)part, (void)env;
     return simple_new(out, false, s, arena, em);
 }
 
 TOKENIZER_FACTORY(simple_pattern_split_tokenizer_new)
 {
-    (void)part, (void)env;
     return simple_new(out, true, s, arena, em);
 }

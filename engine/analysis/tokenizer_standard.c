@@ -126,7 +126,6 @@ static enum err standard_run(const struct tokenizer *self, struct str text, stru
 
 TOKENIZER_FACTORY(standard_tokenizer_new)
 {
-    (void)part, (void)env;
     int32_t max;
     enum err e = part_int(s, "max_token_length", 255, &max, em);
     if (e != ERR_OK) {

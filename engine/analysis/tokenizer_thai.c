@@ -25,10 +25,9 @@ static enum err take_words(UBreakIterator *words, struct str text, struct token_
     return ERR_OK;
 }
 
-static enum err thai_run(const struct tokenizer *self, struct str text, struct token_list *out,
+static enum err thai_run(UNUSED const struct tokenizer *self, struct str text, struct token_list *out,
                          struct errmsg *em)
 {
-    (void)self;
     UErrorCode status = U_ZERO_ERROR;
     UText *ut = utext_openUTF8(NULL, text.n > 0 ? text.p : "", (int64_t)text.n, &status);
     UBreakIterator *words = ubrk_open(UBRK_WORD, "th", NULL, 0, &status);
@@ -41,7 +40,6 @@ static enum err thai_run(const struct tokenizer *self, struct str text, struct t
 
 TOKENIZER_FACTORY(thai_tokenizer_new)
 {
-    (void)part, (void)s, (void)env;
     struct tokenizer *t = ARENA_NEW(arena, struct tokenizer);
     if (t == NULL) {
         return err_no_memory(em);

@@ -248,7 +248,6 @@ static enum err url_email_run(const struct tokenizer *self, struct str text, str
 
 TOKENIZER_FACTORY(uax_url_email_tokenizer_new)
 {
-    (void)part, (void)env;
     struct url_tokenizer *t = ARENA_NEW(arena, struct url_tokenizer);
     int32_t max;
     enum err e = part_int(s, "max_token_length", 255, &max, em);

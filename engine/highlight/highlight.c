@@ -375,10 +375,10 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
     return e == ERR_OK ? highlighter_of(t->o->type)(out, t, &x, out->arena, em) : e;
 }
 
-enum err highlight_doc(struct highlighter *h, const struct leaf *leaf, doc_id doc, const struct json *source,
-                       struct arena *arena, struct jsonw *w, bool *any, struct errmsg *em)
+enum err highlight_doc(struct highlighter *h, UNUSED const struct leaf *leaf, doc_id doc,
+                       const struct json *source, struct arena *arena, struct jsonw *w, bool *any,
+                       struct errmsg *em)
 {
-    (void)leaf;
     *any = false;
     for (const struct hl_target *t = h->targets; t != NULL && source != NULL; t = t->next) {
         struct hl_fragments found = {.arena = arena};

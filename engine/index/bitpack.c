@@ -78,15 +78,13 @@ ALWAYS_INLINE lanes last_lane(lanes v)
     }
 WIDTHS(UNPACKER)
 
-static void unpack_0(const uint8_t *in, uint32_t *out)
+static void unpack_0(UNUSED const uint8_t *in, uint32_t *out)
 {
-    (void)in;
     memset(out, 0, BITPACK_BLOCK * sizeof(*out));
 }
 
-static void unpack_gaps_0(const uint8_t *in, uint32_t base, uint32_t *out)
+static void unpack_gaps_0(UNUSED const uint8_t *in, uint32_t base, uint32_t *out)
 {
-    (void)in;
     for (uint32_t i = 0; i < BITPACK_BLOCK; i++) {
         out[i] = base + i + 1;
     }

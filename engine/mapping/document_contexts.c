@@ -72,10 +72,9 @@ struct point_sink {
     const struct completion_context *c;
 };
 
-static enum err on_point(void *self, struct geo_point point, struct errmsg *em)
+static enum err on_point(void *self, struct geo_point point, UNUSED struct errmsg *em)
 {
     struct point_sink *s = self;
-    (void)em;
     return add_point(s->p, s->to, s->c, point);
 }
 

@@ -11,9 +11,8 @@ static const struct param binary_params[] = {
     PARAM_ROW_END,
 };
 
-static void binary_init(struct builder *b, struct node *n)
+static void binary_init(UNUSED struct builder *b, struct node *n)
 {
-    (void)b;
     n->f.index = false;
 }
 
@@ -74,9 +73,8 @@ static enum err binary_value(struct doc_parser *p, const struct field *f, const 
     return ERR_OK;
 }
 
-static enum err refuse_binary(const struct field *f, struct errmsg *em)
+static enum err refuse_binary(UNUSED const struct field *f, struct errmsg *em)
 {
-    (void)f;
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "Binary fields do not support searching");
 }
 

@@ -51,11 +51,9 @@ static enum err boolean_value(struct doc_parser *p, const struct field *f, const
     return ERR_OK;
 }
 
-static enum err boolean_term(const struct field *f, struct str text, struct arena *arena, struct str *out,
-                             struct errmsg *em)
+static enum err boolean_term(UNUSED const struct field *f, struct str text, UNUSED struct arena *arena,
+                             struct str *out, struct errmsg *em)
 {
-    (void)f;
-    (void)arena;
     bool on = str_is(text, "true");
     if (!on && !str_is(text, "false")) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
@@ -65,11 +63,9 @@ static enum err boolean_term(const struct field *f, struct str text, struct aren
     return ERR_OK;
 }
 
-static void show_boolean(const struct value_format *f, const struct json *v, struct arena *arena,
-                         struct jsonw *w)
+static void show_boolean(UNUSED const struct value_format *f, const struct json *v,
+                         UNUSED struct arena *arena, struct jsonw *w)
 {
-    (void)f;
-    (void)arena;
     struct str text = json_text(v);
     bool b;
     if (v->type == JSON_BOOL) {

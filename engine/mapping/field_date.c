@@ -90,10 +90,9 @@ static enum err date_value(struct doc_parser *p, const struct field *f, const st
     return doc_add_num(p, f, at);
 }
 
-static void show_date(const struct value_format *f, const struct json *v, struct arena *arena,
+static void show_date(const struct value_format *f, const struct json *v, UNUSED struct arena *arena,
                       struct jsonw *w)
 {
-    (void)arena;
     struct instant t;
     if (f->field->format != NULL
         && date_parse(f->field->format, json_text(v), NULL, DATE_FILL_MIN, &t, NULL) == ERR_OK) {

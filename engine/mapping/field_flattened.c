@@ -68,31 +68,25 @@ static enum err keyed_term(const struct field *f, struct str text, struct arena 
     return ERR_OK;
 }
 
-static enum err refuse_keyed_pattern(const struct field *f, const char *kind, struct errmsg *em)
+static enum err refuse_keyed_pattern(UNUSED const struct field *f, const char *kind, struct errmsg *em)
 {
-    (void)f;
     return strcmp(kind, "prefix") == 0
                ? ERR_OK
                : err_set(em, ERR_UNSUPPORTED,
                          "[%s] queries are not currently supported on keyed [flattened] fields.", kind);
 }
 
-static enum err refuse_open_range(const struct field *f, struct errmsg *em)
+static enum err refuse_open_range(UNUSED const struct field *f, struct errmsg *em)
 {
-    (void)f;
     return err_set(
         em, ERR_ILLEGAL_ARGUMENT,
         "[range] queries on keyed [flattened] fields must include both an upper and a lower bound.");
 }
 
 /* Its values are shown with those of the whole field. */
-static void show_nothing(const struct value_format *f, const struct json *v, struct arena *arena,
-                         struct jsonw *w)
+static void show_nothing(UNUSED const struct value_format *f, UNUSED const struct json *v,
+                         UNUSED struct arena *arena, UNUSED struct jsonw *w)
 {
-    (void)f;
-    (void)v;
-    (void)arena;
-    (void)w;
 }
 
 static const struct field_class keyed_class = {

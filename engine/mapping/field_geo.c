@@ -176,10 +176,9 @@ struct shown_points {
     bool wkt;
 };
 
-static enum err show_point(void *self, struct geo_point p, struct errmsg *em)
+static enum err show_point(void *self, struct geo_point p, UNUSED struct errmsg *em)
 {
     struct shown_points *s = self;
-    (void)em;
     if (!geo_lat_ok(p.lat) || !geo_lon_ok(p.lon)) { /* let through as malformed: shown around the globe */
         p = geo_point_normalise(p);
     }
@@ -204,21 +203,18 @@ static enum err show_point(void *self, struct geo_point p, struct errmsg *em)
     return ERR_OK;
 }
 
-static enum err point_format(struct value_format *out, struct str format, struct arena *arena,
-                             struct errmsg *em)
+static enum err point_format(struct value_format *out, struct str format, UNUSED struct arena *arena,
+                             UNUSED struct errmsg *em)
 {
-    (void)arena;
-    (void)em;
     out->wkt = str_is(format, "wkt");
     out->nothing = !out->wkt && !str_is(format, "geojson");
     return ERR_OK;
 }
 
-static void show_points(const struct value_format *f, const struct json *v, struct arena *arena,
+static void show_points(const struct value_format *f, const struct json *v, UNUSED struct arena *arena,
                         struct jsonw *w)
 {
     struct shown_points points = {w, f->wkt};
-    (void)arena;
     if (f->nothing || geo_points_of_json(v, true, show_point, &points, NULL) != ERR_OK) {
         return; /* malformed ones that were let through are not values */
     }

@@ -44,13 +44,11 @@ static enum err ip_value(struct doc_parser *p, const struct field *f, const stru
     return ERR_OK;
 }
 
-static void show_address(const struct value_format *f, const struct json *v, struct arena *arena,
-                         struct jsonw *w)
+static void show_address(UNUSED const struct value_format *f, const struct json *v,
+                         UNUSED struct arena *arena, struct jsonw *w)
 {
     uint8_t address[INET_BYTES];
     struct buf b;
-    (void)f;
-    (void)arena;
     if (inet_parse(json_text(v), address, NULL) == ERR_OK) {
         buf_init(&b, NULL, KIB);
         inet_print(address, &b);

@@ -144,9 +144,8 @@ static enum err constant_value(struct doc_parser *p, const struct field *f, cons
     return doc_added(p, f->path, def) ? ERR_OK : err_no_memory(p->em);
 }
 
-static struct str constant_of(const struct field *f, struct str index_name)
+static struct str constant_of(const struct field *f, UNUSED struct str index_name)
 {
-    (void)index_name;
     return f->const_value;
 }
 

@@ -23,9 +23,8 @@ const struct field_class field_class_meta_routing = {
     .takes_patterns = true,
 };
 
-static struct str name_of_index(const struct field *f, struct str index_name)
+static struct str name_of_index(UNUSED const struct field *f, struct str index_name)
 {
-    (void)f;
     return index_name;
 }
 
@@ -77,9 +76,8 @@ const struct field_class field_class_meta_seq_no = {
     .exists = EXISTS_ALL,
 };
 
-static enum err refuse_version(const struct field *f, struct errmsg *em)
+static enum err refuse_version(UNUSED const struct field *f, struct errmsg *em)
 {
-    (void)f;
     return err_set(em, ERR_QUERY_SHARD, "VersionField field [_version] is not searchable");
 }
 
@@ -92,10 +90,8 @@ const struct field_class field_class_meta_version = {
     .refuse_search = refuse_version,
 };
 
-static struct str name_of_type(const struct field *f, struct str index_name)
+static struct str name_of_type(UNUSED const struct field *f, UNUSED struct str index_name)
 {
-    (void)f;
-    (void)index_name;
     return STR("_doc");
 }
 

@@ -136,7 +136,7 @@ static enum err token_count_value(struct doc_parser *p, const struct field *f, c
 }
 
 /* As the source has it: malformed values that were let through are not values. */
-static void show_number(const struct value_format *f, const struct json *v, struct arena *arena,
+static void show_number(const struct value_format *f, const struct json *v, UNUSED struct arena *arena,
                         struct jsonw *w)
 {
     struct num n;
@@ -144,7 +144,6 @@ static void show_number(const struct value_format *f, const struct json *v, stru
     enum num_type type = field->class->num;
     struct str text = json_text(v);
     double shown;
-    (void)arena;
     enum err e = num_type_is_whole(type) ? num_of_text(&n, text, type, field->coerce, NULL)
                                          : num_of_json(&n, v, type, true, STR(""), NULL);
     if (text.n == 0 || e != ERR_OK) {

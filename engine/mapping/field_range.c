@@ -192,10 +192,9 @@ static enum err range_value(struct doc_parser *p, const struct field *f, const s
 }
 
 /* Each bound as the format prints it; what is no range is left out. */
-static void show_dates(const struct value_format *f, const struct json *v, struct arena *arena,
+static void show_dates(const struct value_format *f, const struct json *v, UNUSED struct arena *arena,
                        struct jsonw *w)
 {
-    (void)arena;
     if (v->type != JSON_OBJECT) {
         return;
     }

@@ -17,10 +17,9 @@ void value_write_date(const struct value_format *f, struct instant t, struct jso
     value_write_buf(&b, w);
 }
 
-void value_show_text(const struct value_format *f, const struct json *v, struct arena *arena, struct jsonw *w)
+void value_show_text(UNUSED const struct value_format *f, const struct json *v, UNUSED struct arena *arena,
+                     struct jsonw *w)
 {
-    (void)f;
-    (void)arena;
     jw_str(w, json_text(v));
 }
 
@@ -30,10 +29,9 @@ enum err value_date_format(struct value_format *out, struct str format, struct a
     return date_format_new(&out->date, format, arena, em);
 }
 
-enum err value_no_formats(struct value_format *out, struct str format, struct arena *arena, struct errmsg *em)
+enum err value_no_formats(struct value_format *out, UNUSED struct str format, UNUSED struct arena *arena,
+                          struct errmsg *em)
 {
-    (void)format;
-    (void)arena;
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] doesn't support formats.",
                    STR_ARG(out->field->path));
 }

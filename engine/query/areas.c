@@ -16,11 +16,10 @@ static const struct geo_shape *shape_of(const struct weight *w)
     return &((const struct geo_weight *)(const void *)w)->shape;
 }
 
-static enum err geo_fill(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f,
-                         uint64_t *bits)
+static enum err geo_fill(const struct weight *w, UNUSED const struct scorer_request *rq,
+                         const struct seg_field *f, uint64_t *bits)
 {
     struct geo_visitor v = geo_shape_visitor(shape_of(w));
-    (void)rq;
     seg_geo_visit(f, &v, bits);
     return ERR_OK;
 }

@@ -190,12 +190,11 @@ struct dsl_distance_body {
     const struct json *origin;
 };
 
-static enum err read_origin(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_origin(struct json_pull *p, UNUSED struct arena *arena, void *base, struct errmsg *em)
 {
     struct geo_point ignored;
     const struct json *v = p->value;
     bool point = p->token == TOK_START_OBJECT || p->token == TOK_START_ARRAY;
-    (void)arena;
     ((struct dsl_distance_body *)base)->origin = v;
     json_pull_skip(p);
     return point ? geo_point_of_json(&ignored, v, false, em) : ERR_OK;

@@ -54,10 +54,10 @@ static enum err read_filter(struct json_pull *p, struct arena *arena, void *base
     return read_clauses(p, arena, &((struct dsl_bool_query *)base)->filter, em);
 }
 
-static enum err read_min_should(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_min_should(struct json_pull *p, UNUSED struct arena *arena, void *base,
+                                struct errmsg *em)
 {
     struct dsl_bool_query *q = base;
-    (void)arena;
     return p->token == TOK_NULL ? ERR_OK : json_pull_text(p, &q->minimum_should_match, em);
 }
 

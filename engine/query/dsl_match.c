@@ -264,22 +264,20 @@ static enum err parse_none(struct json_pull *p, struct arena *arena, struct dsl 
     return ERR_OK;
 }
 
-static enum err build_all(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+static enum err build_all(struct builder *b, UNUSED const struct dsl *d, struct query **out,
+                          struct errmsg *em)
 {
-    (void)d;
     return qnode_all(b, out, em);
 }
 
-static enum err build_none(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+static enum err build_none(struct builder *b, UNUSED const struct dsl *d, struct query **out,
+                           struct errmsg *em)
 {
-    (void)d;
     return qnode_none(b, out, em, "User requested \"match_none\" query.");
 }
 
-static bool always_none(struct builder *b, const struct dsl *d)
+static bool always_none(UNUSED struct builder *b, UNUSED const struct dsl *d)
 {
-    (void)b;
-    (void)d;
     return true;
 }
 

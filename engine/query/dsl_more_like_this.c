@@ -19,10 +19,9 @@ static enum err parse_like(struct json_pull *p, struct arena *arena, struct dsl 
                 : json_pull_err(p, em, ERR_PARSING, "more_like_this requires 'like' to be specified");
 }
 
-static enum err build_like(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+static enum err build_like(UNUSED struct builder *b, const struct dsl *d, UNUSED struct query **out,
+                           struct errmsg *em)
 {
-    (void)b;
-    (void)out;
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "query [%s] is not supported", d->type->name);
 }
 

@@ -18,16 +18,13 @@ bool query_is_plain(const struct json *dsl)
     return plain_query(dsl, 0);
 }
 
-bool dsl_plain(const struct json *body, unsigned depth)
+bool dsl_plain(UNUSED const struct json *body, UNUSED unsigned depth)
 {
-    (void)body;
-    (void)depth;
     return true;
 }
 
-bool dsl_plain_words(const struct json *body, unsigned depth)
+bool dsl_plain_words(const struct json *body, UNUSED unsigned depth)
 {
-    (void)depth;
     for (uint32_t i = 0; i < body->n; i++) {
         const struct json *v = &body->members[i].value;
         if ((v->type == JSON_OBJECT && (json_get(v, "fuzziness") != NULL || json_get(v, "analyzer") != NULL))

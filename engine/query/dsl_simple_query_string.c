@@ -225,15 +225,14 @@ static int32_t parse_distance(const struct string_run *r, struct state *s)
     return num_parse_i32(text, &n) && n > 0 ? n : 0;
 }
 
-static enum err make_fuzzy(struct string_run *r, const struct field *f, struct str name, const void *arg,
-                           struct query **out)
+static enum err make_fuzzy(struct string_run *r, const struct field *f, UNUSED struct str name,
+                           const void *arg, struct query **out)
 {
     const struct {
         struct str text;
         int32_t edits;
     } *a = arg;
     struct str text;
-    (void)name;
     enum err e = string_normalise(r, f, a->text, &text);
     if (e != ERR_OK) {
         return e;
@@ -246,11 +245,10 @@ static enum err make_fuzzy(struct string_run *r, const struct field *f, struct s
     return field_fuzzy(r->b, f, text, &o, out, r->em);
 }
 
-static enum err make_prefix(struct string_run *r, const struct field *f, struct str name, const void *arg,
-                            struct query **out)
+static enum err make_prefix(struct string_run *r, const struct field *f, UNUSED struct str name,
+                            const void *arg, struct query **out)
 {
     struct str text;
-    (void)name;
     if (r->q->analyze_wildcard) {
         return string_prefix(r, f, *(const struct str *)arg, out);
     }

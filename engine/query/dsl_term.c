@@ -310,11 +310,9 @@ static enum err read_ids(struct json_pull *p, struct arena *arena, void *base, s
     return ERR_OK;
 }
 
-static enum err skip_types(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err skip_types(struct json_pull *p, UNUSED struct arena *arena, UNUSED void *base,
+                           UNUSED struct errmsg *em)
 {
-    (void)arena;
-    (void)base;
-    (void)em;
     json_pull_skip(p);
     return ERR_OK;
 }

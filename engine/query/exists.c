@@ -22,9 +22,8 @@ static void exists_print(const struct query *q, struct buf *out)
 
 /* ---- weights ---- */
 
-static uint64_t exists_cost(const struct weight *w, const struct leaf *leaf)
+static uint64_t exists_cost(UNUSED const struct weight *w, const struct leaf *leaf)
 {
-    (void)w;
     return leaf->doc_count;
 }
 

@@ -110,11 +110,9 @@ enum err qnode_terms(struct builder *b, const struct field *f, const struct str 
 
 /* ---- values that cannot be searched for ---- */
 
-static enum err refused_term(struct builder *b, const struct field *f, const struct json *v,
-                             struct query **out, struct errmsg *em)
+static enum err refused_term(struct builder *b, const struct field *f, UNUSED const struct json *v,
+                             UNUSED struct query **out, struct errmsg *em)
 {
-    (void)v;
-    (void)out;
     if (f->class->refuse_search == NULL) {
         return err_query_shard(b, em, "The [%.*s] field is not searchable", STR_ARG(f->path));
     }

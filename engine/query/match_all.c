@@ -2,30 +2,25 @@
 #include "engine/query/query_ops.h"
 #include "engine/query/scorers.h"
 
-static bool always_same(const struct query *a, const struct query *b)
+static bool always_same(UNUSED const struct query *a, UNUSED const struct query *b)
 {
-    (void)a;
-    (void)b;
     return true; /* whatever the reason for nothing */
 }
 
 /* ---- all ---- */
 
-static void all_print(const struct query *q, struct buf *out)
+static void all_print(UNUSED const struct query *q, struct buf *out)
 {
-    (void)q;
     buf_z(out, "*:*");
 }
 
-static uint64_t all_docs(const struct view *v, const struct query *q)
+static uint64_t all_docs(const struct view *v, UNUSED const struct query *q)
 {
-    (void)q;
     return v->doc_count;
 }
 
-static uint64_t all_cost(const struct weight *w, const struct leaf *leaf)
+static uint64_t all_cost(UNUSED const struct weight *w, const struct leaf *leaf)
 {
-    (void)w;
     return leaf->doc_count;
 }
 
@@ -34,9 +29,8 @@ static enum err all_scorer(const struct weight *w, const struct scorer_request *
     return all_scorer_new(rq->arena, rq->leaf->doc_count, w->boost, out, rq->em);
 }
 
-static int64_t all_count(const struct weight *w, const struct leaf *leaf)
+static int64_t all_count(UNUSED const struct weight *w, const struct leaf *leaf)
 {
-    (void)w;
     return (int64_t)leaf->live_count;
 }
 
@@ -59,10 +53,8 @@ const struct query_ops q_match_all = {.name = "match_all",
 
 /* ---- none ---- */
 
-static bool none_may(const struct nested_question *n, const struct query *q)
+static bool none_may(UNUSED const struct nested_question *n, UNUSED const struct query *q)
 {
-    (void)n;
-    (void)q;
     return false;
 }
 
@@ -71,25 +63,19 @@ static void none_print(const struct query *q, struct buf *out)
     buf_printf(out, "MatchNoDocsQuery(\"%.*s\")", STR_ARG(q->none.reason));
 }
 
-static uint64_t none_docs(const struct view *v, const struct query *q)
+static uint64_t none_docs(UNUSED const struct view *v, UNUSED const struct query *q)
 {
-    (void)v;
-    (void)q;
     return 0;
 }
 
-static uint64_t none_cost(const struct weight *w, const struct leaf *leaf)
+static uint64_t none_cost(UNUSED const struct weight *w, UNUSED const struct leaf *leaf)
 {
-    (void)w;
-    (void)leaf;
     return 0;
 }
 
-static enum err none_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+static enum err none_scorer(UNUSED const struct weight *w, UNUSED const struct scorer_request *rq,
+                            UNUSED struct scorer **out)
 {
-    (void)w;
-    (void)rq;
-    (void)out;
     return ERR_OK;
 }
 
@@ -100,10 +86,8 @@ static enum err none_explain(const struct weight *w, const struct explain_reques
     return ERR_OK;
 }
 
-static int64_t none_count(const struct weight *w, const struct leaf *leaf)
+static int64_t none_count(UNUSED const struct weight *w, UNUSED const struct leaf *leaf)
 {
-    (void)w;
-    (void)leaf;
     return 0;
 }
 

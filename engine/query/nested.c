@@ -259,9 +259,8 @@ static enum err nested_each_child(const struct query *q, child_fn fn, void *arg)
 }
 
 /* It gives the documents that hold what it found. */
-static bool nested_may_match(const struct nested_question *n, const struct query *q)
+static bool nested_may_match(const struct nested_question *n, UNUSED const struct query *q)
 {
-    (void)q;
     return n->path != NULL;
 }
 

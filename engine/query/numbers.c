@@ -110,10 +110,9 @@ static uint64_t range_cost(const struct weight *w, const struct leaf *leaf)
     return f->has & SEG_POINTS ? seg_points_count(f, q->num.lo, q->num.hi) : leaf->doc_count;
 }
 
-static enum err range_fill(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f,
-                           uint64_t *bits)
+static enum err range_fill(const struct weight *w, UNUSED const struct scorer_request *rq,
+                           const struct seg_field *f, uint64_t *bits)
 {
-    (void)rq;
     seg_points_range(f, w->query->num.lo, w->query->num.hi, bits);
     return ERR_OK;
 }
@@ -208,11 +207,10 @@ static uint64_t set_num_cost(const struct weight *w, const struct leaf *leaf)
     return sum;
 }
 
-static enum err set_num_fill(const struct weight *w, const struct scorer_request *rq,
+static enum err set_num_fill(const struct weight *w, UNUSED const struct scorer_request *rq,
                              const struct seg_field *f, uint64_t *bits)
 {
     const struct query *q = w->query;
-    (void)rq;
     for (uint32_t i = 0; i < q->num.n; i++) {
         seg_points_range(f, q->num.v[i], q->num.v[i], bits);
     }

@@ -48,10 +48,9 @@ struct gather {
     struct postings *postings; /* scratch */
 };
 
-static bool gather_term(void *arg, const struct term_iter *it, unsigned edits)
+static bool gather_term(void *arg, const struct term_iter *it, UNUSED unsigned edits)
 {
     struct gather *g = arg;
-    (void)edits;
     postings_bits(g->postings, g->field, &it->info, g->bits);
     return true;
 }
@@ -205,11 +204,9 @@ const struct query_ops q_fuzzy = {.name = "fuzzy",
 
 /* ---- ranges of terms ---- */
 
-static enum err range_matcher(struct term_matcher *m, const struct query *q, struct arena *arena,
-                              struct errmsg *em)
+static enum err range_matcher(struct term_matcher *m, const struct query *q, UNUSED struct arena *arena,
+                              UNUSED struct errmsg *em)
 {
-    (void)arena;
-    (void)em;
     *m = (struct term_matcher){.kind = MATCH_TERMS_RANGE,
                                .lo = q->term_range.lo,
                                .hi = q->term_range.hi,

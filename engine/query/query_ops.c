@@ -12,10 +12,9 @@ enum err query_each_below(const struct query *q, child_fn fn, void *arg)
     return e == ERR_OK && q->ops->each_named != NULL ? q->ops->each_named(q, fn, arg) : e;
 }
 
-static enum err find_name(void *arg, const struct query *q, enum child_role role)
+static enum err find_name(void *arg, const struct query *q, UNUSED enum child_role role)
 {
     bool *found = arg;
-    (void)role;
     *found = *found || q->name.p != NULL;
     return *found ? ERR_OK : query_each_below(q, find_name, found);
 }

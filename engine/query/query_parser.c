@@ -239,11 +239,9 @@ static enum err field_phrase(struct parser *p, struct str field, struct str text
     return string_text(&p->r, &fields, text, MULTI_PHRASE, true, slop, out);
 }
 
-static enum err make_exists(struct string_run *r, const struct field *f, struct str name, const void *arg,
-                            struct query **out)
+static enum err make_exists(struct string_run *r, UNUSED const struct field *f, struct str name,
+                            UNUSED const void *arg, struct query **out)
 {
-    (void)f;
-    (void)arg;
     return build_exists(r->b, name, out, r->em);
 }
 

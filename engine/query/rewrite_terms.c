@@ -268,10 +268,9 @@ enum err expand_terms(struct weight_shared *sh, const struct query *q, const str
 
 /* ---- beginnings of words ---- */
 
-static bool take_prefix(void *self, const struct term_iter *it, unsigned edits)
+static bool take_prefix(void *self, const struct term_iter *it, UNUSED unsigned edits)
 {
     struct prefix_terms *p = self;
-    (void)edits;
     for (size_t i = 0; i < p->n; i++) {
         if (str_eq(p->v[i], it->term)) {
             p->full = p->n >= p->max;

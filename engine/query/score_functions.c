@@ -320,12 +320,11 @@ static struct str float_text(struct arena *a, float v)
     return s.p != NULL ? s : STR("");
 }
 
-static struct explanation *explain_field_value(struct bound_function *b, doc_id doc, double value,
+static struct explanation *explain_field_value(struct bound_function *b, UNUSED doc_id doc, double value,
                                                struct arena *a)
 {
     const struct score_function *f = b->f;
     struct str missing = f->has_missing ? number_text(a, f->missing) : STR("null");
-    (void)doc;
     return explain_new(a, true, (float)value,
                        "field value function: %s(doc['%.*s'].value%s%.*s * factor=%.*s)",
                        modifier_name(f->modifier), f->field != NULL ? (int)f->field->path.n : 0,

@@ -311,10 +311,9 @@ static float phrase_score(struct scorer *s)
     return p->sim == NULL ? 0 : sim_score(p->sim, p->freq, p->norms != NULL ? p->norms[s->doc] : 1);
 }
 
-static float phrase_max(struct scorer *s, doc_id up_to)
+static float phrase_max(struct scorer *s, UNUSED doc_id up_to)
 {
     struct phrase_scorer *p = self(s);
-    (void)up_to;
     if (p->sim == NULL) {
         return 0;
     }

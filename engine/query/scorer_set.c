@@ -11,9 +11,8 @@ static float flat_score(struct scorer *s)
     return ((struct flat_scorer *)(void *)s)->score;
 }
 
-static float flat_max(struct scorer *s, doc_id up_to)
+static float flat_max(struct scorer *s, UNUSED doc_id up_to)
 {
-    (void)up_to;
     return ((struct flat_scorer *)(void *)s)->score;
 }
 

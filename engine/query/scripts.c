@@ -245,9 +245,8 @@ static void script_print(const struct query *q, struct buf *out)
     buf_char(out, ')');
 }
 
-static uint64_t filter_cost(const struct weight *w, const struct leaf *leaf)
+static uint64_t filter_cost(UNUSED const struct weight *w, const struct leaf *leaf)
 {
-    (void)w;
     return leaf->doc_count;
 }
 
@@ -323,16 +322,14 @@ static enum err read_query(struct json_pull *p, struct arena *arena, void *base,
     return dsl_parse_query(p, arena, &((struct dsl_script_body *)base)->query, em);
 }
 
-static enum err read_script(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_script(struct json_pull *p, UNUSED struct arena *arena, void *base, struct errmsg *em)
 {
-    (void)arena;
     return script_form_parse(p, &((struct dsl_script_body *)base)->script, em);
 }
 
-static enum err read_min_score(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_min_score(struct json_pull *p, UNUSED struct arena *arena, void *base, struct errmsg *em)
 {
     struct dsl_script_body *q = base;
-    (void)arena;
     q->has_min_score = true;
     return json_pull_float(p, &q->min_score, em);
 }

@@ -104,9 +104,8 @@ static enum err no_text(const struct source_parse *p, const struct json *v)
                    col);
 }
 
-static enum err stored_fields(const struct source_parse *p, struct str key, const struct json *v)
+static enum err stored_fields(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     struct search_source *s = p->s;
     if (v->type != JSON_STRING && v->type != JSON_ARRAY) {
         return jr_fail(p->text, v->off, p->em,
@@ -275,15 +274,13 @@ static enum err source_hits_flag(const struct source_parse *p, struct str key, c
     return jr_bool(v, to, p->em);
 }
 
-static enum err source_patterns(const struct source_parse *p, struct str key, const struct json *v)
+static enum err source_patterns(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     return source_filter_parse(&p->s->source, v, p->text, p->arena, p->em);
 }
 
-static enum err sort_keys(const struct source_parse *p, struct str key, const struct json *v)
+static enum err sort_keys(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     p->s->sort_given = true;
     return sort_parse(&p->s->sort, &p->s->n_sort, v, p->text, p->arena, p->em);
 }
@@ -298,9 +295,8 @@ static enum err fields(const struct source_parse *p, struct str key, const struc
     return field_list(p, v, key, &p->s->fields, &p->s->n_fields);
 }
 
-static enum err highlight(const struct source_parse *p, struct str key, const struct json *v)
+static enum err highlight(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     p->s->highlight = v;
     return highlight_parse(&p->s->highlight_spec, v, p->text, p->arena, p->em);
 }

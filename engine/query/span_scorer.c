@@ -158,9 +158,8 @@ static float span_score(struct scorer *s)
     return p->sim == NULL ? 0 : sim_score(p->sim, p->freq, p->norms != NULL ? p->norms[s->doc] : 1);
 }
 
-static float span_max(struct scorer *s, doc_id up_to)
+static float span_max(struct scorer *s, UNUSED doc_id up_to)
 {
-    (void)up_to;
     return self(s)->sim != NULL ? self(s)->sim->weight : 0;
 }
 

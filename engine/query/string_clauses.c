@@ -1,13 +1,12 @@
 /* Clauses of query_string on one field: patterns, fuzzy words, ranges. */
 #include "engine/query/query_parser.h"
 
-static enum err make_pattern(struct string_run *r, const struct field *f, const struct lex_token *t,
+static enum err make_pattern(struct string_run *r, const struct field *f, UNUSED const struct lex_token *t,
                              const struct query_ops *ops, struct str text, struct query **out)
 {
     struct pattern_opts o = {.rewrite = r->q->rewrite,
                              .flags = 0xFFFF,
                              .max_states = r->q->max_states > 0 ? (uint32_t)r->q->max_states : 0};
-    (void)t;
     return field_pattern(r->b, f, ops, text, &o, out, r->em);
 }
 
@@ -33,20 +32,18 @@ enum err string_make_prefix(struct string_run *r, const struct field *f, struct 
     return make_pattern(r, f, NULL, &q_prefix, text, out);
 }
 
-enum err string_make_wildcard(struct string_run *r, const struct field *f, struct str name, const void *arg,
-                              struct query **out)
+enum err string_make_wildcard(struct string_run *r, const struct field *f, UNUSED struct str name,
+                              const void *arg, struct query **out)
 {
-    (void)name;
     if (str_is(*(const struct str *)arg, "*")) {
         return build_exists(r->b, f->path, out, r->em);
     }
     return make_pattern(r, f, NULL, &q_wildcard, *(const struct str *)arg, out);
 }
 
-enum err string_make_regexp(struct string_run *r, const struct field *f, struct str name, const void *arg,
-                            struct query **out)
+enum err string_make_regexp(struct string_run *r, const struct field *f, UNUSED struct str name,
+                            const void *arg, struct query **out)
 {
-    (void)name;
     return make_pattern(r, f, NULL, &q_regexp, *(const struct str *)arg, out); /* not analysed at all */
 }
 

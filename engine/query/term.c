@@ -177,9 +177,8 @@ static float synonym_score(struct scorer *s)
                : sim_score(y->sim, synonym_freq(y, s->doc), y->norms != NULL ? y->norms[s->doc] : 1);
 }
 
-static float synonym_max(struct scorer *s, doc_id up_to)
+static float synonym_max(struct scorer *s, UNUSED doc_id up_to)
 {
-    (void)up_to;
     return syn(s)->sim != NULL ? syn(s)->sim->weight : 0;
 }
 

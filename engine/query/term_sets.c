@@ -232,9 +232,8 @@ static void terms_key(struct buf *b, const struct query *q)
     }
 }
 
-static uint64_t ids_cost(const struct weight *w, const struct leaf *leaf)
+static uint64_t ids_cost(const struct weight *w, UNUSED const struct leaf *leaf)
 {
-    (void)leaf;
     return w->query->terms.n;
 }
 

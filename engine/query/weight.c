@@ -58,10 +58,9 @@ struct names {
     struct errmsg *em;
 };
 
-static enum err gather_names(void *arg, const struct query *q, enum child_role role)
+static enum err gather_names(void *arg, const struct query *q, UNUSED enum child_role role)
 {
     struct names *g = arg;
-    (void)role;
     enum err e = query_each_below(q, gather_names, g);
     if (e == ERR_OK && q->name.p != NULL) {
         size_t i = 0;

@@ -1,45 +1,38 @@
 /* The classes that scripts may name, as types: values, statics, constructors. */
 #include "engine/script/classes.h"
 
-static bool any_class(struct type t, struct sv v)
+static bool any_class(UNUSED struct type t, struct sv v)
 {
-    (void)t;
     return v.kind != SV_NULL;
 }
 
-static bool class_number(struct type t, struct sv v)
+static bool class_number(UNUSED struct type t, struct sv v)
 {
-    (void)t;
     return sv_is_number(v) && v.kind != SV_CHAR;
 }
 
-static bool list(struct type t, struct sv v)
+static bool list(UNUSED struct type t, struct sv v)
 {
-    (void)t;
     return (v.kind == SV_LIST && v.list->form == LIST_LIST) || v.kind == SV_FIELD;
 }
 
-static bool set(struct type t, struct sv v)
+static bool set(UNUSED struct type t, struct sv v)
 {
-    (void)t;
     return v.kind == SV_LIST && v.list->form == LIST_SET;
 }
 
-static bool stream(struct type t, struct sv v)
+static bool stream(UNUSED struct type t, struct sv v)
 {
-    (void)t;
     return v.kind == SV_LIST && v.list->form == LIST_STREAM;
 }
 
-static bool collection(struct type t, struct sv v)
+static bool collection(UNUSED struct type t, struct sv v)
 {
-    (void)t;
     return (v.kind == SV_LIST && v.list->form != LIST_ARRAY) || v.kind == SV_FIELD;
 }
 
-static bool map(struct type t, struct sv v)
+static bool map(UNUSED struct type t, struct sv v)
 {
-    (void)t;
     return v.kind == SV_MAP || v.kind == SV_DOCS;
 }
 

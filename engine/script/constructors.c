@@ -10,10 +10,9 @@ enum err vm_new(struct script_run *m, enum type_id type, struct str name, struct
                          type_java((struct type){.id = type}).s, n);
 }
 
-enum err new_list(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
-                  struct sv *out)
+enum err new_list(struct script_run *m, UNUSED enum type_id type, UNUSED struct str name, struct sv *a,
+                  uint32_t n, struct sv *out)
 {
-    (void)type, (void)name;
     enum err e = vm_list(m, LIST_LIST, out);
     if (e == ERR_OK && n == 1 && !sv_is_whole(a[0])) { /* a number would be a capacity */
         struct sv ignored;
@@ -22,10 +21,9 @@ enum err new_list(struct script_run *m, enum type_id type, struct str name, stru
     return e;
 }
 
-enum err new_exception(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
-                       struct sv *out)
+enum err new_exception(struct script_run *m, UNUSED enum type_id type, UNUSED struct str name, struct sv *a,
+                       uint32_t n, struct sv *out)
 {
-    (void)type, (void)name;
     *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(&m->mem)};
     bool ok =
         out->map != NULL && sv_map_put(&m->mem, out->map, sv_str(STR("message")), n > 0 ? a[0] : sv_null());
@@ -58,31 +56,28 @@ enum err new_container(struct script_run *m, enum type_id type, struct str name,
                : ERR_OK;
 }
 
-enum err new_builder(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
-                     struct sv *out)
+enum err new_builder(struct script_run *m, UNUSED enum type_id type, UNUSED struct str name, struct sv *a,
+                     uint32_t n, struct sv *out)
 {
     struct sv ignored;
-    (void)type, (void)name;
     *out = (struct sv){.kind = SV_BUILDER, .builder = ARENA_NEW(&m->mem, struct sv_builder)};
     return out->builder == NULL           ? vm_no_memory(m)
            : n == 1 && !sv_is_whole(a[0]) ? vm_method(m, *out, STR("append"), a, 1, &ignored)
                                           : ERR_OK;
 }
 
-enum err new_string(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+enum err new_string(struct script_run *m, enum type_id type, UNUSED struct str name, struct sv *a, uint32_t n,
                     struct sv *out)
 {
-    (void)name;
     *out = sv_str(STR(""));
     return n == 0 ? ERR_OK : static_string(m, type, STR("valueOf"), a, n, out);
 }
 
-enum err new_geo(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
-                 struct sv *out)
+enum err new_geo(struct script_run *m, UNUSED enum type_id type, UNUSED struct str name, struct sv *a,
+                 uint32_t n, struct sv *out)
 {
     struct geo_point *p = ARENA_NEW(&m->mem, struct geo_point);
     double lat = 0, lon = 0;
-    (void)type, (void)name;
     enum err e =
         n == 2 ? vm_arg_num(m, a[0], &lat) : err_set(m->em, ERR_ILLEGAL_ARGUMENT, "constructor not found");
     e = e == ERR_OK ? vm_arg_num(m, a[1], &lon) : e;

@@ -206,9 +206,8 @@ static const char *field_words(int64_t field)
 }
 
 /* get(ChronoField) */
-enum err date_get_field(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
+enum err date_get_field(struct script_run *m, struct sv self, struct sv *a, UNUSED uint32_t n, struct sv *out)
 {
-    (void)n;
     if (a[0].kind != SV_TYPE || a[0].aux != TYPE_CHRONO_FIELD) {
         return a[0].kind == SV_NULL ? vm_null(m, "getFrom(java.time.temporal.TemporalAccessor)")
                                     : vm_class_cast(m, a[0], "java.time.temporal.TemporalField");

@@ -43,15 +43,13 @@ static enum err jump_out(struct gen *g, bool is_break)
     return gen_emit(g, I_JUMP, 0, 0, 0);
 }
 
-enum err gen_break(struct gen *g, struct node *n, bool last)
+enum err gen_break(struct gen *g, UNUSED struct node *n, UNUSED bool last)
 {
-    (void)n, (void)last;
     return jump_out(g, true);
 }
 
-enum err gen_continue(struct gen *g, struct node *n, bool last)
+enum err gen_continue(struct gen *g, UNUSED struct node *n, UNUSED bool last)
 {
-    (void)n, (void)last;
     return jump_out(g, false);
 }
 
@@ -73,10 +71,9 @@ static enum err check_loop(struct gen *g, struct node *cond, struct node *body, 
                : ERR_OK;
 }
 
-enum err gen_while(struct gen *g, struct node *n, bool last)
+enum err gen_while(struct gen *g, struct node *n, UNUSED bool last)
 {
     struct node *cond = n->kids[0], *body = n->kids[1];
-    (void)last;
     if (cond->kind == N_CONST && cond->value.kind == SV_BOOL && cond->value.b && body->n == 0) {
         return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "no paths escape from while loop");
     }
@@ -102,10 +99,9 @@ enum err gen_while(struct gen *g, struct node *n, bool last)
     return e;
 }
 
-enum err gen_do(struct gen *g, struct node *n, bool last)
+enum err gen_do(struct gen *g, struct node *n, UNUSED bool last)
 {
     struct loop l = loop_begin(g);
-    (void)last;
     enum err e = gen_statement(g, n->off);
     uint32_t top = gen_here(g);
     e = e == ERR_OK ? gen_stmt(g, n->kids[0], false) : e;
@@ -121,10 +117,9 @@ enum err gen_do(struct gen *g, struct node *n, bool last)
     return e;
 }
 
-enum err gen_for(struct gen *g, struct node *n, bool last)
+enum err gen_for(struct gen *g, struct node *n, UNUSED bool last)
 {
     uint32_t names = g->scope->n, out = 0;
-    (void)last;
     struct loop l = loop_begin(g);
     if (check_loop(g, n->kids[1], n->kids[3], "for") != ERR_OK) {
         return ERR_ILLEGAL_ARGUMENT;
@@ -165,10 +160,9 @@ static enum err check_iterable(struct gen *g, struct node *n)
 }
 
 /* The iterator waits in a slot of its own, so that jumps out of the loop leave nothing on the stack. */
-enum err gen_each(struct gen *g, struct node *n, bool last)
+enum err gen_each(struct gen *g, struct node *n, UNUSED bool last)
 {
     uint32_t names = g->scope->n, slot = 0, iterator = 0;
-    (void)last;
     if (n->kids[1]->n == 0) {
         return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "extraneous foreach loop");
     }

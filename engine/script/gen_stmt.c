@@ -87,10 +87,9 @@ enum err gen_expression(struct gen *g, struct node *n, bool last)
     return e == ERR_OK ? gen_emit(g, I_POP, 0, 0, 0) : e;
 }
 
-enum err gen_declaration(struct gen *g, struct node *n, bool last)
+enum err gen_declaration(struct gen *g, struct node *n, UNUSED bool last)
 {
     uint32_t slot = 0;
-    (void)last;
     enum err e = gen_statement(g, n->off);
     if (e != ERR_OK) {
         return e;
@@ -169,9 +168,8 @@ enum err gen_try(struct gen *g, struct node *n, bool last)
     return e;
 }
 
-enum err gen_return(struct gen *g, struct node *n, bool last)
+enum err gen_return(struct gen *g, struct node *n, UNUSED bool last)
 {
-    (void)last;
     bool update = g->scope->code == 0 && g->s->context == SCRIPT_UPDATE;
     enum err e = gen_statement(g, n->off);
     if (e == ERR_OK && n->n > 0) {
@@ -183,9 +181,8 @@ enum err gen_return(struct gen *g, struct node *n, bool last)
     return e == ERR_OK ? gen_finish(g) : e;
 }
 
-enum err gen_throw(struct gen *g, struct node *n, bool last)
+enum err gen_throw(struct gen *g, struct node *n, UNUSED bool last)
 {
-    (void)last;
     enum err e = gen_statement(g, n->off);
     e = e == ERR_OK ? gen_expr(g, n->kids[0]) : e;
     e = e == ERR_OK ? gen_check_cast(g, n->kids[0], type_called(STR("Exception")), AS_ASSIGNED) : e;

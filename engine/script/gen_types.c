@@ -176,36 +176,31 @@ struct type type_of_conditional(struct gen *g, struct node *n)
     return t;
 }
 
-struct type type_of_const(struct gen *g, struct node *n)
+struct type type_of_const(UNUSED struct gen *g, struct node *n)
 {
     enum sv_kind kind = n->value.kind;
-    (void)g;
     return kind == SV_NULL      ? type_called(STR("Object"))
            : kind == SV_PATTERN ? type_plain(TYPE_PATTERN)
                                 : type_plain(of_kind(kind));
 }
 
-struct type type_written_down(struct gen *g, struct node *n)
+struct type type_written_down(UNUSED struct gen *g, struct node *n)
 {
-    (void)g;
     return n->type;
 }
 
-struct type type_of_condition(struct gen *g, struct node *n)
+struct type type_of_condition(UNUSED struct gen *g, UNUSED struct node *n)
 {
-    (void)g, (void)n;
     return type_plain(TYPE_BOOLEAN);
 }
 
-struct type type_of_list(struct gen *g, struct node *n)
+struct type type_of_list(UNUSED struct gen *g, UNUSED struct node *n)
 {
-    (void)g, (void)n;
     return type_called(STR("ArrayList"));
 }
 
-struct type type_of_map(struct gen *g, struct node *n)
+struct type type_of_map(UNUSED struct gen *g, UNUSED struct node *n)
 {
-    (void)g, (void)n;
     return type_called(STR("HashMap"));
 }
 

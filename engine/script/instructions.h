@@ -22,7 +22,8 @@ typedef enum err (*instruction_fn)(struct script_run *m, struct frame *f, const 
 /* The function of each opcode but I_RETURN, which ends the loop. */
 extern const instruction_fn instructions[I_RETURN];
 
-#define INSTRUCTION(name) enum err name(struct script_run *m, struct frame *f, const struct ins *in)
+#define INSTRUCTION(name) \
+    enum err name(UNUSED struct script_run *m, UNUSED struct frame *f, UNUSED const struct ins *in)
 
 static inline enum err push(struct script_run *m, struct sv v)
 {

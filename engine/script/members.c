@@ -80,9 +80,9 @@ enum err vm_get(struct script_run *m, struct sv object, struct str name, struct 
     return get != NULL ? get(m, object, name, out) : getter(m, object, name, out);
 }
 
-enum err get_of_null(struct script_run *m, struct sv object, struct str name, struct sv *out)
+enum err get_of_null(struct script_run *m, UNUSED struct sv object, UNUSED struct str name,
+                     UNUSED struct sv *out)
 {
-    (void)object, (void)name, (void)out;
     return vm_no_class(m, "callArgs[0]");
 }
 
@@ -91,9 +91,8 @@ enum err get_of_map(struct script_run *m, struct sv object, struct str name, str
     return map_get(m, object.map, sv_str(name), out);
 }
 
-enum err get_of_docs(struct script_run *m, struct sv object, struct str name, struct sv *out)
+enum err get_of_docs(struct script_run *m, UNUSED struct sv object, struct str name, struct sv *out)
 {
-    (void)object;
     return vm_field(m, name, out);
 }
 
@@ -144,9 +143,9 @@ enum err vm_get_at(struct script_run *m, struct sv object, struct sv index, stru
     return get != NULL ? get(m, object, index, out) : no_elements(m, object);
 }
 
-enum err get_at_null(struct script_run *m, struct sv object, struct sv index, struct sv *out)
+enum err get_at_null(struct script_run *m, UNUSED struct sv object, UNUSED struct sv index,
+                     UNUSED struct sv *out)
 {
-    (void)object, (void)index, (void)out;
     return vm_no_class(m, "callArgs[0]");
 }
 
@@ -155,10 +154,9 @@ enum err get_at_map(struct script_run *m, struct sv object, struct sv index, str
     return map_get(m, object.map, index, out);
 }
 
-enum err get_at_docs(struct script_run *m, struct sv object, struct sv index, struct sv *out)
+enum err get_at_docs(struct script_run *m, UNUSED struct sv object, struct sv index, struct sv *out)
 {
     struct str name;
-    (void)object;
     enum err e = vm_arg_str(m, index, &name);
     return e == ERR_OK ? vm_field(m, name, out) : e;
 }
@@ -192,9 +190,9 @@ enum err vm_put(struct script_run *m, struct sv object, struct str name, struct 
     return put != NULL ? put(m, object, name, v) : no_setter(m, object, name);
 }
 
-enum err put_to_null(struct script_run *m, struct sv object, struct str name, struct sv v)
+enum err put_to_null(struct script_run *m, UNUSED struct sv object, UNUSED struct str name,
+                     UNUSED struct sv v)
 {
-    (void)object, (void)name, (void)v;
     return vm_no_class(m, "callArgs[0]");
 }
 
@@ -218,9 +216,9 @@ enum err vm_put_at(struct script_run *m, struct sv object, struct sv index, stru
     return put != NULL ? put(m, object, index, v) : no_elements(m, object);
 }
 
-enum err put_at_null(struct script_run *m, struct sv object, struct sv index, struct sv v)
+enum err put_at_null(struct script_run *m, UNUSED struct sv object, UNUSED struct sv index,
+                     UNUSED struct sv v)
 {
-    (void)object, (void)index, (void)v;
     return vm_no_class(m, "callArgs[0]");
 }
 

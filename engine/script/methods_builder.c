@@ -3,14 +3,10 @@
 
 #include "common/base/utf8.h"
 
-#define METHOD(f) \
-    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
-
 METHOD(append)
 {
     struct str text;
     struct sv_builder *b = self.builder;
-    (void)n;
     enum err e = vm_text(m, a[0], &text);
     if (e == ERR_OK && b->n + text.n + 1 > b->cap) {
         size_t cap = MAX_OF(b->cap * 2, b->n + text.n + 64);
@@ -34,7 +30,6 @@ METHOD(append)
 
 METHOD(length)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_int((int32_t)utf16_length(str_mk(self.builder->p, self.builder->n)));
     return ERR_OK;
 }
@@ -70,7 +65,6 @@ METHOD(insert)
 {
     int64_t at = 0;
     struct str text;
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &at);
     e = e == ERR_OK ? vm_text(m, a[1], &text) : e;
     if (e == ERR_OK && (at < 0 || at > units(self.builder))) {
@@ -84,7 +78,6 @@ METHOD(insert)
 METHOD(delete_char)
 {
     int64_t at = 0, all = units(self.builder);
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &at);
     if (e == ERR_OK && (at < 0 || at >= all)) {
         return bounds(m, "index", at, all);
@@ -113,7 +106,6 @@ METHOD(replace)
 METHOD(set_length)
 {
     int64_t to = 0, all = units(self.builder);
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &to);
     if (e == ERR_OK && to < 0) {
         return err_set(m->em, ERR_STRING_BOUNDS, "String index out of range: %lld", (long long)to);
@@ -129,7 +121,6 @@ METHOD(set_char)
 {
     int64_t at = 0, all = units(self.builder);
     struct str text;
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &at);
     e = e == ERR_OK ? vm_text(m, a[1], &text) : e;
     if (e == ERR_OK && (at < 0 || at >= all)) {
@@ -144,7 +135,6 @@ METHOD(reverse)
     struct sv_builder *b = self.builder;
     struct str all = str_mk(b->p, b->n);
     char *p = arena_alloc(&m->mem, b->n + 1);
-    (void)a, (void)n;
     if (p == NULL) {
         return vm_no_memory(m);
     }

@@ -1,9 +1,6 @@
 /* Methods of dates (ZonedDateTime with the names of older versions beside) and instants. */
 #include "engine/script/time.h"
 
-#define METHOD(f) \
-    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
-
 /* ---- moving ---- */
 
 static const struct {
@@ -184,7 +181,6 @@ static enum err order(struct script_run *m, struct sv self, struct sv other, int
 METHOD(is_before)
 {
     int r = 0;
-    (void)n;
     enum err e = order(m, self, a[0], &r);
     *out = sv_bool(r < 0);
     return e;
@@ -193,7 +189,6 @@ METHOD(is_before)
 METHOD(is_after)
 {
     int r = 0;
-    (void)n;
     enum err e = order(m, self, a[0], &r);
     *out = sv_bool(r > 0);
     return e;
@@ -202,7 +197,6 @@ METHOD(is_after)
 METHOD(is_equal)
 {
     int r = 0;
-    (void)n;
     enum err e = order(m, self, a[0], &r);
     *out = sv_bool(r == 0);
     return e;
@@ -211,7 +205,6 @@ METHOD(is_equal)
 METHOD(compare_to)
 {
     int r = 0;
-    (void)n;
     enum err e = order(m, self, a[0], &r);
     *out = sv_int(r);
     return e;
@@ -219,7 +212,6 @@ METHOD(compare_to)
 
 METHOD(to_instant)
 {
-    (void)a, (void)n;
     return vm_date(m, SV_INSTANT, self.date->t, &zone_utc, out);
 }
 
@@ -238,7 +230,6 @@ METHOD(format)
 {
     struct str pattern;
     const struct date_format *f;
-    (void)n;
     if (a[0].kind == SV_FORMATTER) {
         enum err lacking = a[0].aux == 0 && self.kind == SV_LOCAL ? time_lacks(m, self, a[0].format) : ERR_OK;
         return lacking != ERR_OK ? lacking
@@ -252,7 +243,6 @@ METHOD(format)
 
 METHOD(in_zone)
 {
-    (void)n;
     if (a[0].kind != SV_ZONE) {
         return a[0].kind == SV_NULL ? vm_null(m, "getRules()") : vm_class_cast(m, a[0], "java.time.ZoneId");
     }
@@ -268,7 +258,6 @@ METHOD(get_long_field)
 
 METHOD(get_zone)
 {
-    (void)a, (void)n, (void)m;
     *out = (struct sv){.kind = SV_ZONE, .zone = self.date->zone};
     return ERR_OK;
 }
@@ -277,7 +266,6 @@ METHOD(get_zone)
 METHOD(truncated_to)
 {
     struct parts p = date_parts(self.date);
-    (void)n;
     if (a[0].kind != SV_TYPE || a[0].aux != TYPE_CHRONO_UNIT || a[0].i < 3) {
         return err_set(m->em, ERR_DATE_TIME, "Unit is too large to be used for truncation");
     }

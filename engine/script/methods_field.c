@@ -2,9 +2,6 @@
  * ...). */
 #include "engine/script/vm.h"
 
-#define METHOD(f) \
-    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
-
 /* ---- doc['f'] ---- */
 
 static enum err field_missing(struct script_run *m)
@@ -16,7 +13,6 @@ static enum err field_missing(struct script_run *m)
 
 METHOD(field_value)
 {
-    (void)a, (void)n;
     if (self.field->doc.n == 0) {
         *out = sv_null();
         return self.field->doc.type == SCRIPT_DOC_IP ? ERR_OK : field_missing(m);
@@ -28,7 +24,6 @@ METHOD(field_value)
 METHOD(field_get)
 {
     int64_t i = 0;
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &i);
     if (e == ERR_OK && self.field->doc.n == 0 && self.field->doc.type != SCRIPT_DOC_IP) {
         return field_missing(m);
@@ -48,14 +43,12 @@ METHOD(field_get)
 
 METHOD(field_size)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_int((int32_t)self.field->doc.n);
     return ERR_OK;
 }
 
 METHOD(field_empty)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_bool(self.field->doc.n == 0);
     return ERR_OK;
 }
@@ -76,7 +69,6 @@ static enum err field_point(struct script_run *m, struct sv self, struct geo_poi
 METHOD(field_lat)
 {
     struct geo_point p = {0, 0};
-    (void)a, (void)n;
     enum err e = field_point(m, self, &p);
     *out = sv_double(p.lat);
     return e;
@@ -85,7 +77,6 @@ METHOD(field_lat)
 METHOD(field_lon)
 {
     struct geo_point p = {0, 0};
-    (void)a, (void)n;
     enum err e = field_point(m, self, &p);
     *out = sv_double(p.lon);
     return e;
@@ -107,19 +98,16 @@ static enum err distance(struct script_run *m, struct sv self, struct sv *a, enu
 
 METHOD(field_arc)
 {
-    (void)n;
     return distance(m, self, a, GEO_ARC, out);
 }
 
 METHOD(field_plane)
 {
-    (void)n;
     return distance(m, self, a, GEO_PLANE, out);
 }
 
 METHOD(field_arc_default)
 {
-    (void)n;
     if (self.field->doc.n == 0) {
         double otherwise = 0;
         enum err e = vm_arg_num(m, a[2], &otherwise);
@@ -131,7 +119,6 @@ METHOD(field_arc_default)
 
 METHOD(field_plane_default)
 {
-    (void)n;
     if (self.field->doc.n == 0) {
         double otherwise = 0;
         enum err e = vm_arg_num(m, a[2], &otherwise);
@@ -145,7 +132,6 @@ METHOD(field_geohash_distance)
 {
     struct str hash;
     struct geo_point p = {0, 0}, q = {0, 0};
-    (void)n;
     enum err e = field_point(m, self, &p);
     e = e == ERR_OK ? vm_arg_str(m, a[0], &hash) : e;
     e = e == ERR_OK ? geohash_decode(hash, &q, m->em) : e;
@@ -186,21 +172,18 @@ static enum err numeric(struct script_run *m, const struct sv_field *f)
 
 METHOD(plain_value)
 {
-    (void)a, (void)n;
     *out = sv_double(self.field->doc.n > 0 ? number_at(self.field, 0) : 0);
     return numeric(m, self.field);
 }
 
 METHOD(plain_empty)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_double(self.field->doc.n == 0 ? 1 : 0);
     return ERR_OK;
 }
 
 METHOD(plain_count)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_double(self.field->doc.n);
     return ERR_OK;
 }
@@ -208,7 +191,6 @@ METHOD(plain_count)
 METHOD(plain_sum)
 {
     double sum = 0;
-    (void)a, (void)n;
     for (uint32_t i = 0; i < self.field->doc.n; i++) {
         sum += number_at(self.field, i);
     }
@@ -231,7 +213,6 @@ METHOD(plain_min)
 
 METHOD(plain_max)
 {
-    (void)a, (void)n;
     *out = sv_double(self.field->doc.n > 0 ? number_at(self.field, self.field->doc.n - 1) : 0);
     return numeric(m, self.field);
 }
@@ -239,7 +220,6 @@ METHOD(plain_max)
 METHOD(plain_median)
 {
     uint32_t count = self.field->doc.n, half = count / 2;
-    (void)a, (void)n;
     *out = sv_double(count == 0       ? 0
                      : count % 2 != 0 ? number_at(self.field, half)
                                       : (number_at(self.field, half - 1) + number_at(self.field, half)) / 2);

@@ -1,9 +1,6 @@
 /* Methods of lists, sets, arrays and streams. */
 #include "engine/script/collectors.h"
 
-#define METHOD(f) \
-    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
-
 static enum err changeable(struct script_run *m, const struct sv_list *l)
 {
     return l->frozen ? vm_frozen(m) : ERR_OK;
@@ -19,21 +16,18 @@ static enum err growable(struct script_run *m, const struct sv_list *l)
 
 METHOD(size)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_int((int32_t)self.list->n);
     return ERR_OK;
 }
 
 METHOD(count)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_long(self.list->n);
     return ERR_OK;
 }
 
 METHOD(is_empty)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_bool(self.list->n == 0);
     return ERR_OK;
 }
@@ -41,7 +35,6 @@ METHOD(is_empty)
 METHOD(get)
 {
     int64_t i = 0;
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &i);
     if (e == ERR_OK && (i < 0 || i >= self.list->n)) {
         return vm_index(m, i, self.list->n);
@@ -54,7 +47,6 @@ METHOD(get)
 
 METHOD(contains)
 {
-    (void)n;
     *out = sv_bool(sv_list_find(self.list, a[0], &m->steps) != UINT32_MAX);
     return vm_spend(m, 0);
 }
@@ -62,7 +54,6 @@ METHOD(contains)
 METHOD(contains_all)
 {
     struct sv_list *other;
-    (void)n;
     enum err e = vm_arg_list(m, a[0], &other);
     bool all = true;
     for (uint32_t i = 0; e == ERR_OK && i < other->n && all; i++) {
@@ -75,7 +66,6 @@ METHOD(contains_all)
 
 METHOD(index_of)
 {
-    (void)n;
     uint32_t at = sv_list_find(self.list, a[0], &m->steps);
     *out = sv_int(at == UINT32_MAX ? -1 : (int32_t)at);
     return vm_spend(m, 0);
@@ -83,7 +73,6 @@ METHOD(index_of)
 
 METHOD(last_index_of)
 {
-    (void)n;
     int32_t at = (int32_t)self.list->n - 1;
     while (at >= 0 && !sv_equals(self.list->v[at], a[0], &m->steps)) {
         at--;
@@ -94,7 +83,6 @@ METHOD(last_index_of)
 
 METHOD(iterator)
 {
-    (void)a, (void)n;
     return vm_iterator(m, self, out);
 }
 
@@ -111,7 +99,6 @@ static enum err list_copy(struct script_run *m, const struct sv_list *l, uint32_
 METHOD(sub_list)
 {
     int64_t from = 0, to = 0;
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &from);
     e = e == ERR_OK ? vm_arg_i64(m, a[1], &to) : e;
     if (e == ERR_OK && (from < 0 || to > self.list->n || from > to)) {
@@ -122,19 +109,16 @@ METHOD(sub_list)
 
 METHOD(stream)
 {
-    (void)a, (void)n;
     return list_copy(m, self.list, 0, self.list->n, LIST_STREAM, out);
 }
 
 METHOD(to_array)
 {
-    (void)a, (void)n;
     return list_copy(m, self.list, 0, self.list->n, LIST_ARRAY, out);
 }
 
 METHOD(to_list)
 {
-    (void)a, (void)n;
     return list_copy(m, self.list, 0, self.list->n, LIST_LIST, out);
 }
 
@@ -162,7 +146,6 @@ static enum err add_one(struct script_run *m, struct sv_list *l, struct sv v, bo
 METHOD(add)
 {
     bool added = false;
-    (void)n;
     enum err e = growable(m, self.list);
     if (e == ERR_OK && self.list->form == LIST_ARRAY) {
         return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic method [array, add/1] not found");
@@ -175,7 +158,6 @@ METHOD(add)
 METHOD(add_at)
 {
     int64_t at = 0;
-    (void)n;
     enum err e = growable(m, self.list);
     e = e == ERR_OK ? vm_arg_i64(m, a[0], &at) : e;
     if (e == ERR_OK && (at < 0 || at > self.list->n)) {
@@ -205,7 +187,6 @@ METHOD(add_all)
 /* A list takes an index where the argument is an int, any element otherwise, as Java's overloads do. */
 METHOD(remove_one)
 {
-    (void)n;
     enum err e = changeable(m, self.list);
     if (e != ERR_OK) {
         return e;
@@ -233,7 +214,6 @@ METHOD(remove_one)
 METHOD(set)
 {
     int64_t at = 0;
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &at);
     e = e == ERR_OK ? changeable(m, self.list) : e;
     if (e == ERR_OK && (at < 0 || at >= self.list->n)) {
@@ -248,7 +228,6 @@ METHOD(set)
 
 METHOD(clear)
 {
-    (void)a, (void)n;
     enum err e = changeable(m, self.list);
     if (e == ERR_OK && self.list->of != NULL) {
         *self.list->of = (struct sv_map){.sorted = self.list->of->sorted, .hashed = self.list->of->hashed};
@@ -306,7 +285,6 @@ static enum err list_keep(struct script_run *m, struct sv_list *l, struct sv by,
 METHOD(remove_if)
 {
     bool any = false;
-    (void)n;
     enum err e = list_keep(m, self.list, a[0], false, &any);
     *out = sv_bool(any);
     return e;
@@ -315,7 +293,6 @@ METHOD(remove_if)
 METHOD(retain_all)
 {
     bool any = false;
-    (void)n;
     enum err e = list_keep(m, self.list, a[0], true, &any);
     *out = sv_bool(any);
     return e;
@@ -431,7 +408,6 @@ METHOD(min)
 METHOD(distinct)
 {
     enum err e = vm_list(m, LIST_STREAM, out);
-    (void)a, (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         e = vm_spend(m, 1);
         if (e == ERR_OK && sv_list_find(out->list, self.list->v[i], &m->steps) == UINT32_MAX) {
@@ -444,7 +420,6 @@ METHOD(distinct)
 METHOD(limit)
 {
     int64_t k = 0;
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &k);
     uint32_t to = k < 0 ? 0 : (uint32_t)MIN_OF(k, (int64_t)self.list->n);
     return e == ERR_OK ? list_copy(m, self.list, 0, to, LIST_STREAM, out) : e;
@@ -453,7 +428,6 @@ METHOD(limit)
 METHOD(skip)
 {
     int64_t k = 0;
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &k);
     uint32_t from = k < 0 ? 0 : (uint32_t)MIN_OF(k, (int64_t)self.list->n);
     return e == ERR_OK ? list_copy(m, self.list, from, self.list->n, LIST_STREAM, out) : e;

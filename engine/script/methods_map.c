@@ -1,9 +1,6 @@
 /* Methods of maps. */
 #include "engine/script/vm.h"
 
-#define METHOD(f) \
-    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
-
 static enum err map_method_put(struct script_run *m, struct sv_map *map_, struct sv key, struct sv value)
 {
     return vm_put_at(m, (struct sv){.kind = SV_MAP, .map = map_}, key, value);
@@ -11,14 +8,12 @@ static enum err map_method_put(struct script_run *m, struct sv_map *map_, struct
 
 METHOD(map_get)
 {
-    (void)n;
     return vm_get_at(m, self, a[0], out);
 }
 
 METHOD(map_get_or)
 {
     const struct sv *v = sv_map_get(self.map, a[0]);
-    (void)n, (void)m;
     *out = v != NULL ? *v : a[1];
     return ERR_OK;
 }
@@ -26,7 +21,6 @@ METHOD(map_get_or)
 METHOD(map_put)
 {
     const struct sv *was = sv_map_get(self.map, a[0]);
-    (void)n;
     *out = was != NULL ? *was : sv_null();
     return map_method_put(m, self.map, a[0], a[1]);
 }
@@ -34,7 +28,6 @@ METHOD(map_put)
 METHOD(map_put_if_absent)
 {
     const struct sv *was = sv_map_get(self.map, a[0]);
-    (void)n;
     *out = was != NULL ? *was : sv_null();
     return was != NULL && was->kind != SV_NULL ? ERR_OK : map_method_put(m, self.map, a[0], a[1]);
 }
@@ -42,7 +35,6 @@ METHOD(map_put_if_absent)
 METHOD(map_compute_if_absent)
 {
     const struct sv *was = sv_map_get(self.map, a[0]);
-    (void)n;
     if (was != NULL && was->kind != SV_NULL) {
         *out = *was;
         return ERR_OK;
@@ -67,14 +59,12 @@ static enum err recompute(struct script_run *m, struct sv self, struct sv key, s
 METHOD(map_compute)
 {
     const struct sv *was = sv_map_get(self.map, a[0]);
-    (void)n;
     return recompute(m, self, a[0], was != NULL ? *was : sv_null(), a[1], out);
 }
 
 METHOD(map_compute_if_present)
 {
     const struct sv *was = sv_map_get(self.map, a[0]);
-    (void)n;
     *out = sv_null();
     return was != NULL && was->kind != SV_NULL ? recompute(m, self, a[0], *was, a[1], out) : ERR_OK;
 }
@@ -83,7 +73,6 @@ METHOD(map_replace_all)
 {
     uint32_t all = self.map->n;
     enum err e = self.map->frozen ? vm_frozen(m) : ERR_OK;
-    (void)n;
     for (uint32_t i = 0; i < all && e == ERR_OK; i++) {
         struct sv args[2] = {self.map->e[i].key, self.map->e[i].value}, v;
         e = vm_call(m, a[0], args, 2, &v);
@@ -102,7 +91,6 @@ METHOD(map_replace_all)
 METHOD(map_replace)
 {
     const struct sv *was = sv_map_get(self.map, a[0]);
-    (void)n;
     *out = was != NULL ? *was : sv_null();
     return was != NULL ? map_method_put(m, self.map, a[0], a[1]) : ERR_OK;
 }
@@ -111,7 +99,6 @@ METHOD(map_merge)
 {
     const struct sv *was = sv_map_get(self.map, a[0]);
     struct sv args[2] = {was != NULL ? *was : sv_null(), a[1]};
-    (void)n;
     *out = a[1];
     enum err e = args[0].kind != SV_NULL ? vm_call(m, a[2], args, 2, out) : ERR_OK;
     return e == ERR_OK ? map_method_put(m, self.map, a[0], *out) : e;
@@ -119,7 +106,6 @@ METHOD(map_merge)
 
 METHOD(map_remove)
 {
-    (void)n;
     *out = sv_null();
     if (self.map->frozen) {
         return vm_frozen(m);
@@ -130,21 +116,18 @@ METHOD(map_remove)
 
 METHOD(map_size)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_int((int32_t)self.map->n);
     return ERR_OK;
 }
 
 METHOD(map_is_empty)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_bool(self.map->n == 0);
     return ERR_OK;
 }
 
 METHOD(map_contains_key)
 {
-    (void)n, (void)m;
     *out = sv_bool(sv_map_get(self.map, a[0]) != NULL);
     return ERR_OK;
 }
@@ -152,7 +135,6 @@ METHOD(map_contains_key)
 METHOD(map_contains_value)
 {
     bool is = false;
-    (void)n;
     for (uint32_t i = 0; i < self.map->n && !is; i++) {
         is = sv_equals(self.map->e[i].value, a[0], &m->steps);
     }
@@ -182,26 +164,22 @@ static enum err side(struct script_run *m, struct sv self, enum side which, stru
 
 METHOD(map_keys)
 {
-    (void)a, (void)n;
     return side(m, self, SIDE_KEYS, out);
 }
 
 METHOD(map_values)
 {
-    (void)a, (void)n;
     return side(m, self, SIDE_VALUES, out);
 }
 
 METHOD(map_entries)
 {
-    (void)a, (void)n;
     return side(m, self, SIDE_ENTRIES, out);
 }
 
 METHOD(map_put_all)
 {
     enum err e = ERR_OK;
-    (void)n;
     if (a[0].kind == SV_MAP && !sv_map_arrange(a[0].map)) {
         return vm_no_memory(m);
     }
@@ -217,7 +195,6 @@ METHOD(map_put_all)
 
 METHOD(map_clear)
 {
-    (void)a, (void)n;
     if (self.map->frozen) {
         return vm_frozen(m);
     }
@@ -245,25 +222,21 @@ static enum err map_edge(struct script_run *m, struct sv self, bool last, bool k
 
 METHOD(map_first_key)
 {
-    (void)a, (void)n;
     return map_edge(m, self, false, true, out);
 }
 
 METHOD(map_last_key)
 {
-    (void)a, (void)n;
     return map_edge(m, self, true, true, out);
 }
 
 METHOD(map_first_entry)
 {
-    (void)a, (void)n;
     return map_edge(m, self, false, false, out);
 }
 
 METHOD(map_last_entry)
 {
-    (void)a, (void)n;
     return map_edge(m, self, true, false, out);
 }
 
@@ -271,7 +244,6 @@ METHOD(map_for_each)
 {
     enum err e = ERR_OK;
     uint32_t all = self.map->n;
-    (void)n;
     if (!sv_map_arrange(self.map)) {
         return vm_no_memory(m);
     }
@@ -355,37 +327,31 @@ static enum err over_entries(struct script_run *m, struct sv self, struct sv f, 
 
 METHOD(map_each)
 {
-    (void)n;
     return over_entries(m, self, a[0], OVER_EACH, out);
 }
 
 METHOD(map_collect)
 {
-    (void)n;
     return over_entries(m, self, a[0], OVER_COLLECT, out);
 }
 
 METHOD(map_count)
 {
-    (void)n;
     return over_entries(m, self, a[0], OVER_COUNT, out);
 }
 
 METHOD(map_every)
 {
-    (void)n;
     return over_entries(m, self, a[0], OVER_EVERY, out);
 }
 
 METHOD(map_find)
 {
-    (void)n;
     return over_entries(m, self, a[0], OVER_FIND, out);
 }
 
 METHOD(map_find_all)
 {
-    (void)n;
     return over_entries(m, self, a[0], OVER_FIND_ALL, out);
 }
 

@@ -4,42 +4,34 @@
 
 #include "common/base/utf8.h"
 
-#define METHOD(f) \
-    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
-
 /* ---- small kinds ---- */
 
 METHOD(geo_lat)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_double(self.geo->lat);
     return ERR_OK;
 }
 
 METHOD(geo_lon)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_double(self.geo->lon);
     return ERR_OK;
 }
 
 METHOD(entry_key)
 {
-    (void)a, (void)n, (void)m;
     *out = self.aux < self.map->n ? self.map->e[self.aux].key : sv_null();
     return ERR_OK;
 }
 
 METHOD(entry_value)
 {
-    (void)a, (void)n, (void)m;
     *out = self.aux < self.map->n ? self.map->e[self.aux].value : sv_null();
     return ERR_OK;
 }
 
 METHOD(entry_set)
 {
-    (void)n;
     enum err e = self.map->frozen ? vm_frozen(m) : ERR_OK;
     if (e == ERR_OK && self.aux < self.map->n) {
         *out = self.map->e[self.aux].value;
@@ -50,7 +42,6 @@ METHOD(entry_set)
 
 METHOD(iter_has_next)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_bool(self.iter->at < self.iter->n);
     return ERR_OK;
 }
@@ -58,7 +49,6 @@ METHOD(iter_has_next)
 METHOD(iter_next)
 {
     enum err e;
-    (void)a, (void)n;
     if (!vm_next(m, self.iter, out, &e) && e == ERR_OK) {
         return err_set(m->em, ERR_NO_SUCH_ELEMENT, "%s", "");
     }
@@ -67,7 +57,6 @@ METHOD(iter_next)
 
 METHOD(iter_remove)
 {
-    (void)a, (void)n;
     struct sv_iter *it = self.iter;
     if (it->at == 0 || it->at > it->list->n) {
         return err_set(m->em, ERR_ILLEGAL_STATE, "remove() without next()");
@@ -83,7 +72,6 @@ METHOD(iter_remove)
 
 METHOD(optional_get)
 {
-    (void)a, (void)n;
     if (self.list->n == 0) {
         return err_set(m->em, ERR_NO_SUCH_ELEMENT, "No value present");
     }
@@ -93,21 +81,18 @@ METHOD(optional_get)
 
 METHOD(optional_present)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_bool(self.list->n > 0);
     return ERR_OK;
 }
 
 METHOD(optional_or)
 {
-    (void)n, (void)m;
     *out = self.list->n > 0 ? self.list->v[0] : a[0];
     return ERR_OK;
 }
 
 METHOD(optional_or_get)
 {
-    (void)n;
     if (self.list->n > 0) {
         *out = self.list->v[0];
         return ERR_OK;
@@ -117,7 +102,6 @@ METHOD(optional_or_get)
 
 METHOD(optional_if_present)
 {
-    (void)n;
     struct sv ignored;
     *out = sv_null();
     return self.list->n > 0 ? vm_call(m, a[0], self.list->v, 1, &ignored) : ERR_OK;
@@ -126,14 +110,12 @@ METHOD(optional_if_present)
 METHOD(optional_map)
 {
     struct sv v = sv_null();
-    (void)n;
     enum err e = self.list->n > 0 ? vm_call(m, a[0], self.list->v, 1, &v) : ERR_OK;
     return e == ERR_OK ? optional_of(m, v.kind != SV_NULL, v, out) : e;
 }
 
 METHOD(optional_flat_map)
 {
-    (void)n;
     *out = self;
     return self.list->n > 0 ? vm_call(m, a[0], self.list->v, 1, out) : ERR_OK;
 }
@@ -142,7 +124,6 @@ METHOD(optional_filter)
 {
     bool is = false;
     struct sv v;
-    (void)n;
     enum err e = self.list->n > 0 ? vm_call(m, a[0], self.list->v, 1, &v) : ERR_OK;
     e = e == ERR_OK && self.list->n > 0 ? vm_arg_bool(m, v, &is) : e;
     return e == ERR_OK ? optional_of(m, is, is ? self.list->v[0] : sv_null(), out) : e;
@@ -150,20 +131,17 @@ METHOD(optional_filter)
 
 METHOD(func_reversed)
 {
-    (void)a, (void)n;
     return comparator_reversed(m, self, out);
 }
 
 METHOD(enum_value)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_int((int32_t)self.i);
     return ERR_OK;
 }
 
 METHOD(enum_ordinal)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_int((int32_t)self.i - 1);
     return ERR_OK;
 }
@@ -176,7 +154,6 @@ METHOD(func_call)
 METHOD(pattern_matcher)
 {
     struct sv_matcher *x = ARENA_NEW(&m->mem, struct sv_matcher);
-    (void)n;
     if (x == NULL) {
         return vm_no_memory(m);
     }
@@ -189,7 +166,6 @@ METHOD(pattern_matcher)
 METHOD(pattern_split)
 {
     struct str text;
-    (void)n;
     enum err e = vm_arg_str(m, a[0], &text);
     return e == ERR_OK ? regex_split(m, self, text, out) : e;
 }
@@ -197,7 +173,6 @@ METHOD(pattern_split)
 METHOD(matcher_matches)
 {
     bool r = false;
-    (void)a, (void)n;
     self.matcher->from = 0;
     enum err e = regex_find(m, self.matcher, true, &r);
     *out = sv_bool(r);
@@ -215,20 +190,17 @@ static enum err matcher_replaced(struct script_run *m, struct sv self, struct sv
 
 METHOD(matcher_replace_all)
 {
-    (void)n;
     return matcher_replaced(m, self, a[0], true, out);
 }
 
 METHOD(matcher_replace_first)
 {
-    (void)n;
     return matcher_replaced(m, self, a[0], false, out);
 }
 
 METHOD(matcher_find)
 {
     bool r = false;
-    (void)a, (void)n;
     enum err e = regex_find(m, self.matcher, false, &r);
     *out = sv_bool(r);
     return e;
@@ -258,21 +230,18 @@ static struct sv units_before(const struct sv_matcher *x, size_t byte)
 
 METHOD(matcher_start)
 {
-    (void)a, (void)n, (void)m;
     *out = units_before(self.matcher, self.matcher->start);
     return ERR_OK;
 }
 
 METHOD(matcher_end)
 {
-    (void)a, (void)n, (void)m;
     *out = units_before(self.matcher, self.matcher->end);
     return ERR_OK;
 }
 
 METHOD(matcher_count)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_int(self.matcher->groups != NULL ? (int32_t)self.matcher->groups->n - 1 : 0);
     return ERR_OK;
 }
@@ -287,38 +256,32 @@ static enum err number_as(struct script_run *m, struct sv self, enum sv_kind kin
 
 METHOD(int_value)
 {
-    (void)a, (void)n;
     return number_as(m, self, SV_INT, out);
 }
 
 METHOD(long_value)
 {
-    (void)a, (void)n;
     return number_as(m, self, SV_LONG, out);
 }
 
 METHOD(float_value)
 {
-    (void)a, (void)n;
     return number_as(m, self, SV_FLOAT, out);
 }
 
 METHOD(double_value)
 {
-    (void)a, (void)n;
     return number_as(m, self, SV_DOUBLE, out);
 }
 
 METHOD(bool_value)
 {
-    (void)a, (void)n, (void)m;
     *out = self;
     return ERR_OK;
 }
 
 METHOD(is_nan)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_bool(!sv_is_whole(self) && self.d != self.d);
     return ERR_OK;
 }
@@ -326,7 +289,6 @@ METHOD(is_nan)
 METHOD(compare_to)
 {
     int r = 0;
-    (void)n;
     *out = sv_null();
     if (a[0].kind == SV_NULL) {
         return vm_null(m, "compareTo");
@@ -345,7 +307,6 @@ METHOD(compare_back)
 
 METHOD(formatter_format)
 {
-    (void)n;
     if (a[0].kind != SV_DATE && a[0].kind != SV_INSTANT && a[0].kind != SV_LOCAL) {
         return a[0].kind == SV_NULL ? vm_null(m, "format") : vm_class_cast(m, a[0], "TemporalAccessor");
     }
@@ -356,14 +317,12 @@ METHOD(formatter_format)
 
 METHOD(equals)
 {
-    (void)n;
     *out = sv_bool(sv_equals(self, a[0], &m->steps));
     return vm_spend(m, 0);
 }
 
 METHOD(hash_code)
 {
-    (void)a, (void)n;
     enum err e = ERR_OK;
     if (self.kind == SV_FIELD) { /* that of the list of its values */
         struct sv_list *values;
@@ -377,7 +336,6 @@ METHOD(hash_code)
 METHOD(to_string)
 {
     struct str text;
-    (void)a, (void)n;
     enum err e = vm_text(m, self, &text);
     *out = sv_str(text);
     return e;
@@ -386,14 +344,12 @@ METHOD(to_string)
 /* The message of a caught exception, which is a map. */
 METHOD(get_message)
 {
-    (void)a, (void)n;
     return vm_get(m, self, STR("message"), out);
 }
 
 /* ChronoUnit's */
 METHOD(unit_between)
 {
-    (void)n;
     if (self.aux != TYPE_CHRONO_UNIT) {
         return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic method [%s, between/2] not found",
                        sv_class(self));

@@ -1,14 +1,10 @@
 /* Functions over all elements of lists, sets, arrays and streams. */
 #include "engine/script/collectors.h"
 
-#define METHOD(f) \
-    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
-
 METHOD(for_each)
 {
     struct sv ignored;
     enum err e = ERR_OK;
-    (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         e = vm_call_one(m, a[0], self.list->v[i], &ignored);
     }
@@ -19,7 +15,6 @@ METHOD(for_each)
 METHOD(map)
 {
     enum err e = vm_list(m, self.list->form == LIST_STREAM ? LIST_STREAM : LIST_LIST, out);
-    (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct sv v;
         e = vm_call_one(m, a[0], self.list->v[i], &v);
@@ -41,26 +36,22 @@ static enum err map_to(struct script_run *m, struct sv self, struct sv *a, enum 
 
 METHOD(map_to_int)
 {
-    (void)n;
     return map_to(m, self, a, SV_INT, out);
 }
 
 METHOD(map_to_long)
 {
-    (void)n;
     return map_to(m, self, a, SV_LONG, out);
 }
 
 METHOD(map_to_double)
 {
-    (void)n;
     return map_to(m, self, a, SV_DOUBLE, out);
 }
 
 METHOD(filter)
 {
     enum err e = vm_list(m, self.list->form == LIST_STREAM ? LIST_STREAM : LIST_LIST, out);
-    (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         bool is = false;
         struct sv v = self.list->v[i];
@@ -91,7 +82,6 @@ static enum err seek(struct script_run *m, const struct sv_list *l, struct sv f,
 METHOD(any)
 {
     bool r = false;
-    (void)n;
     enum err e = seek(m, self.list, a[0], true, &r, NULL);
     *out = sv_bool(r);
     return e;
@@ -100,7 +90,6 @@ METHOD(any)
 METHOD(every)
 {
     bool r = false;
-    (void)n;
     enum err e = seek(m, self.list, a[0], false, &r, NULL);
     *out = sv_bool(!r);
     return e;
@@ -109,7 +98,6 @@ METHOD(every)
 METHOD(none)
 {
     bool r = false;
-    (void)n;
     enum err e = seek(m, self.list, a[0], true, &r, NULL);
     *out = sv_bool(!r);
     return e;
@@ -118,7 +106,6 @@ METHOD(none)
 METHOD(find)
 {
     bool r = false;
-    (void)n;
     *out = sv_null();
     return seek(m, self.list, a[0], true, &r, out);
 }
@@ -141,7 +128,6 @@ METHOD(average)
 {
     double total = 0;
     enum err e = ERR_OK;
-    (void)a, (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         double v = 0;
         e = vm_arg_num(m, self.list->v[i], &v);
@@ -152,7 +138,6 @@ METHOD(average)
 
 METHOD(find_first)
 {
-    (void)a, (void)n;
     return optional_of(m, self.list->n > 0, self.list->n > 0 ? self.list->v[0] : sv_null(), out);
 }
 
@@ -199,7 +184,6 @@ METHOD(reduce)
 {
     struct sv total = a[0];
     enum err e = ERR_OK;
-    (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct sv args[2] = {total, self.list->v[i]};
         e = vm_call(m, a[1], args, 2, &total);
@@ -212,7 +196,6 @@ METHOD(reduce_all)
 {
     struct sv total = self.list->n > 0 ? self.list->v[0] : sv_null();
     enum err e = ERR_OK;
-    (void)n;
     for (uint32_t i = 1; i < self.list->n && e == ERR_OK; i++) {
         struct sv args[2] = {total, self.list->v[i]};
         e = vm_call(m, a[0], args, 2, &total);
@@ -223,7 +206,6 @@ METHOD(reduce_all)
 METHOD(flat_map)
 {
     enum err e = vm_list(m, LIST_STREAM, out);
-    (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct sv part, ignored;
         e = vm_call_one(m, a[0], self.list->v[i], &part);
@@ -243,7 +225,6 @@ METHOD(peek)
 METHOD(replace_all)
 {
     enum err e = self.list->frozen ? vm_frozen(m) : ERR_OK;
-    (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct sv v;
         e = vm_call_one(m, a[0], self.list->v[i], &v);
@@ -257,7 +238,6 @@ METHOD(replace_all)
 
 METHOD(group_by)
 {
-    (void)n;
     enum err e = ERR_OK;
     *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(&m->mem)};
     if (out->map == NULL) {
@@ -281,7 +261,6 @@ METHOD(group_by)
 METHOD(each_with_index)
 {
     enum err e = ERR_OK;
-    (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct sv args[2] = {self.list->v[i], sv_int((int32_t)i)}, ignored;
         e = vm_call(m, a[0], args, 2, &ignored);
@@ -294,7 +273,6 @@ METHOD(count_of)
 {
     int32_t count = 0;
     enum err e = ERR_OK;
-    (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         bool is = false;
         e = vm_test(m, a[0], self.list->v[i], &is);
@@ -307,7 +285,6 @@ METHOD(count_of)
 METHOD(find_results)
 {
     enum err e = vm_list(m, LIST_LIST, out);
-    (void)n;
     for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
         struct sv v;
         e = vm_call_one(m, a[0], self.list->v[i], &v);
@@ -333,7 +310,6 @@ METHOD(split)
 {
     struct sv parts[2];
     enum err e = vm_list(m, LIST_LIST, out);
-    (void)n;
     for (int i = 0; i < 2 && e == ERR_OK; i++) {
         e = vm_list(m, LIST_LIST, &parts[i]);
         e = e == ERR_OK ? vm_push(m, out->list, parts[i]) : e;

@@ -8,9 +8,6 @@
 
 #include <unicode/uchar.h>
 
-#define METHOD(f) \
-    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
-
 static struct sv part(struct str s, size_t from, size_t to)
 {
     return sv_str(str_slice(s, utf16_to_byte(s, from), utf16_to_byte(s, to)));
@@ -23,14 +20,12 @@ static int32_t units_before(struct str s, size_t byte)
 
 METHOD(length)
 {
-    (void)a, (void)n;
     *out = sv_int((int32_t)utf16_length(self.s));
     return vm_spend(m, self.s.n / 64);
 }
 
 METHOD(is_empty)
 {
-    (void)m, (void)a, (void)n;
     *out = sv_bool(self.s.n == 0);
     return ERR_OK;
 }
@@ -38,7 +33,6 @@ METHOD(is_empty)
 METHOD(char_at)
 {
     int64_t i = 0;
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &i);
     size_t len = utf16_length(self.s);
     if (e == ERR_OK && (i < 0 || (uint64_t)i >= len)) {
@@ -92,7 +86,6 @@ METHOD(index_of)
 METHOD(last_index_of)
 {
     struct str what;
-    (void)n;
     enum err e = vm_arg_str(m, a[0], &what);
     if (e == ERR_OK) {
         size_t at = find_last(self.s, what);
@@ -105,7 +98,6 @@ METHOD(last_index_of)
 METHOD(contains)
 {
     struct str what;
-    (void)n;
     enum err e = vm_arg_str(m, a[0], &what);
     if (e == ERR_OK) {
         *out = sv_bool(what.n == 0 || str_find_str(self.s, what) != SIZE_MAX);
@@ -131,7 +123,6 @@ METHOD(starts_with)
 METHOD(ends_with)
 {
     struct str what;
-    (void)n;
     enum err e = vm_arg_str(m, a[0], &what);
     if (e == ERR_OK) {
         *out = sv_bool(str_ends(self.s, what));
@@ -159,13 +150,11 @@ static enum err change_case(struct script_run *m, struct str s, bool upper, stru
 
 METHOD(lower)
 {
-    (void)a, (void)n;
     return change_case(m, self.s, false, out);
 }
 
 METHOD(upper)
 {
-    (void)a, (void)n;
     return change_case(m, self.s, true, out);
 }
 
@@ -173,7 +162,6 @@ METHOD(equals_ignore_case)
 {
     struct sv x, y;
     struct str other;
-    (void)n;
     if (a[0].kind == SV_NULL) {
         *out = sv_bool(false);
         return ERR_OK;
@@ -190,7 +178,6 @@ METHOD(equals_ignore_case)
 METHOD(compare_to)
 {
     struct str other;
-    (void)n;
     enum err e = vm_arg_str(m, a[0], &other);
     size_t i = 0, k = 0;
     while (e == ERR_OK && i < self.s.n
@@ -209,7 +196,6 @@ METHOD(compare_to)
 
 METHOD(trim)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_str(str_trim(self.s));
     return ERR_OK;
 }
@@ -217,7 +203,6 @@ METHOD(trim)
 METHOD(concat)
 {
     struct str other;
-    (void)n;
     enum err e = vm_arg_str(m, a[0], &other);
     return e == ERR_OK ? vm_binary(m, OP_ADD, self, sv_str(other), out) : e;
 }
@@ -226,7 +211,6 @@ METHOD(replace)
 {
     struct str from, to;
     struct buf b;
-    (void)n;
     enum err e = vm_arg_str(m, a[0], &from);
     e = e == ERR_OK ? vm_arg_str(m, a[1], &to) : e;
     if (e != ERR_OK || from.n == 0) {
@@ -271,7 +255,6 @@ METHOD(split_on_token)
 
 METHOD(to_char_array)
 {
-    (void)a, (void)n;
     enum err e = vm_list(m, LIST_ARRAY, out);
     for (size_t at = 0; at < self.s.n && e == ERR_OK && !stop_often();) {
         e = vm_push(m, out->list, (struct sv){.kind = SV_CHAR, .i = (int64_t)utf8_next(self.s, &at)});
@@ -281,13 +264,11 @@ METHOD(to_char_array)
 
 METHOD(replace_all)
 {
-    (void)n;
     return regex_replace(m, a[0], self.s, a[1], true, out);
 }
 
 METHOD(replace_first)
 {
-    (void)n;
     return regex_replace(m, a[0], self.s, a[1], false, out);
 }
 
@@ -295,7 +276,6 @@ METHOD(repeat)
 {
     int64_t times = 0;
     struct buf b;
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &times);
     if (e != ERR_OK) {
         return e;
@@ -315,7 +295,6 @@ METHOD(repeat)
 METHOD(encode_base64)
 {
     struct buf b;
-    (void)a, (void)n;
     buf_init(&b, NULL, m->limits.bytes_max);
     base64_put(self.s, &b);
     for (size_t i = b.n; i % 4 != 0 && !b.failed; i++) {
@@ -330,7 +309,6 @@ METHOD(decode_base64)
 {
     char *bytes = arena_alloc(&m->mem, self.s.n + 1);
     size_t k = 0;
-    (void)a, (void)n;
     if (bytes == NULL) {
         return vm_no_memory(m);
     }
@@ -347,7 +325,6 @@ METHOD(compare_ignore_case)
 {
     struct sv other = a[0], mine = self;
     enum err e = lower(m, self, NULL, 0, &mine);
-    (void)n;
     if (e == ERR_OK && other.kind == SV_STR) {
         e = lower(m, a[0], NULL, 0, &other);
     }
@@ -364,7 +341,6 @@ METHOD(code_point_at)
 /* A stream of numbers. */
 METHOD(chars)
 {
-    (void)a, (void)n;
     enum err e = vm_list(m, LIST_STREAM, out);
     for (size_t at = 0; at < self.s.n && e == ERR_OK;) {
         e = vm_push(m, out->list, sv_int((int32_t)utf8_next(self.s, &at)));

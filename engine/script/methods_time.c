@@ -2,9 +2,6 @@
 #include "engine/script/allow.h"
 #include "engine/script/time.h"
 
-#define METHOD(f) \
-    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
-
 __extension__ typedef __int128 wide; /* nanoseconds of any duration */
 
 #define DAY         86400
@@ -140,7 +137,6 @@ METHOD(at_time)
 METHOD(at_date)
 {
     struct instant date = {0, 0};
-    (void)n;
     enum err e = time_arg(m, a[0], LOCAL_DATE, &date);
     date.seconds += self.date->t.seconds;
     date.nanos = self.date->t.nanos;
@@ -149,26 +145,22 @@ METHOD(at_date)
 
 METHOD(at_zone)
 {
-    (void)n;
     return time_in_zone(m, self.date->t, a[0], out);
 }
 
 /* What both local and zoned moments give. */
 METHOD(to_local_date)
 {
-    (void)a, (void)n;
     return vm_local(m, LOCAL_DATE, on_clock(self), out);
 }
 
 METHOD(to_local_time)
 {
-    (void)a, (void)n;
     return vm_local(m, LOCAL_TIME, on_clock(self), out);
 }
 
 METHOD(to_local_date_time)
 {
-    (void)a, (void)n;
     return vm_local(m, LOCAL_DATE_TIME, on_clock(self), out);
 }
 
@@ -183,7 +175,6 @@ static int64_t civil_year(struct sv v, int *month)
 METHOD(is_leap)
 {
     int month;
-    (void)a, (void)n, (void)m;
     *out = sv_bool(civil_is_leap(civil_year(self, &month)));
     return ERR_OK;
 }
@@ -191,7 +182,6 @@ METHOD(is_leap)
 METHOD(length_of_month)
 {
     int month;
-    (void)a, (void)n, (void)m;
     int64_t year = civil_year(self, &month);
     *out = sv_int(civil_month_days(year, month));
     return ERR_OK;
@@ -200,28 +190,24 @@ METHOD(length_of_month)
 METHOD(length_of_year)
 {
     int month;
-    (void)a, (void)n, (void)m;
     *out = sv_int(civil_is_leap(civil_year(self, &month)) ? 366 : 365);
     return ERR_OK;
 }
 
 METHOD(to_epoch_day)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_long(self.date->t.seconds / DAY);
     return ERR_OK;
 }
 
 METHOD(to_second_of_day)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_int((int32_t)self.date->t.seconds);
     return ERR_OK;
 }
 
 METHOD(to_nano_of_day)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_long(self.date->t.seconds * BILLION + self.date->t.nanos);
     return ERR_OK;
 }
@@ -340,7 +326,6 @@ static enum err duration_moved(struct script_run *m, struct sv self, struct str 
 METHOD(duration_times)
 {
     int64_t by = 0;
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &by);
     wide all;
     if (e == ERR_OK && __builtin_mul_overflow(nanos_of(self.date->t), (wide)by, &all)) {
@@ -352,7 +337,6 @@ METHOD(duration_times)
 METHOD(duration_over)
 {
     int64_t by = 0;
-    (void)n;
     enum err e = vm_arg_i64(m, a[0], &by);
     if (e == ERR_OK && by == 0) {
         return err_set(m->em, ERR_ARITHMETIC, "Cannot divide by zero");
@@ -362,41 +346,35 @@ METHOD(duration_over)
 
 METHOD(duration_negated)
 {
-    (void)a, (void)n;
     return length(m, -nanos_of(self.date->t), out);
 }
 
 METHOD(duration_abs)
 {
-    (void)a, (void)n;
     wide all = nanos_of(self.date->t);
     return length(m, all < 0 ? -all : all, out);
 }
 
 METHOD(duration_negative)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_bool(self.date->t.seconds < 0);
     return ERR_OK;
 }
 
 METHOD(duration_zero)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_bool(self.date->t.seconds == 0 && self.date->t.nanos == 0);
     return ERR_OK;
 }
 
 METHOD(duration_seconds)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_long(self.date->t.seconds);
     return ERR_OK;
 }
 
 METHOD(duration_nano)
 {
-    (void)a, (void)n, (void)m;
     *out = sv_int(self.date->t.nanos);
     return ERR_OK;
 }
@@ -491,7 +469,6 @@ METHOD(minus_amount)
 
 METHOD(until)
 {
-    (void)n;
     if (a[1].kind != SV_TYPE || a[1].aux != TYPE_CHRONO_UNIT) {
         return vm_class_cast(m, a[1], "java.time.temporal.TemporalUnit");
     }

@@ -25,10 +25,9 @@ static double gauss(double distance, double scale, double decay)
     return exp(0.5 * pow(distance, 2.0) / (0.5 * pow(scale, 2.0) / log(decay)));
 }
 
-static enum err decay_numeric(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
+static enum err decay_numeric(struct script_run *m, const struct builtin *b, struct sv *a, UNUSED uint32_t n,
                               struct sv *out)
 {
-    (void)n;
     double v[5];
     enum err e = ERR_OK;
     for (int i = 0; i < 5 && e == ERR_OK; i++) {
@@ -49,10 +48,9 @@ static enum err texts(struct script_run *m, const struct sv *a, struct str out[3
     return e;
 }
 
-static enum err decay_geo(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
+static enum err decay_geo(struct script_run *m, const struct builtin *b, struct sv *a, UNUSED uint32_t n,
                           struct sv *out)
 {
-    (void)n;
     struct str t[3];
     struct geo_point origin;
     double scale = 0, offset = 0, decay = 0;
@@ -72,10 +70,9 @@ static enum err decay_geo(struct script_run *m, const struct builtin *b, struct 
     return e;
 }
 
-static enum err decay_date(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
+static enum err decay_date(struct script_run *m, const struct builtin *b, struct sv *a, UNUSED uint32_t n,
                            struct sv *out)
 {
-    (void)n;
     struct str t[3];
     const struct date_format *f;
     struct instant origin = {0, 0};
@@ -101,10 +98,9 @@ static enum err decay_date(struct script_run *m, const struct builtin *b, struct
 
 /* ---- the others ---- */
 
-static enum err saturation(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
-                           struct sv *out)
+static enum err saturation(struct script_run *m, UNUSED const struct builtin *b, struct sv *a,
+                           UNUSED uint32_t n, struct sv *out)
 {
-    (void)b, (void)n;
     double v = 0, k = 0;
     enum err e = vm_arg_num(m, a[0], &v);
     e = e == ERR_OK ? vm_arg_num(m, a[1], &k) : e;
@@ -112,10 +108,9 @@ static enum err saturation(struct script_run *m, const struct builtin *b, struct
     return e;
 }
 
-static enum err sigmoid(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
+static enum err sigmoid(struct script_run *m, UNUSED const struct builtin *b, struct sv *a, UNUSED uint32_t n,
                         struct sv *out)
 {
-    (void)b, (void)n;
     double v = 0, k = 0, x = 0;
     enum err e = vm_arg_num(m, a[0], &v);
     e = e == ERR_OK ? vm_arg_num(m, a[1], &k) : e;
@@ -124,10 +119,9 @@ static enum err sigmoid(struct script_run *m, const struct builtin *b, struct sv
     return e;
 }
 
-static enum err random_score(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n,
+static enum err random_score(struct script_run *m, UNUSED const struct builtin *b, struct sv *a, uint32_t n,
                              struct sv *out)
 {
-    (void)b;
     int64_t seed = 0;
     struct str field, text = STR_NULL;
     struct sv values, at = sv_int(0), first;
@@ -366,12 +360,11 @@ static enum err holt_winters(struct script_run *m, const double *in, uint32_t n,
     return ERR_OK;
 }
 
-enum err static_moving(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
-                       struct sv *out)
+enum err static_moving(struct script_run *m, UNUSED enum type_id type, struct str name, struct sv *a,
+                       uint32_t n, struct sv *out)
 {
     struct sv_list *list;
     double arg[2] = {0, 0};
-    (void)type;
     enum err e =
         n < 1 ? err_set(m->em, ERR_ILLEGAL_ARGUMENT, "expected an argument") : vm_arg_list(m, a[0], &list);
     double *v = e == ERR_OK ? ARENA_ARRAY(&m->mem, double, list->n) : NULL;

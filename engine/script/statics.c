@@ -157,10 +157,9 @@ enum err static_arrays(struct script_run *m, enum type_id type, struct str name,
                                             : vm_no_static(m, type, name, n);
 }
 
-enum err static_system(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
-                       struct sv *out)
+enum err static_system(struct script_run *m, enum type_id type, struct str name, UNUSED struct sv *a,
+                       uint32_t n, struct sv *out)
 {
-    (void)a;
     if (n == 0 && (str_is(name, "currentTimeMillis") || str_is(name, "nanoTime"))) {
         *out = sv_long(str_is(name, "nanoTime") ? m->env->now_ms * 1000000 : m->env->now_ms);
         return ERR_OK;

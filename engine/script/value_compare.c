@@ -27,27 +27,23 @@ bool sv_equals(struct sv a, struct sv b, uint64_t *steps)
 
 /* ---- equals of each kind ---- */
 
-bool equal_always(struct sv a, struct sv b, struct comparing *c)
+bool equal_always(UNUSED struct sv a, UNUSED struct sv b, UNUSED struct comparing *c)
 {
-    (void)a, (void)b, (void)c;
     return true;
 }
 
-bool equal_bool(struct sv a, struct sv b, struct comparing *c)
+bool equal_bool(struct sv a, struct sv b, UNUSED struct comparing *c)
 {
-    (void)c;
     return a.b == b.b;
 }
 
-bool equal_whole(struct sv a, struct sv b, struct comparing *c)
+bool equal_whole(struct sv a, struct sv b, UNUSED struct comparing *c)
 {
-    (void)c;
     return a.i == b.i;
 }
 
-bool equal_fraction(struct sv a, struct sv b, struct comparing *c)
+bool equal_fraction(struct sv a, struct sv b, UNUSED struct comparing *c)
 {
-    (void)c;
     return (isnan(a.d) && isnan(b.d)) || (a.d == b.d && signbit(a.d) == signbit(b.d));
 }
 
@@ -116,33 +112,28 @@ static bool same_instant(struct instant a, struct instant b)
     return a.seconds == b.seconds && a.nanos == b.nanos;
 }
 
-bool equal_date(struct sv a, struct sv b, struct comparing *c)
+bool equal_date(struct sv a, struct sv b, UNUSED struct comparing *c)
 {
-    (void)c;
     return same_instant(a.date->t, b.date->t) && str_eq(a.date->zone->id, b.date->zone->id);
 }
 
-bool equal_instant(struct sv a, struct sv b, struct comparing *c)
+bool equal_instant(struct sv a, struct sv b, UNUSED struct comparing *c)
 {
-    (void)c;
     return a.aux == b.aux && same_instant(a.date->t, b.date->t);
 }
 
-bool equal_geo(struct sv a, struct sv b, struct comparing *c)
+bool equal_geo(struct sv a, struct sv b, UNUSED struct comparing *c)
 {
-    (void)c;
     return a.geo->lat == b.geo->lat && a.geo->lon == b.geo->lon;
 }
 
-bool equal_named(struct sv a, struct sv b, struct comparing *c)
+bool equal_named(struct sv a, struct sv b, UNUSED struct comparing *c)
 {
-    (void)c;
     return a.i == b.i && a.aux == b.aux;
 }
 
-bool equal_zone(struct sv a, struct sv b, struct comparing *c)
+bool equal_zone(struct sv a, struct sv b, UNUSED struct comparing *c)
 {
-    (void)c;
     return str_eq(a.zone->id, b.zone->id);
 }
 

@@ -6,10 +6,9 @@
 #include <string.h>
 
 /* String.hashCode: over UTF-16 units. */
-uint32_t hash_text(struct sv v, uint32_t *left)
+uint32_t hash_text(struct sv v, UNUSED uint32_t *left)
 {
     uint32_t h = 0;
-    (void)left;
     for (size_t at = 0; at < v.s.n;) {
         uint32_t c = utf8_next(v.s, &at);
         if (c > 0xFFFF) {
@@ -26,37 +25,32 @@ static uint32_t fold(uint64_t v)
     return (uint32_t)(v ^ v >> 32);
 }
 
-uint32_t hash_bool(struct sv v, uint32_t *left)
+uint32_t hash_bool(struct sv v, UNUSED uint32_t *left)
 {
-    (void)left;
     return v.b ? 1231 : 1237;
 }
 
-uint32_t hash_int(struct sv v, uint32_t *left)
+uint32_t hash_int(struct sv v, UNUSED uint32_t *left)
 {
-    (void)left;
     return (uint32_t)v.i;
 }
 
-uint32_t hash_long(struct sv v, uint32_t *left)
+uint32_t hash_long(struct sv v, UNUSED uint32_t *left)
 {
-    (void)left;
     return fold((uint64_t)v.i);
 }
 
-uint32_t hash_float(struct sv v, uint32_t *left)
+uint32_t hash_float(struct sv v, UNUSED uint32_t *left)
 {
     float f = (float)v.d;
     uint32_t bits;
-    (void)left;
     memcpy(&bits, &f, sizeof(bits));
     return bits;
 }
 
-uint32_t hash_double(struct sv v, uint32_t *left)
+uint32_t hash_double(struct sv v, UNUSED uint32_t *left)
 {
     uint64_t bits;
-    (void)left;
     memcpy(&bits, &v.d, sizeof(bits));
     return fold(bits);
 }

@@ -170,10 +170,9 @@ enum err write_map(struct json *out, struct sv v, struct arena *a, unsigned dept
     return ERR_OK;
 }
 
-enum err write_geo(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+enum err write_geo(struct json *out, struct sv v, struct arena *a, UNUSED unsigned depth, struct errmsg *em)
 {
     struct json lat, lon;
-    (void)depth;
     enum err e = text_json(&lat, sv_double(v.geo->lat), JSON_NUMBER, a, em);
     e = e == ERR_OK ? text_json(&lon, sv_double(v.geo->lon), JSON_NUMBER, a, em) : e;
     *out = json_mk_object();
@@ -184,10 +183,9 @@ enum err write_geo(struct json *out, struct sv v, struct arena *a, unsigned dept
 }
 
 /* A time of day shows its milliseconds, and one of a date is taken for UTC. */
-enum err write_local(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+enum err write_local(struct json *out, struct sv v, struct arena *a, UNUSED unsigned depth, struct errmsg *em)
 {
     struct buf b;
-    (void)depth;
     buf_init(&b, NULL, 64);
     sv_put_shown_local(v, &b);
     struct str text = arena_str(a, buf_view(&b));
@@ -197,43 +195,41 @@ enum err write_local(struct json *out, struct sv v, struct arena *a, unsigned de
 }
 
 /* A moment is shown as a field's dates are. */
-enum err write_moment(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+enum err write_moment(struct json *out, struct sv v, struct arena *a, UNUSED unsigned depth,
+                      struct errmsg *em)
 {
-    (void)depth;
     v.kind = SV_DATE;
     v.aux = DATE_OF_DOC;
     return text_json(out, v, JSON_STRING, a, em);
 }
 
-enum err write_null(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+enum err write_null(struct json *out, UNUSED struct sv v, UNUSED struct arena *a, UNUSED unsigned depth,
+                    UNUSED struct errmsg *em)
 {
-    (void)v, (void)a, (void)depth, (void)em;
     *out = (struct json){.type = JSON_NULL};
     return ERR_OK;
 }
 
-enum err write_bool(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+enum err write_bool(struct json *out, struct sv v, UNUSED struct arena *a, UNUSED unsigned depth,
+                    UNUSED struct errmsg *em)
 {
-    (void)a, (void)depth, (void)em;
     *out = json_mk_bool(v.b);
     return ERR_OK;
 }
 
-enum err write_whole(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+enum err write_whole(struct json *out, struct sv v, struct arena *a, UNUSED unsigned depth, struct errmsg *em)
 {
-    (void)depth;
     return text_json(out, v, JSON_NUMBER, a, em);
 }
 
-enum err write_fraction(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+enum err write_fraction(struct json *out, struct sv v, struct arena *a, UNUSED unsigned depth,
+                        struct errmsg *em)
 {
-    (void)depth;
     return text_json(out, v, isfinite(v.d) ? JSON_NUMBER : JSON_STRING, a, em);
 }
 
-enum err write_text(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+enum err write_text(struct json *out, struct sv v, struct arena *a, UNUSED unsigned depth, struct errmsg *em)
 {
-    (void)depth;
     return text_json(out, v, JSON_STRING, a, em);
 }
 

@@ -56,51 +56,44 @@ bool sv_text(struct sv v, struct buf *out, unsigned depth)
     return kinds[v.kind].text(v, out, depth);
 }
 
-bool text_null(struct sv v, struct buf *out, unsigned depth)
+bool text_null(UNUSED struct sv v, struct buf *out, UNUSED unsigned depth)
 {
-    (void)v, (void)depth;
     buf_z(out, "null");
     return !out->failed;
 }
 
-bool text_bool(struct sv v, struct buf *out, unsigned depth)
+bool text_bool(struct sv v, struct buf *out, UNUSED unsigned depth)
 {
-    (void)depth;
     buf_z(out, v.b ? "true" : "false");
     return !out->failed;
 }
 
-bool text_whole(struct sv v, struct buf *out, unsigned depth)
+bool text_whole(struct sv v, struct buf *out, UNUSED unsigned depth)
 {
-    (void)depth;
     buf_i64(out, v.i);
     return !out->failed;
 }
 
-bool text_char(struct sv v, struct buf *out, unsigned depth)
+bool text_char(struct sv v, struct buf *out, UNUSED unsigned depth)
 {
-    (void)depth;
     buf_utf8(out, (uint32_t)v.i);
     return !out->failed;
 }
 
-bool text_float(struct sv v, struct buf *out, unsigned depth)
+bool text_float(struct sv v, struct buf *out, UNUSED unsigned depth)
 {
-    (void)depth;
     num_put_float(out, (float)v.d);
     return !out->failed;
 }
 
-bool text_double(struct sv v, struct buf *out, unsigned depth)
+bool text_double(struct sv v, struct buf *out, UNUSED unsigned depth)
 {
-    (void)depth;
     num_put_double(out, v.d);
     return !out->failed;
 }
 
-bool text_str(struct sv v, struct buf *out, unsigned depth)
+bool text_str(struct sv v, struct buf *out, UNUSED unsigned depth)
 {
-    (void)depth;
     buf_str(out, v.s);
     return !out->failed;
 }
@@ -165,30 +158,27 @@ bool text_entry(struct sv v, struct buf *out, unsigned depth)
     return put_entry(&v.map->e[v.aux], out, depth);
 }
 
-bool text_geo(struct sv v, struct buf *out, unsigned depth)
+bool text_geo(struct sv v, struct buf *out, UNUSED unsigned depth)
 {
-    (void)depth;
     num_put_double(out, v.geo->lat);
     buf_z(out, ", ");
     num_put_double(out, v.geo->lon);
     return !out->failed;
 }
 
-bool text_zone(struct sv v, struct buf *out, unsigned depth)
+bool text_zone(struct sv v, struct buf *out, UNUSED unsigned depth)
 {
-    (void)depth;
     buf_str(out, v.zone->id);
     return !out->failed;
 }
 
-bool text_enum(struct sv v, struct buf *out, unsigned depth)
+bool text_enum(struct sv v, struct buf *out, UNUSED unsigned depth)
 {
     static const char *const months[] = {"JANUARY",   "FEBRUARY", "MARCH",    "APRIL",
                                          "MAY",       "JUNE",     "JULY",     "AUGUST",
                                          "SEPTEMBER", "OCTOBER",  "NOVEMBER", "DECEMBER"};
     static const char *const days[] = {"MONDAY", "TUESDAY",  "WEDNESDAY", "THURSDAY",
                                        "FRIDAY", "SATURDAY", "SUNDAY"};
-    (void)depth;
     buf_z(out, v.aux == ENUM_MONTH ? months[(v.i - 1) % 12] : days[(v.i - 1) % 7]);
     return !out->failed;
 }

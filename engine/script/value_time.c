@@ -113,9 +113,8 @@ static void put_duration(struct instant t, struct buf *out)
     buf_char(out, 'S');
 }
 
-bool text_date(struct sv v, struct buf *out, unsigned depth)
+bool text_date(struct sv v, struct buf *out, UNUSED unsigned depth)
 {
-    (void)depth;
     if (v.kind == SV_LOCAL) {
         put_local(v, false, out);
     } else if (v.kind == SV_DURATION) {
@@ -150,10 +149,9 @@ static uint32_t fold(uint64_t v)
     return (uint32_t)(v ^ (v >> 32));
 }
 
-uint32_t hash_date(struct sv v, uint32_t *left)
+uint32_t hash_date(struct sv v, UNUSED uint32_t *left)
 {
     struct instant t = v.date->t;
-    (void)left;
     if (v.kind != SV_LOCAL) {
         return fold((uint64_t)t.seconds) + 51 * (uint32_t)t.nanos;
     }

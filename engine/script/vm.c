@@ -5,7 +5,6 @@
 
 static INSTRUCTION(constant)
 {
-    (void)f;
     return push(m, m->script->consts[in->c]);
 }
 
@@ -22,45 +21,38 @@ static INSTRUCTION(store)
 
 static INSTRUCTION(drop)
 {
-    (void)f, (void)in;
     m->sp--;
     return ERR_OK;
 }
 
 static INSTRUCTION(dup)
 {
-    (void)f, (void)in;
     return push(m, *top(m));
 }
 
 static INSTRUCTION(dup_two)
 {
-    (void)f, (void)in;
     enum err e = push(m, m->stack[m->sp - 2]);
     return e == ERR_OK ? push(m, m->stack[m->sp - 2]) : e;
 }
 
 static INSTRUCTION(doc)
 {
-    (void)f, (void)in;
     return push(m, (struct sv){.kind = SV_DOCS});
 }
 
 static INSTRUCTION(params)
 {
-    (void)f, (void)in;
     return push(m, m->params);
 }
 
 static INSTRUCTION(score)
 {
-    (void)f, (void)in;
     return push(m, sv_double(m->env->score != NULL ? m->env->score(m->env->self) : 0));
 }
 
 static INSTRUCTION(ctx)
 {
-    (void)f, (void)in;
     return push(m, m->ctx);
 }
 
@@ -73,7 +65,6 @@ static struct sv no_value(const struct script_run *m)
 static INSTRUCTION(value)
 {
     const struct script_env *env = m->env;
-    (void)f, (void)in;
     return push(m, !env->has_value          ? no_value(m)
                    : env->value_s.p != NULL ? sv_str(env->value_s)
                    : env->value_whole       ? sv_long(env->value_i)
@@ -84,7 +75,6 @@ static INSTRUCTION(values)
 {
     struct sv list;
     enum err e = vm_list(m, LIST_ARRAY, &list);
-    (void)f, (void)in;
     for (uint32_t i = 0; i < m->env->values_n && e == ERR_OK; i++) {
         e = vm_push(m, list.list, sv_double(m->env->values[i]));
     }
@@ -140,7 +130,6 @@ static INSTRUCTION(jump_if_null)
 static INSTRUCTION(iterate)
 {
     struct sv v;
-    (void)f, (void)in;
     enum err e = vm_iterator(m, *top(m), &v);
     return give(m, e, 1, v);
 }
@@ -160,7 +149,6 @@ static INSTRUCTION(next)
 static INSTRUCTION(binary)
 {
     struct sv v;
-    (void)f;
     enum err e = vm_binary(m, (enum op)in->a, m->stack[m->sp - 2], *top(m), &v);
     return give(m, e, 2, v);
 }
@@ -168,7 +156,6 @@ static INSTRUCTION(binary)
 static INSTRUCTION(unary)
 {
     struct sv v;
-    (void)f;
     enum err e = vm_unary(m, (enum op)in->a, *top(m), &v);
     return give(m, e, 1, v);
 }
@@ -181,14 +168,12 @@ static struct type type_in(const struct ins *in)
 static INSTRUCTION(cast)
 {
     struct sv v;
-    (void)f;
     enum err e = vm_cast(m, type_in(in), *top(m), in->op == I_CONVERT, &v);
     return give(m, e, 1, v);
 }
 
 static INSTRUCTION(instance)
 {
-    (void)f;
     return give(m, ERR_OK, 1, sv_bool(type_holds(type_in(in), *top(m))));
 }
 
@@ -197,7 +182,6 @@ static INSTRUCTION(instance)
 static INSTRUCTION(get)
 {
     struct sv v;
-    (void)f;
     enum err e = vm_get(m, *top(m), name_of(m, in), &v);
     return give(m, e, 1, v);
 }
@@ -205,14 +189,12 @@ static INSTRUCTION(get)
 static INSTRUCTION(put)
 {
     struct sv v = pop(m), object = pop(m);
-    (void)f;
     return give(m, vm_put(m, object, name_of(m, in), v), 0, v);
 }
 
 static INSTRUCTION(get_at)
 {
     struct sv v, index = pop(m);
-    (void)f, (void)in;
     enum err e = vm_get_at(m, *top(m), index, &v);
     return give(m, e, 1, v);
 }
@@ -220,7 +202,6 @@ static INSTRUCTION(get_at)
 static INSTRUCTION(put_at)
 {
     struct sv v = pop(m), index = pop(m), object = pop(m);
-    (void)f, (void)in;
     return give(m, vm_put_at(m, object, index, v), 0, v);
 }
 
@@ -240,20 +221,17 @@ static enum err vm_step(struct script_run *m, const struct ins *in, bool at)
 
 static INSTRUCTION(step_member)
 {
-    (void)f;
     return vm_step(m, in, false);
 }
 
 static INSTRUCTION(step_element)
 {
-    (void)f;
     return vm_step(m, in, true);
 }
 
 static INSTRUCTION(get_static)
 {
     struct sv v;
-    (void)f;
     enum err e = vm_static_field(m, (enum type_id)in->b, name_of(m, in), &v);
     return give(m, e, 0, v);
 }
@@ -268,7 +246,6 @@ static struct sv *arguments(const struct script_run *m, const struct ins *in)
 static INSTRUCTION(call)
 {
     struct sv out = sv_null(), *args = arguments(m, in);
-    (void)f;
     enum err e = vm_method(m, args[-1], name_of(m, in), args, in->a, &out);
     return give(m, e, in->a + 1U, out);
 }
@@ -276,7 +253,6 @@ static INSTRUCTION(call)
 static INSTRUCTION(call_function)
 {
     struct sv out = sv_null();
-    (void)f;
     enum err e = vm_run(m, in->c, arguments(m, in), in->a, &out);
     return give(m, e, in->a, out);
 }
@@ -284,7 +260,6 @@ static INSTRUCTION(call_function)
 static INSTRUCTION(call_static)
 {
     struct sv out = sv_null();
-    (void)f;
     enum err e = vm_static(m, (enum type_id)in->b, name_of(m, in), arguments(m, in), in->a, &out);
     return give(m, e, in->a, out);
 }
@@ -292,7 +267,6 @@ static INSTRUCTION(call_static)
 static INSTRUCTION(call_builtin)
 {
     struct sv out = sv_null();
-    (void)f;
     enum err e = vm_builtin(m, &builtins[in->b], arguments(m, in), in->a, &out);
     return give(m, e, in->a, out);
 }

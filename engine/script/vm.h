@@ -63,6 +63,10 @@ struct sv_matcher {
 };
 
 typedef enum err (*method_fn)(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out);
+/* The head of a method of a table below. */
+#define METHOD(f)                                                                              \
+    static enum err f(UNUSED struct script_run *m, UNUSED struct sv self, UNUSED struct sv *a, \
+                      UNUSED uint32_t n, UNUSED struct sv *out)
 
 struct method {
     const char *name;

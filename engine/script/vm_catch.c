@@ -69,7 +69,6 @@ INSTRUCTION(try_begin)
 
 INSTRUCTION(try_end)
 {
-    (void)m, (void)in;
     f->handlers_n--;
     return ERR_OK;
 }

@@ -24,13 +24,11 @@ static enum sv_kind element_kind(enum type_id type)
 
 INSTRUCTION(make_list)
 {
-    (void)f;
     return list_of(m, in->c, LIST_LIST, SV_NULL);
 }
 
 INSTRUCTION(make_array)
 {
-    (void)f;
     return list_of(m, in->c, LIST_ARRAY, element_kind((enum type_id)in->b));
 }
 
@@ -38,7 +36,6 @@ INSTRUCTION(make_map)
 {
     uint32_t pairs = in->c;
     struct sv map = {.kind = SV_MAP, .map = sv_map_new(&m->mem)};
-    (void)f;
     if (map.map == NULL) {
         return vm_no_memory(m);
     }
@@ -57,7 +54,6 @@ INSTRUCTION(make_empty_array)
     uint32_t dims = in->a;
     int64_t n = 0;
     enum err e = vm_arg_i64(m, m->stack[m->sp - dims], &n);
-    (void)f;
     if (e != ERR_OK) {
         return e;
     }
@@ -82,7 +78,6 @@ INSTRUCTION(make_lambda)
 {
     struct sv_func *made = ARENA_NEW(&m->mem, struct sv_func);
     struct sv *captured = ARENA_ARRAY(&m->mem, struct sv, in->a);
-    (void)f;
     if (made == NULL || captured == NULL) {
         return vm_no_memory(m);
     }
@@ -96,7 +91,6 @@ INSTRUCTION(make_lambda)
 INSTRUCTION(make_reference)
 {
     struct sv_func *made = ARENA_NEW(&m->mem, struct sv_func);
-    (void)f;
     if (made == NULL) {
         return vm_no_memory(m);
     }
@@ -112,7 +106,6 @@ INSTRUCTION(make_object)
 {
     struct sv out = sv_null();
     enum err e = vm_new(m, (enum type_id)in->b, name_of(m, in), &m->stack[m->sp - in->a], in->a, &out);
-    (void)f;
     if (e == ERR_OK && in->b == TYPE_EXCEPTION) {
         struct sv code = sv_int((int32_t)exception_code(name_of(m, in)));
         e = sv_map_put(&m->mem, out.map, sv_str(STR("#code")), code) ? ERR_OK : vm_no_memory(m);

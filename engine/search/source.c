@@ -30,9 +30,8 @@ static enum err search_after(const struct source_parse *p, struct str key, const
     return ERR_OK;
 }
 
-static enum err track_total(const struct source_parse *p, struct str key, const struct json *v)
+static enum err track_total(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     struct search_source *s = p->s;
     bool on;
     s->track_total_given = true;
@@ -115,37 +114,32 @@ static enum err collapse(const struct source_parse *p, struct str key, const str
 
 /* ---- the table of keys ---------------------------------------------------------------------------------------------- */
 
-static enum err terminate_after(const struct source_parse *p, struct str key, const struct json *v)
+static enum err terminate_after(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     int32_t n = 0;
     enum err e = jr_int(v, &n, p->em);
     p->s->terminate_after = n; /* a negative one stops before the first document, as the real thing does */
     return e;
 }
 
-static enum err min_score(const struct source_parse *p, struct str key, const struct json *v)
+static enum err min_score(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     p->s->has_min_score = true;
     return jr_float(v, &p->s->min_score, p->em);
 }
 
-static enum err timeout(const struct source_parse *p, struct str key, const struct json *v)
+static enum err timeout(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     return parse_time_ms(json_text(v), "timeout", &p->s->timeout_ms, p->em);
 }
 
-static enum err profile(const struct source_parse *p, struct str key, const struct json *v)
+static enum err profile(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     return jr_bool(v, &p->s->profile, p->em);
 }
 
-static enum err stats(const struct source_parse *p, struct str key, const struct json *v)
+static enum err stats(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     return jr_strings(v, p->arena, &p->s->stats, &p->s->n_stats) ? ERR_OK : err_no_memory(p->em);
 }
 
@@ -174,16 +168,14 @@ static enum err query(const struct source_parse *p, struct str key, const struct
     return query_check(v, p->text, NULL, p->arena, p->em);
 }
 
-static enum err suggest(const struct source_parse *p, struct str key, const struct json *v)
+static enum err suggest(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     p->s->suggest = v;
     return suggest_parse(&p->s->suggest_spec, v, p->text, p->arena, p->em);
 }
 
-static enum err aggs(const struct source_parse *p, struct str key, const struct json *v)
+static enum err aggs(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     p->s->aggs = v;
     return aggs_parse(&p->s->agg_spec, v, p->text, p->arena, p->em);
 }

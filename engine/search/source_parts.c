@@ -114,9 +114,8 @@ static enum err no_rescore(const struct source_parse *p, const struct json *list
                                   : jr_fail(p->text, v->off, p->em, "rescore doesn't support [null]");
 }
 
-enum err source_rescore(const struct source_parse *p, struct str key, const struct json *v)
+enum err source_rescore(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     if (v->type != JSON_OBJECT && v->type != JSON_ARRAY) {
         return source_unknown_key(p, STR("rescore"), v);
     }
@@ -139,9 +138,8 @@ enum err source_rescore(const struct source_parse *p, struct str key, const stru
 
 /* ---- slice, pit ----------------------------------------------------------------------------------------- */
 
-enum err source_slice(const struct source_parse *p, struct str key, const struct json *v)
+enum err source_slice(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     static const char *const known[] = {"field", "id", "max", NULL};
     int32_t id = -1, max = -1;
     if (v->type != JSON_OBJECT) {
@@ -177,9 +175,8 @@ enum err source_slice(const struct source_parse *p, struct str key, const struct
     return ERR_OK;
 }
 
-enum err source_point_in_time(const struct source_parse *p, struct str key, const struct json *v)
+enum err source_point_in_time(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     static const char *const known[] = {"id", "keep_alive", NULL};
     if (v->type != JSON_OBJECT) {
         return source_unknown_key(p, STR("pit"), v);
@@ -230,9 +227,8 @@ static enum err one_boost(const struct source_parse *p, const struct json *v)
                                "Expected [END_OBJECT] in [indices_boost] but found [FIELD_NAME]");
 }
 
-enum err source_indices_boost(const struct source_parse *p, struct str key, const struct json *v)
+enum err source_indices_boost(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     enum err e = ERR_OK;
     p->s->indices_boost = v;
     for (uint32_t i = 0; e == ERR_OK && v->type == JSON_ARRAY && i < v->n; i++) {
@@ -252,17 +248,15 @@ enum err source_indices_boost(const struct source_parse *p, struct str key, cons
 
 /* ---- what others add ------------------------------------------------------------------------------------ */
 
-enum err source_ext(const struct source_parse *p, struct str key, const struct json *v)
+enum err source_ext(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     return v->n == 0 ? ERR_OK
                      : err_set(p->em, ERR_X_CONTENT,
                                "unknown named object category [org.elasticsearch.search.SearchExtBuilder]");
 }
 
-enum err source_runtime(const struct source_parse *p, struct str key, const struct json *v)
+enum err source_runtime(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    (void)key;
     return v->n == 0
                ? ERR_OK
                : jr_fail(p->text, v->off, p->em, "[runtime_mappings]: runtime fields are not supported");

@@ -41,10 +41,9 @@ float completion_score(uint32_t weight, float boost)
 
 /* By score, then as Lucene by path (entries of one path and weight by document); a node before what may lie
  * in it. */
-static bool completion_before(const void *cx, const void *x, const void *y)
+static bool completion_before(UNUSED const void *cx, const void *x, const void *y)
 {
     const struct item *a = x, *b = y;
-    (void)cx;
     if (a->score != b->score) {
         return a->score > b->score;
     }

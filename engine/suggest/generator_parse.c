@@ -7,20 +7,18 @@ struct written {
     struct str mode, sort, distance;
 };
 
-static enum err read_size(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_size(struct json_pull *p, UNUSED struct arena *arena, void *base, struct errmsg *em)
 {
     struct direct_options *o = ((struct written *)base)->o;
-    (void)arena;
     enum err e = json_pull_i32(p, &o->size, em);
     return e == ERR_OK && o->size <= 0 && o->field.p != NULL
                ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Size must be positive")
                : e;
 }
 
-static enum err read_max_edits(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_max_edits(struct json_pull *p, UNUSED struct arena *arena, void *base, struct errmsg *em)
 {
     struct direct_options *o = ((struct written *)base)->o;
-    (void)arena;
     enum err e = json_pull_i32(p, &o->max_edits, em);
     return e == ERR_OK && (o->max_edits < 1 || o->max_edits > 2) && o->field.p != NULL
                ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Illegal max_edits value %d", (int)o->max_edits)

@@ -4,21 +4,19 @@
 
 /* ---- the completion suggester ---- */
 
-static enum err read_size(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_size(struct json_pull *p, UNUSED struct arena *arena, void *base, struct errmsg *em)
 {
     struct completion_suggestion *s = base;
     enum err e = json_pull_i32(p, &s->common.size, em);
-    (void)arena;
     return e == ERR_OK && s->common.size <= 0 ? err_set(em, ERR_ILLEGAL_ARGUMENT, "size must be positive")
                                               : e;
 }
 
-static enum err read_fuzziness(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_fuzziness(struct json_pull *p, UNUSED struct arena *arena, void *base, struct errmsg *em)
 {
     struct completion_suggestion *s = base;
     struct fuzziness *f = &s->fuzzy.fuzziness;
     uint32_t edits = 1;
-    (void)arena;
     enum err e = fuzziness_parse(p, f, em);
     if (e == ERR_OK && !f->automatic) {
         e = fuzziness_distance(f, STR_NULL, &edits, em);
@@ -36,22 +34,22 @@ static enum err not_negative(struct json_pull *p, int32_t *to, const char *name,
     return e == ERR_OK && *to < 0 ? err_set(em, ERR_ILLEGAL_ARGUMENT, "%s must not be negative", name) : e;
 }
 
-static enum err read_min_length(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_min_length(struct json_pull *p, UNUSED struct arena *arena, void *base,
+                                struct errmsg *em)
 {
-    (void)arena;
     return not_negative(p, &((struct completion_suggestion *)base)->fuzzy.min_length, "fuzzyMinLength", em);
 }
 
-static enum err read_prefix_length(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_prefix_length(struct json_pull *p, UNUSED struct arena *arena, void *base,
+                                   struct errmsg *em)
 {
-    (void)arena;
     return not_negative(p, &((struct completion_suggestion *)base)->fuzzy.prefix_length, "fuzzyPrefixLength",
                         em);
 }
 
-static enum err read_fuzzy_states(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_fuzzy_states(struct json_pull *p, UNUSED struct arena *arena, void *base,
+                                  struct errmsg *em)
 {
-    (void)arena;
     return not_negative(p, &((struct completion_suggestion *)base)->fuzzy.max_states, "maxDeterminizedStates",
                         em);
 }
@@ -77,10 +75,9 @@ static enum err read_fuzzy(struct json_pull *p, struct arena *arena, void *base,
     return dsl_parse_object(p, arena, "fuzzy", fuzzy_fields, ARRAY_LEN(fuzzy_fields), s, em);
 }
 
-static enum err read_flags(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_flags(struct json_pull *p, UNUSED struct arena *arena, void *base, struct errmsg *em)
 {
     struct completion_suggestion *s = base;
-    (void)arena;
     if (p->token == TOK_NUMBER) {
         int32_t v;
         enum err e = json_pull_i32(p, &v, em);
@@ -96,9 +93,9 @@ static enum err read_flags(struct json_pull *p, struct arena *arena, void *base,
     return known ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown regexp flag [%.*s]", STR_ARG(unknown));
 }
 
-static enum err read_regex_states(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_regex_states(struct json_pull *p, UNUSED struct arena *arena, void *base,
+                                  struct errmsg *em)
 {
-    (void)arena;
     return not_negative(p, &((struct completion_suggestion *)base)->regex_max_states, "maxDeterminizedStates",
                         em);
 }
@@ -113,10 +110,9 @@ static enum err read_regex(struct json_pull *p, struct arena *arena, void *base,
     return dsl_parse_object(p, arena, "regex", regex_fields, ARRAY_LEN(regex_fields), base, em);
 }
 
-static enum err read_contexts(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+static enum err read_contexts(struct json_pull *p, UNUSED struct arena *arena, void *base,
+                              UNUSED struct errmsg *em)
 {
-    (void)arena;
-    (void)em;
     ((struct completion_suggestion *)base)->contexts = p->value;
     json_pull_skip(p);
     return ERR_OK;

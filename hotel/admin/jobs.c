@@ -109,11 +109,10 @@ enum err job_update(struct job *j, struct db_conn *c, struct buf *out, struct er
     return e;
 }
 
-enum err job_delete(struct job *j, struct db_conn *c, struct buf *out, struct errmsg *em)
+enum err job_delete(struct job *j, struct db_conn *c, UNUSED struct buf *out, struct errmsg *em)
 {
     struct hotel h;
     bool found = false;
-    (void)out;
     enum err e = db_begin(c, em);
     e = e != ERR_OK ? e : hotels_lock(c, j->id, j->req->arena, &h, &found, em);
     if (e == ERR_OK && !found) {

@@ -82,9 +82,9 @@ static enum err ask_suggestion(struct exchange *x, struct buf *body, const char 
     return e;
 }
 
-static enum err ask_count(struct exchange *x, struct buf *body, const char **field, struct errmsg *em)
+static enum err ask_count(UNUSED struct exchange *x, UNUSED struct buf *body, UNUSED const char **field,
+                          UNUSED struct errmsg *em)
 {
-    (void)x, (void)body, (void)field, (void)em;
     return ERR_OK;
 }
 
@@ -94,17 +94,15 @@ static enum err reply_list(struct exchange *x, struct str reply, struct buf *out
     return answer_list(out, reply, x->distance_at, x->req->arena, at_least, em);
 }
 
-static enum err reply_filters(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
+static enum err reply_filters(struct exchange *x, struct str reply, struct buf *out, UNUSED bool *at_least,
                               struct errmsg *em)
 {
-    (void)at_least;
     return answer_filters(out, reply, x->req->arena, em);
 }
 
-static enum err reply_suggestion(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
+static enum err reply_suggestion(struct exchange *x, struct str reply, struct buf *out, UNUSED bool *at_least,
                                  struct errmsg *em)
 {
-    (void)at_least;
     return answer_suggestion(out, reply, x->req->arena, em);
 }
 
@@ -122,12 +120,11 @@ static void write_sync(struct jsonw *w, struct consumer *consumer)
     jw_obj_end(w);
 }
 
-static enum err reply_health(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
+static enum err reply_health(struct exchange *x, struct str reply, struct buf *out, UNUSED bool *at_least,
                              struct errmsg *em)
 {
     struct json root;
     int64_t count;
-    (void)at_least;
     if (json_parse(&root, reply, x->req->arena, &json_limits_default, NULL) != ERR_OK
         || !json_i64(json_get(&root, "count"), &count)) {
         return err_set(em, ERR_PARSE, "the search service's answer is no count");

@@ -130,9 +130,8 @@ enum err sources_read(const struct sources *s,
     return e;
 }
 
-static enum err add_to_hash(void *self, uint16_t list, struct str text, struct errmsg *em)
+static enum err add_to_hash(void *self, uint16_t list, struct str text, UNUSED struct errmsg *em)
 {
-    (void)em;
     uint64_t *h = self;
     *h = hash_bytes(text.p, text.n, *h ^ hash_u64(text.n) ^ list);
     return ERR_OK;
