@@ -46,7 +46,7 @@ bool json_pull_init(struct json_pull *p, const struct json *root, struct str tex
                     struct arena *arena) NODISCARD;
 /* Moves to the next token and returns it; TOK_NONE at the end. Where a broken text breaks, the cursor stays
  * on the last token that could be read, and `broken` is set: no error that a reader then finds is worth
- * telling. Readers' loops turn on json_pull_more or json_pull_until, never on this: those end on every text
+ * telling. Readers' loops turn on json_pull_more, json_pull_until or json_pull_member, never on this: those end on every text
  * (tools/layers looks). */
 enum json_token json_pull_next(struct json_pull *p);
 /* Moves to the next token. false where there is none: the text has ended or breaks off. */
@@ -58,6 +58,18 @@ static inline bool json_pull_more(struct json_pull *p)
 static inline bool json_pull_until(struct json_pull *p, enum json_token end)
 {
     return json_pull_more(p) && p->token != end;
+}
+/* Moves to the next token of an object that is no name of a member, and leaves the last name that it passes in *name. false at
+ * the object's end, or where there is none. */
+static inline bool json_pull_member(struct json_pull *p, struct str *name)
+{
+    while (json_pull_until(p, TOK_END_OBJECT)) {
+        if (p->token != TOK_FIELD_NAME) {
+            return true;
+        }
+        *name = p->name;
+    }
+    return false;
 }
 /* On START_OBJECT or START_ARRAY: to its end; elsewhere nothing. */
 void json_pull_skip(struct json_pull *p);

@@ -221,13 +221,9 @@ static enum err parse_boosting(struct json_pull *p, struct arena *arena, struct 
     *out = &q->dsl;
     q->negative_boost = -1;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
         bool known = false;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         if (p->token == TOK_START_OBJECT && (str_is(name, "positive") || str_is(name, "negative"))) {
             known = true;
             e = dsl_parse_query(p, arena, str_is(name, "positive") ? &q->positive : &q->negative, em);

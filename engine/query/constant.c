@@ -146,13 +146,9 @@ static enum err parse_constant(struct json_pull *p, struct arena *arena, struct 
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
         bool known = false;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         if (p->token == TOK_START_OBJECT) {
             if (str_is(name, "filter")) {
                 if (q->filter != NULL) {

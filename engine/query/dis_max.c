@@ -232,13 +232,9 @@ static enum err parse_dis_max(struct json_pull *p, struct arena *arena, struct d
     *out = &q->dsl;
     struct str name = STR_NULL;
     bool found = false;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
         bool known = false;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         if (p->token == TOK_START_OBJECT || p->token == TOK_START_ARRAY) {
             if (str_is(name, "queries")) {
                 known = found = true;

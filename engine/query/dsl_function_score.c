@@ -51,12 +51,8 @@ static enum err parse_field_value(struct json_pull *p, struct dsl_function *f, s
                                         {"sqrt", MOD_SQRT},   {"reciprocal", MOD_RECIPROCAL}};
     struct str name = STR_NULL;
     f->factor = 1;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         if (!json_token_is_value(p->token)) {
             if (str_is(name, "factor") && p->token != TOK_NULL) {
                 return json_pull_err(p, em, ERR_PARSING,
@@ -95,11 +91,7 @@ static enum err parse_field_value(struct json_pull *p, struct dsl_function *f, s
 static enum err parse_random(struct json_pull *p, struct dsl_function *f, struct errmsg *em)
 {
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
+    while (json_pull_member(p, &name)) {
         if (str_is(name, "seed") && (p->token == TOK_NUMBER || p->token == TOK_STRING)) {
             int64_t v;
             f->has_seed = true;
@@ -127,11 +119,7 @@ static enum err parse_random(struct json_pull *p, struct dsl_function *f, struct
 static enum err parse_script_function(struct json_pull *p, struct dsl_function *f, struct errmsg *em)
 {
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
+    while (json_pull_member(p, &name)) {
         if (!str_is(name, "script")) {
             return json_pull_err(p, em, ERR_PARSING, "script_score query does not support [%.*s]",
                                  STR_ARG(name));
@@ -152,10 +140,8 @@ static enum err parse_decay(struct json_pull *p, struct dsl_function *f, struct 
     static const struct word words[] = {
         {"min", MODE_MIN}, {"max", MODE_MAX}, {"sum", MODE_SUM}, {"avg", MODE_AVG}, {"median", MODE_MEDIAN}};
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-        } else if (p->token == TOK_START_OBJECT) {
+    while (json_pull_member(p, &name)) {
+        if (p->token == TOK_START_OBJECT) {
             f->field = name;
             f->decay_params = p->value;
             json_pull_skip(p);
@@ -236,11 +222,9 @@ static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl
                             struct errmsg *em)
 {
     struct str name = STR_NULL, first = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-        } else if (p->token == TOK_START_OBJECT) {
+        if (p->token == TOK_START_OBJECT) {
             if (str_is(name, "filter")) {
                 e = dsl_parse_query(p, arena, &f->filter, em);
             } else if (first.p != NULL) {
@@ -410,11 +394,7 @@ static enum err parse_function_score(struct json_pull *p, struct arena *arena, s
     *out = &q->dsl;
     q->max_boost = FLT_MAX;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
+    while (json_pull_member(p, &name)) {
         enum err e = parse_member(p, arena, q, name, em);
         if (e != ERR_OK) {
             return e;

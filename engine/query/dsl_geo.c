@@ -132,13 +132,9 @@ static enum err parse_box(struct json_pull *p, struct arena *arena, struct dsl *
     }
     *out = &q->dsl;
     struct str name = STR_NULL, ignored;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         bool known = true;
         enum err e = ERR_OK;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         if (p->token == TOK_START_OBJECT) {
             q->field = name;
             q->has_box = true;
@@ -176,12 +172,8 @@ static enum err parse_point_object(struct json_pull *p, struct dsl_geo *q, struc
 {
     struct str name = STR_NULL;
     bool inside = false; /* an object of the point */
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         inside = inside || p->token == TOK_START_OBJECT;
         if (!json_token_is_value(p->token)) { /* brackets are read over: what is in them is the member's */
             continue;
@@ -269,11 +261,9 @@ static enum err parse_distance(struct json_pull *p, struct arena *arena, struct 
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-        } else if (p->token == TOK_START_ARRAY) {
+        if (p->token == TOK_START_ARRAY) {
             q->field = name;
             e = parse_point(p, &q->point, em);
         } else if (p->token == TOK_START_OBJECT) {
@@ -315,11 +305,7 @@ static enum err parse_polygon_body(struct json_pull *p, struct arena *arena, str
                                    struct errmsg *em)
 {
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
+    while (json_pull_member(p, &name)) {
         if (p->token != TOK_START_ARRAY) {
             return json_pull_err(p, em, ERR_PARSING,
                                  "[geo_polygon] query does not support token type [%s] under [%.*s]",
@@ -368,13 +354,9 @@ static enum err parse_polygon(struct json_pull *p, struct arena *arena, struct d
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         bool known = true;
         enum err e = ERR_OK;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         if (p->token == TOK_START_OBJECT) {
             q->field = name;
             e = parse_polygon_body(p, arena, q, em);

@@ -244,12 +244,8 @@ static enum err parse_none(struct json_pull *p, struct arena *arena, struct dsl 
     if (*out == NULL) {
         return err_no_memory(em);
     }
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         bool known = false;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         if (!json_token_is_value(p->token)) {
             return dsl_unknown_token(p, "match_none", name, em);
         }

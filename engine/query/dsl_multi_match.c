@@ -92,12 +92,8 @@ static enum err parse_multi(struct json_pull *p, struct arena *arena, struct dsl
     q->cutoff = INFINITY;
     q->transpositions = q->synonyms_phrase = true;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         enum err e;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         if (str_is(name, "fields")) {
             e = field_boosts_parse(p, arena, "multi_match", &q->fields, em);
         } else if (json_token_is_value(p->token)) {

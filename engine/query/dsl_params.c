@@ -176,11 +176,7 @@ enum err dsl_param(struct json_pull *p, struct str name, const struct param *par
 static enum err parse_inner(struct json_pull *p, const struct field_form *form, void *base, struct errmsg *em)
 {
     struct str name = p->name;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
+    while (json_pull_member(p, &name)) {
         if (form->strict_values && !json_token_is_value(p->token)) {
             return json_pull_err(p, em, ERR_PARSING, "[%s] %s token [%s] after [%.*s]", form->query,
                                  form->unexpected ? "unexpected" : "unknown", json_token_text(p->token),
@@ -204,12 +200,8 @@ enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form
     *field = STR_NULL;
     struct str name = STR_NULL;
     bool in_array = false;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         enum err e;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         if (form->refuses_arrays && p->token == TOK_START_ARRAY) {
             return json_pull_err(p, em, ERR_PARSING, "[%s] query does not support array of values",
                                  form->query);

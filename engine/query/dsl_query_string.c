@@ -87,11 +87,9 @@ static enum err parse_query_string(struct json_pull *p, struct arena *arena, str
     q->max_expansions = 50;
     q->max_states = AUTOMATON_STATES_MAX;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-        } else if (p->token == TOK_START_ARRAY) {
+        if (p->token == TOK_START_ARRAY) {
             if (!str_is(name, "fields")) {
                 return json_pull_err(p, em, ERR_PARSING, "[query_string] query does not support [%.*s]",
                                      STR_ARG(name));

@@ -49,12 +49,8 @@ static enum err parse_body(struct json_pull *p, struct dsl_range_query *q, struc
         {"relation", PARAM_TEXT, AT(relation)},
     };
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         bool known;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         enum err e = parse_bound(p, q, name, &known, em);
         if (e == ERR_OK && !known) {
             e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
@@ -122,10 +118,8 @@ static enum err parse_range(struct json_pull *p, struct arena *arena, struct dsl
     *out = &q->dsl;
     q->include_lower = q->include_upper = true;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-        } else if (p->token == TOK_START_OBJECT) {
+    while (json_pull_member(p, &name)) {
+        if (p->token == TOK_START_OBJECT) {
             enum err e = dsl_one_field(p, "range", q->field, name, em);
             if (e == ERR_OK) {
                 q->field = name;

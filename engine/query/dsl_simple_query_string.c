@@ -105,11 +105,9 @@ static enum err parse_simple(struct json_pull *p, struct arena *arena, struct ds
     q->flags = UINT32_MAX;
     q->type = MULTI_MOST;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-        } else if (p->token == TOK_START_ARRAY) {
+        if (p->token == TOK_START_ARRAY) {
             if (!str_is(name, "fields")) {
                 return dsl_unsupported(p, "simple_query_string", name, em);
             }

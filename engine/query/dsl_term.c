@@ -171,11 +171,7 @@ static enum err parse_terms(struct json_pull *p, struct arena *arena, struct dsl
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
+    while (json_pull_member(p, &name)) {
         enum err e = parse_terms_member(p, arena, q, name, em);
         if (e != ERR_OK) {
             return e;
@@ -232,11 +228,7 @@ static enum err parse_exists(struct json_pull *p, struct arena *arena, struct ds
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
+    while (json_pull_member(p, &name)) {
         if (!json_token_is_value(p->token)) {
             return dsl_unknown_token(p, "exists", name, em);
         }
@@ -369,11 +361,7 @@ static enum err parse_type(struct json_pull *p, struct arena *arena, struct dsl 
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
+    while (json_pull_member(p, &name)) {
         bool known = false;
         enum err e = json_token_is_value(p->token)
                          ? dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em)

@@ -346,13 +346,9 @@ static enum err parse_nested(struct json_pull *p, struct arena *arena, struct ds
     *out = &q->dsl;
     q->score_mode = SCORE_AVG;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
         bool known = false;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         if (p->token == TOK_START_OBJECT) {
             known = true;
             if (str_is(name, "query")) {

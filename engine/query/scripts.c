@@ -410,13 +410,9 @@ static enum err parse_script(struct json_pull *p, struct arena *arena, struct ds
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
+    while (json_pull_member(p, &name)) {
         bool known = false;
         enum err e = ERR_OK;
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
         if (p->token == TOK_START_ARRAY) {
             return json_pull_err(p, em, ERR_PARSING,
                                  "[script] query does not support an array of scripts. Use a bool query with "

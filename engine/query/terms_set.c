@@ -367,11 +367,7 @@ static enum err parse_terms_set(struct json_pull *p, struct arena *arena, struct
     if (json_pull_next(p) != TOK_START_OBJECT) {
         return unknown_token(p, em);
     }
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
+    while (json_pull_member(p, &name)) {
         enum err e = parse_member(p, arena, q, name, em);
         if (e != ERR_OK) {
             return e;
