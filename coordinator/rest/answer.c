@@ -180,6 +180,22 @@ void rest_fail(struct rest *r, const struct errmsg *em)
     rest_send(r, err_http_status(em), &b);
 }
 
+void rest_no_memory(struct rest *r)
+{
+    err_no_memory(&r->em);
+    rest_fail(r, NULL);
+}
+
+void rest_send_or_fail(struct rest *r, enum err e, struct buf *b)
+{
+    if (e == ERR_OK) {
+        rest_send(r, 200, b);
+    } else {
+        buf_fini(b);
+        rest_fail(r, NULL);
+    }
+}
+
 void rest_fail_text(struct rest *r, int status, const char *fmt, ...)
 {
     char text[ERR_REASON_BYTES];

@@ -5,8 +5,7 @@ void rest_broadcast(struct rest *r, const struct index_target *targets, uint32_t
                     const struct shard_act *model, void (*done)(struct broadcast *bc), void *user)
 {
     if (!broadcast_start(&r->env, targets, n_targets, model, done, user)) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
     }
 }
 

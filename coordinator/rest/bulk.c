@@ -395,8 +395,7 @@ static void bulk(struct rest *r)
         return;
     }
     if (b == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     *b = (struct bulk){.r = r, .set = {.r = &r->env, .done = answer}};

@@ -169,8 +169,7 @@ static void run(struct rest *r, enum by_query_kind kind)
     bool changed;
     q.op = by_query_new(&r->env, &q.s, &q.arena);
     if (q.op == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     q.s->kind = kind;

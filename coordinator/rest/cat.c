@@ -145,9 +145,7 @@ static void cat_pending_tasks(struct rest *r)
     }
     enum err e = rest_time(r, "master_timeout", MASTER_TIMEOUT_MS, &timeout_ms);
     e = e == ERR_OK ? rest_bool(r, "local", false, &local) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-    } else if (rest_ready(r)) {
+    if (rest_goes_on(r, e)) {
         rest_ask_queue(r, local, timeout_ms, pending_asked);
     }
 }
@@ -160,9 +158,7 @@ static void cat_repositories(struct rest *r)
     }
     enum err e = rest_check_bool(r, "local");
     e = e == ERR_OK ? rest_check_time(r, "master_timeout") : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-    } else if (rest_ready(r)) {
+    if (rest_goes_on(r, e)) {
         table_init(&t, r, repositories_columns, ARRAY_LEN(repositories_columns));
         table_send(&t);
     }

@@ -276,8 +276,7 @@ static void allocation_done(struct node_calls *c)
     const struct nodes_part *nodes = c->r->state->nodes;
     const uint32_t *copies = count_copies(c->r->state, c->r->arena);
     if (copies == NULL) {
-        err_no_memory(&c->r->em);
-        rest_fail(rest_of(c->r), NULL);
+        rest_no_memory(rest_of(c->r));
         return;
     }
     uint32_t unassigned = copies[nodes->n];

@@ -80,11 +80,7 @@ static void cat_tasks(struct rest *r)
     }
     e = e == ERR_OK ? tasks_read_filters(q) : e;
     e = e == ERR_OK ? tasks_read_wait(q, &timeout_ms) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, e)) {
         return;
     }
     tasks_begin_listing(q);

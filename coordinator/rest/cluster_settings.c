@@ -54,11 +54,7 @@ static void get_settings(struct rest *r)
     e = e == ERR_OK ? rest_check_time(r, "master_timeout") : e;
     e = e == ERR_OK ? rest_bool(r, "flat_settings", false, &flat) : e;
     e = e == ERR_OK ? rest_bool(r, "include_defaults", false, &defaults) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, e)) {
         return;
     }
     jsonw_start(&w, &b);
@@ -69,12 +65,7 @@ static void get_settings(struct rest *r)
     settings_write(settings_in(r->state->transient), &w, flat);
     e = defaults ? write_defaults(r, flat, &w) : ERR_OK;
     jw_obj_end(&w);
-    if (e != ERR_OK) {
-        buf_fini(&b);
-        rest_fail(r, NULL);
-        return;
-    }
-    rest_send(r, 200, &b);
+    rest_send_or_fail(r, e, &b);
 }
 
 static void put_answer(struct rest *r, struct meta_request *rq)

@@ -357,8 +357,7 @@ static void get_state(struct rest *r)
 {
     struct state_rq *q = ARENA_NEW(r->arena, struct state_rq);
     if (q == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     q->r = r;
@@ -375,9 +374,7 @@ static void get_state(struct rest *r)
             (struct expand_options){true, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
         q->index = STR_NULL;
     }
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-    } else if (rest_ready(r)) {
+    if (rest_goes_on(r, e)) {
         rest_ask_master(r, q->local, q->master_timeout_ms, cluster_state_asked, q);
     }
 }

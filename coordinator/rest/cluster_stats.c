@@ -499,9 +499,7 @@ static void cluster_stats(struct rest *r)
     int64_t timeout_ms;
     enum err e = q != NULL ? ERR_OK : err_no_memory(&r->em);
     e = e == ERR_OK ? rest_time_as(r, "timeout", "ClusterStatsRequest.timeout", 0, &timeout_ms) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-    } else if (rest_ready(r)) {
+    if (rest_goes_on(r, e)) {
         node_figures_ask(r, nodes, false, timeout_ms, figures_done, q);
     }
 }

@@ -118,8 +118,7 @@ static void events(struct rest *r)
     struct events_rq *q = ARENA_NEW(r->arena, struct events_rq);
     int64_t since = 0, timeout = 0;
     if (q == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     enum err e = rest_long(r, "since", 0, &since);
@@ -127,9 +126,7 @@ static void events(struct rest *r)
     if (e == ERR_OK && since < 0) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[since] must not be negative");
     }
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-    } else if (rest_ready(r)) {
+    if (rest_goes_on(r, e)) {
         q->r = r;
         q->since = (uint64_t)since;
         q->deadline_ms = clock_mono_ms(r->co->o.clock) + MIN_OF(timeout, WAIT_MS_MAX);

@@ -267,8 +267,7 @@ void rest_service_handle(void *service, struct http_request *req)
     }
     if (!req->exempt) {
         if (!memory_room(MEMORY_IN_FLIGHT, 0, NULL)) {
-            err_no_memory(&r->em);
-            rest_fail(r, NULL);
+            rest_no_memory(r);
             return;
         }
         req->arena->alloc = memory_allocator(MEMORY_REQUEST);

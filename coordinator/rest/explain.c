@@ -382,8 +382,7 @@ static void ask(struct validate_call *c)
     }
     c->shards = ARENA_ARRAY(r->arena, struct shard_explain, most);
     if (c->shards == NULL && most > 0) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     for (uint32_t s = 0; s < rounds; s++) {

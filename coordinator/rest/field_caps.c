@@ -549,11 +549,7 @@ static void field_caps(struct rest *r)
     e = e == ERR_OK ? rest_index_options(r, &o) : e;
     e = e == ERR_OK ? rest_bool(r, "include_unmapped", false, &c->unmapped) : e;
     e = e == ERR_OK ? read_body(c) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, e)) {
         return;
     }
     e = resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena,

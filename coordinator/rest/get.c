@@ -124,8 +124,7 @@ static void get_any(struct rest *r, struct str type, bool source_only)
 {
     struct get_call *g = ARENA_NEW(r->arena, struct get_call);
     if (g == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     shard_rq_init(&g->rq.rq, &shard_op_get, got, NULL);

@@ -322,8 +322,7 @@ static void health(struct rest *r)
 {
     struct health_rq *q = ARENA_NEW(r->arena, struct health_rq);
     if (q == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     q->r = r;

@@ -137,11 +137,7 @@ static void hot_threads(struct rest *r)
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "at most [%d] ms, and no fewer than no threads",
                     HOT_THREADS_INTERVAL_MS_MAX);
     }
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, e)) {
         return;
     }
     timeout_ms = (timeout_ms > 0 ? timeout_ms : NODE_QUESTION_MS) + what.interval_ms;

@@ -261,12 +261,7 @@ static void get_index(struct rest *r)
         jw_obj_end(&w);
     }
     jw_obj_end(&w);
-    if (e != ERR_OK) {
-        buf_fini(&b);
-        rest_fail(r, NULL);
-        return;
-    }
-    rest_send(r, 200, &b);
+    rest_send_or_fail(r, e, &b);
 }
 
 static void delete_index(struct rest *r)
@@ -528,11 +523,7 @@ static void analyze(struct rest *r)
         e = resolve_single(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &r->em);
         m = e == ERR_OK ? t->meta : NULL;
     }
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, e)) {
         return;
     }
     struct buf b;
@@ -555,12 +546,7 @@ static void analyze(struct rest *r)
     }
     analysis_unref(a);
     mapping_unref(mapping);
-    if (e != ERR_OK) {
-        buf_fini(&b);
-        rest_fail(r, NULL);
-        return;
-    }
-    rest_send(r, 200, &b);
+    rest_send_or_fail(r, e, &b);
 }
 
 const struct route routes_index[] = {

@@ -177,12 +177,7 @@ static void get_settings(struct rest *r)
         e = write_index(r, t[i].meta, &g, &w);
     }
     jw_obj_end(&w);
-    if (e != ERR_OK) {
-        buf_fini(&b);
-        rest_fail(r, NULL);
-        return;
-    }
-    rest_send(r, 200, &b);
+    rest_send_or_fail(r, e, &b);
 }
 
 /* ---- PUT ----------------------------------------------------------------------------------------------- */
@@ -299,8 +294,7 @@ static void put_block(struct rest *r)
     if (key.p == NULL || !json_put(&setting, &rq->arena, key, json_mk_bool(true))
         || !leave_blocked(r, rq, key)) {
         rest_meta_free(rq);
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     rq->body = setting;

@@ -164,8 +164,7 @@ static void stats_done(struct broadcast *bc)
     broadcast_fini(bc);
     if (no_memory) {
         buf_fini(&b);
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     rest_send(r, 200, &b);

@@ -154,11 +154,7 @@ static void get_usage(struct rest *r)
 {
     struct buf b;
     struct jsonw w;
-    if (rest_check_time(r, "master_timeout") != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, rest_check_time(r, "master_timeout"))) {
         return;
     }
     jsonw_start(&w, &b);

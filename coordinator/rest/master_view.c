@@ -63,8 +63,7 @@ static void ask(struct rest *r, bool local, bool at_once, int64_t timeout_ms,
 {
     struct master_question *a = ARENA_NEW(r->arena, struct master_question);
     if (a == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     a->view = (struct master_view){.r = r, .pending = &a->rq, .then = then, .user = user};

@@ -32,8 +32,7 @@ struct meta_request *rest_meta(struct rest *r, enum meta_action action, const st
     struct rest_meta *c = calloc(1, sizeof(*c));
     if (c == NULL || meta_call_init(&c->call, &r->env, action, names, n) != ERR_OK) {
         free(c);
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return NULL;
     }
     c->r = r;

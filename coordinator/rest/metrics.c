@@ -249,8 +249,7 @@ static void metrics(struct rest *r)
 {
     struct metrics_rq *q = ARENA_NEW(r->arena, struct metrics_rq);
     if (q == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
     } else if (rest_ready(r)) {
         q->r = r;
         rest_ask_master(r, cluster_master(r->state) == NULL, 1000, metrics_asked, q);

@@ -384,8 +384,7 @@ static void run(struct mget *m)
     struct rest *r = m->r;
     m->slots = ARENA_ARRAY(r->arena, struct mget_slot, MIN_OF(m->n, (uint32_t)WINDOW));
     if (m->slots == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     m->where = ask_anywhere(r->co, r->state, m->preference);

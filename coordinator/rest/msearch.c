@@ -432,8 +432,7 @@ static void run_msearch(struct rest *r, bool templates)
         return;
     }
     if (m == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     *m = (struct multi){.r = r, .indices = EXPAND_OPTIONS_SEARCH, .templates = templates};

@@ -87,8 +87,7 @@ void nodes_ask(struct rest *r, const struct message *message, struct str nodes, 
 {
     bool *chosen = node_calls_choose(&r->env, nodes);
     if (chosen == NULL || !node_calls_start(&r->env, message, chosen, question, timeout_ms, done, user)) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
     }
 }
 

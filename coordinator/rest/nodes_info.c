@@ -323,9 +323,7 @@ static void pending_tasks(struct rest *r)
     int64_t timeout_ms;
     enum err e = rest_bool(r, "local", false, &local);
     e = e == ERR_OK ? rest_time(r, "master_timeout", MASTER_TIMEOUT_MS, &timeout_ms) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-    } else if (rest_ready(r)) {
+    if (rest_goes_on(r, e)) {
         rest_ask_queue(r, local, timeout_ms, write_pending);
     }
 }

@@ -130,8 +130,7 @@ static void close_index(struct rest *r)
     c->closed = ARENA_ARRAY(r->arena, struct str, rq->n_names);
     if (c->closed == NULL) {
         rest_meta_free(rq);
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     for (uint32_t i = 0; i < rq->n_names; i++) {

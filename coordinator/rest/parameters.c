@@ -312,6 +312,14 @@ bool rest_ready_pathless(struct rest *r)
     return all_known(r, r->n_path);
 }
 
+bool rest_goes_on(struct rest *r, enum err e)
+{
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    }
+    return e == ERR_OK && rest_ready(r);
+}
+
 bool rest_targets(struct rest *r, enum err e, const struct expand_options *o, const struct index_target **out,
                   uint32_t *n)
 {

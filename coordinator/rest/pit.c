@@ -127,11 +127,7 @@ static void close_pit(struct rest *r)
     struct str id;
     struct freeing *f = ARENA_NEW(r->arena, struct freeing);
     enum err e = f != NULL ? read_id(r, &id) : err_no_memory(&r->em);
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, e)) {
         return;
     }
     *f = (struct freeing){.r = &r->env, .done = closed};

@@ -296,8 +296,7 @@ static void reindex(struct rest *r)
     struct by_query_rq q = {.r = r, .wait = true};
     q.op = by_query_new(&r->env, &q.s, &q.arena);
     if (q.op == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     q.s->kind = BY_QUERY_REINDEX;

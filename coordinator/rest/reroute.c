@@ -43,12 +43,7 @@ static void rerouted(struct rest *r, struct meta_request *rq)
     }
     jw_obj_end(&w);
     rest_meta_free(rq);
-    if (e != ERR_OK) {
-        buf_fini(&b);
-        rest_fail(r, NULL);
-        return;
-    }
-    rest_send(r, 200, &b);
+    rest_send_or_fail(r, e, &b);
 }
 
 static enum err read_flag(struct rest *r, const char *name, unsigned bit, unsigned *options)
@@ -68,8 +63,7 @@ static void reroute(struct rest *r)
     unsigned options = 0;
     int64_t timeout_ms;
     if (q == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     struct str metric = rest_param(r, "metric");
@@ -211,8 +205,7 @@ static struct exclusions_rq *new_exclusions(struct rest *r)
 {
     struct exclusions_rq *q = ARENA_NEW(r->arena, struct exclusions_rq);
     if (q == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return NULL;
     }
     q->r = r;

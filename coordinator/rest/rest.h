@@ -146,6 +146,8 @@ struct str rest_shown_path(const struct rest *r);
 bool rest_ready(struct rest *r);
 /* The same, of the path's parts with names too: those that nobody asked for are refused as parameters. */
 bool rest_ready_pathless(struct rest *r);
+/* The same, where e is what reading its parameters came to. */
+bool rest_goes_on(struct rest *r, enum err e);
 
 /* ---- answering: each ends the request ---- */
 
@@ -155,6 +157,9 @@ void rest_send(struct rest *r, int status, struct buf *b);
 void rest_send_text(struct rest *r, int status, const char *content_type, struct buf *b);
 /* The error in em (or r->em when NULL) in Elasticsearch's form. */
 void rest_fail(struct rest *r, const struct errmsg *em);
+void rest_no_memory(struct rest *r);
+/* 200 with JSON (taken from b), or r->em when writing it failed. */
+void rest_send_or_fail(struct rest *r, enum err e, struct buf *b);
 /* {"error":"text","status":n}: what some refusals have for an error. */
 void rest_fail_text(struct rest *r, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* {"acknowledged":true} */

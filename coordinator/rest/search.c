@@ -348,8 +348,7 @@ void rest_count(struct rest *r, void (*then)(struct rest *r, int64_t n))
 {
     r->user = arena_alloc(r->arena, sizeof(then));
     if (r->user == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     memcpy(r->user, &then, sizeof(then));

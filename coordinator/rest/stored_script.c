@@ -184,8 +184,7 @@ static void send_script(struct rest *r, const struct script_meta *m, int64_t tim
     if (!put_text(rq, "lang", m->lang) || !put_text(rq, "source", m->source)
         || (m->content_type.p != NULL && !put_text(rq, "content_type", m->content_type))) {
         rest_meta_free(rq);
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     rest_meta_acknowledge(r, rq);
@@ -217,11 +216,7 @@ static void get_script(struct rest *r)
     struct buf b;
     struct jsonw w;
     struct str id = rest_param(r, "id");
-    if (rest_check_time(r, "master_timeout") != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, rest_check_time(r, "master_timeout"))) {
         return;
     }
     const struct script_meta *m = cluster_script(r->state, id);

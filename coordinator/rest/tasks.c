@@ -249,8 +249,7 @@ void tasks_ask(struct tasks_rq *q, void (*then)(struct tasks_rq *q))
         || !node_calls_start(&r->env, &message_tasks, chosen, &q->what, timeout_ms, asked, q)) {
         tasks_end(r->co->tasks, &q->list_node);
         tasks_end(r->co->tasks, &q->list);
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
     }
 }
 
@@ -260,8 +259,7 @@ struct tasks_rq *tasks_rq_new(struct rest *r)
 {
     struct tasks_rq *q = ARENA_NEW(r->arena, struct tasks_rq);
     if (q == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return NULL;
     }
     q->r = r;
@@ -320,11 +318,7 @@ static void list_tasks(struct rest *r)
     e = e == ERR_OK ? tasks_read_filters(q) : e;
     e = e == ERR_OK ? tasks_read_wait(q, &timeout_ms) : e;
     e = e == ERR_OK ? read_group(q) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, e)) {
         return;
     }
     tasks_begin_listing(q);
@@ -348,11 +342,7 @@ static void cancel_tasks(struct rest *r)
     }
     e = e == ERR_OK ? rest_bool(r, "wait_for_completion", false, &q->what.wait) : e;
     e = e == ERR_OK ? read_group(q) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, e)) {
         return;
     }
     q->what.timeout_ms = INT64_MAX / 4;
@@ -372,11 +362,7 @@ static void rethrottle(struct rest *r)
     }
     e = e == ERR_OK ? by_query_rate(r, &q->what.per_second) : e;
     e = e == ERR_OK ? read_group(q) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (rest_ready(r)) {
+    if (rest_goes_on(r, e)) {
         tasks_ask(q, send_list);
     }
 }
@@ -467,8 +453,7 @@ static void get_result(struct tasks_rq *q)
     }
     struct result_get *g = ARENA_NEW(r->arena, struct result_get);
     if (g == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     shard_rq_init(&g->rq.rq, &shard_op_get, got_result, NULL);
@@ -507,11 +492,7 @@ static void get_task(struct rest *r)
     enum err e = task_id_parse(rest_param(r, "task_id"), &q->node, &q->what.id, &r->em);
     e = e == ERR_OK ? rest_bool(r, "wait_for_completion", false, &q->what.wait) : e;
     e = e == ERR_OK ? rest_time(r, "timeout", WAIT_MS_DEFAULT, &timeout_ms) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, e)) {
         return;
     }
     q->what.timeout_ms = timeout_ms;

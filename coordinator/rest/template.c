@@ -95,8 +95,7 @@ static void put(struct rest *r, enum template_kind kind)
         && json_get(body, "order") == NULL
         && !json_put(&rq->body, &rq->arena, STR("order"), (struct json){.type = JSON_NUMBER, .s = order})) {
         rest_meta_free(rq);
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
+        rest_no_memory(r);
         return;
     }
     rest_meta_acknowledge(r, rq);
@@ -272,11 +271,7 @@ static void get(struct rest *r, enum template_kind kind)
         names = &whole;
         n = 1;
     }
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, e)) {
         return;
     }
     jsonw_start(&w, &b);
@@ -408,12 +403,7 @@ static void answer_simulation(struct rest *r, const struct cluster_state *s, con
         }
     }
     jw_obj_end(&w);
-    if (e != ERR_OK) {
-        buf_fini(&b);
-        rest_fail(r, NULL);
-        return;
-    }
-    rest_send(r, 200, &b);
+    rest_send_or_fail(r, e, &b);
 }
 
 /* A name that no template has: what the body describes goes by it. */
