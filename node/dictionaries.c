@@ -17,31 +17,19 @@ static void log_warnings(const struct log *log, struct buf *w)
     buf_reset(w);
 }
 
-static enum err load_ik(struct dictionaries *d, const struct fs *fs, const char *path_conf,
-                        const char *share_dir, struct buf *warnings, struct errmsg *em)
+static enum err load_kind(struct dictionary **out, uint64_t *fingerprint, const struct dictionary_kind *k,
+                          const struct fs *fs, const char *path_conf, const char *share_dir,
+                          struct buf *warnings, struct errmsg *em)
 {
     bool present = false;
     char path[1024];
-    if (path_conf != NULL && ik_dictionary_present(fs, path_conf, &present, em) == ERR_OK && present) {
+    if (path_conf != NULL && dictionary_present(k, fs, path_conf, &present, em) == ERR_OK && present) {
         /* First, so that a change during the loading is seen as one. */
-        enum err e = ik_dictionary_fingerprint(fs, path_conf, &d->ik_fingerprint, em);
-        return e == ERR_OK ? ik_dictionary_load(&d->ik, fs, path_conf, warnings, em) : e;
+        enum err e = dictionary_fingerprint(k, fs, path_conf, fingerprint, em);
+        return e == ERR_OK ? dictionary_load(out, k, fs, path_conf, warnings, em) : e;
     }
-    snprintf(path, sizeof(path), "%s/%s", share_dir != NULL ? share_dir : ".", IK_COMPILED_NAME);
-    return ik_dictionary_open(&d->ik, fs, path, em);
-}
-
-static enum err load_pinyin(struct dictionaries *d, const struct fs *fs, const char *path_conf,
-                            const char *share_dir, struct buf *warnings, struct errmsg *em)
-{
-    bool present = false;
-    char path[1024];
-    if (path_conf != NULL && pinyin_dictionary_present(fs, path_conf, &present, em) == ERR_OK && present) {
-        enum err e = pinyin_dictionary_fingerprint(fs, path_conf, &d->pinyin_fingerprint, em);
-        return e == ERR_OK ? pinyin_dictionary_load(&d->pinyin, fs, path_conf, warnings, em) : e;
-    }
-    snprintf(path, sizeof(path), "%s/%s", share_dir != NULL ? share_dir : ".", PINYIN_COMPILED_NAME);
-    return pinyin_dictionary_open(&d->pinyin, fs, path, em);
+    snprintf(path, sizeof(path), "%s/%s", share_dir != NULL ? share_dir : ".", k->compiled);
+    return dictionary_open(out, k, fs, path, em);
 }
 
 enum err dictionaries_load(struct dictionaries *d, const struct fs *fs, const char *path_conf,
@@ -50,8 +38,11 @@ enum err dictionaries_load(struct dictionaries *d, const struct fs *fs, const ch
     struct buf warnings;
     *d = (struct dictionaries){0};
     buf_init(&warnings, NULL, 64 * KIB);
-    enum err e = load_ik(d, fs, path_conf, share_dir, &warnings, em);
-    e = e == ERR_OK ? load_pinyin(d, fs, path_conf, share_dir, &warnings, em) : e;
+    enum err e =
+        load_kind(&d->ik, &d->ik_fingerprint, &dictionary_ik, fs, path_conf, share_dir, &warnings, em);
+    e = e == ERR_OK ? load_kind(&d->pinyin, &d->pinyin_fingerprint, &dictionary_pinyin, fs, path_conf,
+                                share_dir, &warnings, em)
+                    : e;
     log_warnings(log, &warnings);
     buf_fini(&warnings);
     if (e != ERR_OK) {
@@ -68,8 +59,8 @@ enum err dictionaries_changed(struct dictionaries *d, const struct fs *fs, const
     if (path_conf == NULL) {
         return ERR_OK;
     }
-    enum err e = ik_dictionary_fingerprint(fs, path_conf, &ik, em);
-    e = e == ERR_OK ? pinyin_dictionary_fingerprint(fs, path_conf, &pinyin, em) : e;
+    enum err e = dictionary_fingerprint(&dictionary_ik, fs, path_conf, &ik, em);
+    e = e == ERR_OK ? dictionary_fingerprint(&dictionary_pinyin, fs, path_conf, &pinyin, em) : e;
     if (e == ERR_OK) {
         *changed = ik != d->ik_fingerprint || pinyin != d->pinyin_fingerprint;
         d->ik_fingerprint = ik;
@@ -80,7 +71,7 @@ enum err dictionaries_changed(struct dictionaries *d, const struct fs *fs, const
 
 void dictionaries_fini(struct dictionaries *d)
 {
-    ik_dictionary_unref(d->ik);
-    pinyin_dictionary_unref(d->pinyin);
+    dictionary_unref(d->ik);
+    dictionary_unref(d->pinyin);
     *d = (struct dictionaries){0};
 }

@@ -8,8 +8,7 @@
 #include "engine/analysis/component.h"
 
 struct dictionaries {
-    struct ik_dictionary *ik; /* references */
-    struct pinyin_dictionary *pinyin;
+    struct dictionary *ik, *pinyin;              /* references */
     uint64_t ik_fingerprint, pinyin_fingerprint; /* of the files; 0: the shipped ones are in use */
 };
 

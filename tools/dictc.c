@@ -28,13 +28,13 @@ static enum err read_source(struct job *j, const char *path, struct str *out)
     return fs_read_file(j->fs, path, SOURCE_BYTES_MAX, &j->arena, out, &j->em);
 }
 
-static enum err write_image(struct job *j, struct lexicon *words, enum image_kind kind, const char *name)
+static enum err write_image(struct job *j, struct lexicon *words, const struct dictionary_kind *k)
 {
     struct buf b;
     buf_init(&b, NULL, IMAGE_BYTES_MAX);
     size_t given = words->n;
-    const char *path = arena_printf(&j->arena, "%s/%s", j->out, name).p;
-    enum err e = path == NULL ? err_no_memory(&j->em) : lexicon_compile(words, kind, &b, &j->em);
+    const char *path = arena_printf(&j->arena, "%s/%s", j->out, k->compiled).p;
+    enum err e = path == NULL ? err_no_memory(&j->em) : lexicon_compile(words, k->image, &b, &j->em);
     if (e == ERR_OK) {
         e = fs_replace_file(j->fs, path, buf_view(&b), &j->em);
     }
@@ -117,7 +117,7 @@ static enum err compile_ik(struct job *j)
         e = add_list(j, &words, IK_STOP, "stopword.txt");
     }
     if (e == ERR_OK) {
-        e = write_image(j, &words, IMAGE_IK, IK_COMPILED_NAME);
+        e = write_image(j, &words, &dictionary_ik);
     }
     lexicon_fini(&words);
     return e;
@@ -278,7 +278,7 @@ static enum err compile_pinyin(struct job *j)
         e = add_readings(&r);
     }
     if (e == ERR_OK) {
-        e = write_image(j, &r.words, IMAGE_PINYIN, PINYIN_COMPILED_NAME);
+        e = write_image(j, &r.words, &dictionary_pinyin);
     }
     lexicon_fini(&r.words);
     return e;

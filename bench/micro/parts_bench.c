@@ -74,7 +74,7 @@ static void segmentation(struct analysis *an, const char *name)
 }
 
 /* Every unit of a text is the start of a walk, as in segmentation. */
-static void trie(const struct ik_dictionary *d)
+static void trie(const struct dictionary *d)
 {
     enum { ROUNDS = 200000 };
     static const uint16_t units[] = {0x4E0A, 0x6D77, 0x5916, 0x6EE9, 0x534E, 0x5C14,
@@ -83,7 +83,7 @@ static void trie(const struct ik_dictionary *d)
     double begin = now();
     for (int i = 0; i < ROUNDS; i++) {
         for (size_t k = 0; k < ARRAY_LEN(units); k++) {
-            uint32_t state = d->main;
+            uint32_t state = d->lists[IK_MAIN];
             for (size_t j = k; j < ARRAY_LEN(units) && state != 0; j++, steps++) {
                 state = dat_step(&d->dat, state, units[j]);
                 sink += state;
@@ -136,12 +136,13 @@ int main(void)
     struct arena a;
     struct settings none;
     struct analysis *an;
-    struct ik_dictionary *ik;
+    struct dictionary *ik;
     ERR_LOCAL(em);
-    snprintf(path, sizeof(path), "%s/share/serai/%s", build != NULL ? build : "build", IK_COMPILED_NAME);
+    snprintf(path, sizeof(path), "%s/share/serai/%s", build != NULL ? build : "build",
+             dictionary_ik.compiled);
     arena_init(&a, NULL, ARENA_UNLIMITED);
     settings_init(&none, &a);
-    enum err e = ik_dictionary_open(&ik, fs_posix(), path, &em);
+    enum err e = dictionary_open(&ik, &dictionary_ik, fs_posix(), path, &em);
     struct analysis_env env = {.ik = ik};
     e = e == ERR_OK ? analysis_new(&an, &none, &env, &em) : e;
     if (e != ERR_OK) {
@@ -155,7 +156,7 @@ int main(void)
     trie(ik);
     append();
     analysis_unref(an);
-    ik_dictionary_unref(ik);
+    dictionary_unref(ik);
     arena_fini(&a);
     return sink == 1;
 }

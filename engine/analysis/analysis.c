@@ -1,7 +1,6 @@
 #include "engine/analysis/analysis.h"
 
-#include "engine/analysis/ik.h"
-#include "engine/analysis/pinyin.h"
+#include "engine/analysis/dict/dictionary.h"
 #include "engine/analysis/registry.h"
 
 /* Calls `each` for every name below "analysis.<group>." with its settings. */
@@ -303,19 +302,15 @@ static enum err build(struct analysis *a, struct errmsg *em)
 
 struct analysis_env analysis_env_ref(const struct analysis_env *env)
 {
-    if (env->ik != NULL) {
-        ik_dictionary_ref(env->ik);
-    }
-    if (env->pinyin != NULL) {
-        pinyin_dictionary_ref(env->pinyin);
-    }
+    dictionary_ref(env->ik);
+    dictionary_ref(env->pinyin);
     return *env;
 }
 
 void analysis_env_unref(const struct analysis_env *env)
 {
-    ik_dictionary_unref(env->ik);
-    pinyin_dictionary_unref(env->pinyin);
+    dictionary_unref(env->ik);
+    dictionary_unref(env->pinyin);
 }
 
 #define REGISTRY_BYTES_MAX (1 * GIB)

@@ -88,12 +88,10 @@ struct part_cleanup {
 };
 
 /* The dependencies of parts besides their settings. */
-struct ik_dictionary;
-struct pinyin_dictionary;
+struct dictionary;
 struct analysis_env {
-    const char *path_conf;    /* for *_path settings; may be NULL */
-    struct ik_dictionary *ik; /* borrowed for the life of what is built */
-    struct pinyin_dictionary *pinyin;
+    const char *path_conf;          /* for *_path settings; may be NULL */
+    struct dictionary *ik, *pinyin; /* borrowed for the life of what is built */
     struct part_cleanup **cleanups; /* set by the registry: factories put theirs in front */
     const struct settings *index;   /* all of the index's settings, without "index."; set by the registry */
 };

@@ -89,7 +89,7 @@ struct ik_run {
 };
 
 struct ik_segmenter {
-    const struct ik_dictionary *dict;
+    const struct dictionary *dict;
     struct ik_window *window;
     struct arena *arena;
     struct ik_lexemes found; /* ordered by begin, the longer first; no two alike */

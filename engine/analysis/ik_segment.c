@@ -136,7 +136,7 @@ static void segment_quantities(struct ik_segmenter *s, uint16_t c, enum ik_char 
         return;
     }
     if (chinese) {
-        follow_words(s, &s->counts, s->dict->quantifier, c, IK_TYPE_COUNT);
+        follow_words(s, &s->counts, s->dict->lists[IK_QUANTIFIER], c, IK_TYPE_COUNT);
     } else {
         s->counts.n = 0;
     }
@@ -148,7 +148,7 @@ static void segment_quantities(struct ik_segmenter *s, uint16_t c, enum ik_char 
 static void segment_words(struct ik_segmenter *s, uint16_t c, enum ik_char type)
 {
     if (type != IK_USELESS) {
-        follow_words(s, &s->words, s->dict->main, c, IK_TYPE_CNWORD);
+        follow_words(s, &s->words, s->dict->lists[IK_MAIN], c, IK_TYPE_CNWORD);
     } else {
         s->words.n = 0;
     }

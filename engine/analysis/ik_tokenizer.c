@@ -5,7 +5,7 @@
 
 struct ik_tokenizer {
     struct tokenizer base;
-    const struct ik_dictionary *dict;
+    const struct dictionary *dict;
     bool smart, lowercase;
 };
 
@@ -141,8 +141,8 @@ static size_t compound(struct ik_lexeme *x, const struct ik_lexeme *v, size_t n)
 
 static bool is_stop_word(const struct run *r, const struct ik_lexeme *x)
 {
-    const struct ik_dictionary *d = r->t->dict;
-    uint32_t state = d->stop;
+    const struct dictionary *d = r->t->dict;
+    uint32_t state = d->lists[IK_STOP];
     for (uint32_t i = x->begin; i < lexeme_end(x) && state != 0; i++) {
         state = dat_step(&d->dat, state, r->window.units[i]);
     }

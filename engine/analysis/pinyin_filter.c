@@ -10,7 +10,7 @@
 
 struct pinyin_filter {
     struct token_filter base;
-    const struct pinyin_dictionary *dict;
+    const struct dictionary *dict;
     struct pinyin_options options;
 };
 

@@ -26,7 +26,7 @@ struct pinyin_term {
 
 /* One source at a time; the arrays stay for the next one. */
 struct pinyin_work {
-    const struct pinyin_dictionary *dict;
+    const struct dictionary *dict;
     const struct pinyin_options *options;
     struct arena *arena;
     bool tokenizer; /* the tokenizer numbers positions in other ways than the filter */
@@ -46,8 +46,8 @@ struct pinyin_work {
     bool no_memory;
 };
 
-void pinyin_work_init(struct pinyin_work *w, const struct pinyin_dictionary *d,
-                      const struct pinyin_options *o, struct arena *arena, bool tokenizer);
+void pinyin_work_init(struct pinyin_work *w, const struct dictionary *d, const struct pinyin_options *o,
+                      struct arena *arena, bool tokenizer);
 /* Takes a source and finds all its terms, in the plugin's order before it sorts. false: no memory. */
 bool pinyin_work_run(struct pinyin_work *w, struct str source) NODISCARD;
 /* By position, the order within one kept. */
@@ -60,7 +60,7 @@ struct str pinyin_lowercase(struct str s, struct arena *arena);
 
 /* pinyin_letters.c: splits Latin letters and digits into syllables and what is none: the fewest parts of a
  * greedy walk from the front and one from the back. Calls fn for each part. `letters` are ASCII. */
-bool pinyin_split_letters(const struct pinyin_dictionary *d, struct str letters, struct arena *arena,
+bool pinyin_split_letters(const struct dictionary *d, struct str letters, struct arena *arena,
                           bool (*fn)(void *self, struct str part), void *self) NODISCARD;
 
 #endif

@@ -21,7 +21,7 @@ static void pinyin_add(struct parts *p, struct str part)
 }
 
 /* What no syllable covers is gathered until one does, and comes out behind that one: the plugin's order. */
-static void forward(const struct pinyin_dictionary *d, struct str s, struct parts *out)
+static void forward(const struct dictionary *d, struct str s, struct parts *out)
 {
     size_t at = 0, loose = 0; /* the last `loose` bytes before `at` are in no syllable */
     while (at < s.n) {
@@ -62,7 +62,7 @@ static void add_reversed(struct parts *out, struct str s)
 
 /* From the back; the parts are then put in order. Here, too, loose letters come out on the far side of the
  * syllable that ends them, which puts them before it. */
-static void backward(const struct pinyin_dictionary *d, struct str s, struct parts *out)
+static void backward(const struct dictionary *d, struct str s, struct parts *out)
 {
     size_t end = s.n, loose = 0; /* the `loose` bytes from `end` on are in no syllable */
     while (end > 0) {
@@ -97,7 +97,7 @@ static bool is_letter(char c)
     return c >= 'a' && c <= 'z';
 }
 
-bool pinyin_split_letters(const struct pinyin_dictionary *d, struct str letters, struct arena *arena,
+bool pinyin_split_letters(const struct dictionary *d, struct str letters, struct arena *arena,
                           bool (*fn)(void *self, struct str part), void *self)
 {
     struct str lower = pinyin_lowercase(letters, arena);

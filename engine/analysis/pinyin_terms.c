@@ -17,8 +17,8 @@ struct pinyin_state {
     int32_t pending_start; /* where the last run of ASCII began */
 };
 
-void pinyin_work_init(struct pinyin_work *w, const struct pinyin_dictionary *d,
-                      const struct pinyin_options *o, struct arena *arena, bool tokenizer)
+void pinyin_work_init(struct pinyin_work *w, const struct dictionary *d, const struct pinyin_options *o,
+                      struct arena *arena, bool tokenizer)
 {
     *w = (struct pinyin_work){.dict = d, .options = o, .arena = arena, .tokenizer = tokenizer};
 }

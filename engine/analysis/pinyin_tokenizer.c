@@ -4,7 +4,7 @@
 
 struct pinyin_tokenizer {
     struct tokenizer base;
-    const struct pinyin_dictionary *dict;
+    const struct dictionary *dict;
     struct pinyin_options options;
 };
 

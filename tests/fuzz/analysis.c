@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 static struct fs_mem *disk;
-static struct ik_dictionary *ik;
-static struct pinyin_dictionary *pinyin;
+static struct dictionary *ik;
+static struct dictionary *pinyin;
 
 static void put_file(struct fs_mem *m, const char *path, struct str text)
 {
@@ -36,8 +36,8 @@ static void init(void)
     put_file(disk, "/c/analysis-pinyin/pinyin.txt",
              STR("如=ru2\n家=jia1\n酒=jiu3\n店=dian4\n上=shang4\n海=hai3\n"));
     put_file(disk, "/c/analysis-pinyin/pinyin_alphabet.dict", STR("ru\njia\njiu\ndian\nshang\nhai\na\n"));
-    FUZZ_HOLDS(ik_dictionary_load(&ik, fs, "/c", NULL, &em) == ERR_OK);
-    FUZZ_HOLDS(pinyin_dictionary_load(&pinyin, fs, "/c", NULL, &em) == ERR_OK);
+    FUZZ_HOLDS(dictionary_load(&ik, &dictionary_ik, fs, "/c", NULL, &em) == ERR_OK);
+    FUZZ_HOLDS(dictionary_load(&pinyin, &dictionary_pinyin, fs, "/c", NULL, &em) == ERR_OK);
 }
 
 static enum field_analysis no_field(void *self, struct str field, const struct analyzer **out)
@@ -184,8 +184,8 @@ static void one_word_list(struct str in)
                                         "/c/analysis-pinyin/pinyin_alphabet.dict"};
     struct fs_mem *m = fs_mem_new();
     const struct fs *fs = fs_mem_fs(m);
-    struct ik_dictionary *words;
-    struct pinyin_dictionary *readings;
+    struct dictionary *words;
+    struct dictionary *readings;
     ERR_LOCAL(em);
     struct buf warnings;
     buf_init(&warnings, NULL, MIB);
@@ -195,15 +195,15 @@ static void one_word_list(struct str in)
     put_file(m, "/c/analysis-pinyin/pinyin.txt", STR("如=ru2\n"));
     size_t which = in.n > 0 ? (uint8_t)in.p[0] % ARRAY_LEN(paths) : 0;
     put_file(m, paths[which], in.n > 0 ? str_mk(in.p + 1, in.n - 1) : in);
-    enum err e = ik_dictionary_load(&words, fs, "/c", &warnings, &em);
+    enum err e = dictionary_load(&words, &dictionary_ik, fs, "/c", &warnings, &em);
     fuzz_error(e, &em);
     if (e == ERR_OK) {
-        ik_dictionary_unref(words);
+        dictionary_unref(words);
     }
-    e = pinyin_dictionary_load(&readings, fs, "/c", &warnings, &em);
+    e = dictionary_load(&readings, &dictionary_pinyin, fs, "/c", &warnings, &em);
     fuzz_error(e, &em);
     if (e == ERR_OK) {
-        pinyin_dictionary_unref(readings);
+        dictionary_unref(readings);
     }
     buf_fini(&warnings);
     fs_mem_free(m);
@@ -214,20 +214,20 @@ static void one_dictionary(struct str in)
 {
     struct fs_mem *m = fs_mem_new();
     const struct fs *fs = fs_mem_fs(m);
-    struct ik_dictionary *words;
-    struct pinyin_dictionary *readings;
+    struct dictionary *words;
+    struct dictionary *readings;
     ERR_LOCAL(em);
     FUZZ_HOLDS(fs->make_dir(fs->self, "/d", NULL) == ERR_OK);
     put_file(m, "/d/x", in);
-    enum err e = ik_dictionary_open(&words, fs, "/d/x", &em);
+    enum err e = dictionary_open(&words, &dictionary_ik, fs, "/d/x", &em);
     fuzz_error(e, &em);
     if (e == ERR_OK) {
-        ik_dictionary_unref(words);
+        dictionary_unref(words);
     }
-    e = pinyin_dictionary_open(&readings, fs, "/d/x", &em);
+    e = dictionary_open(&readings, &dictionary_pinyin, fs, "/d/x", &em);
     fuzz_error(e, &em);
     if (e == ERR_OK) {
-        pinyin_dictionary_unref(readings);
+        dictionary_unref(readings);
     }
     fs_mem_free(m);
 }

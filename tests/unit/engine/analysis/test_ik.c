@@ -135,7 +135,7 @@ START_TEST(judges_as_the_model)
 }
 END_TEST
 
-static struct ik_dictionary *dictionary;
+static struct dictionary *dictionary;
 static struct arena arena;
 
 static void setup(void)
@@ -155,14 +155,14 @@ static void setup(void)
     for (size_t i = 0; i < ARRAY_LEN(stops); i++) {
         ck_assert_int_eq(lexicon_add(&l, IK_STOP, str_of(stops[i]), STR_NULL, NULL), ERR_OK);
     }
-    ck_assert_int_eq(ik_dictionary_of(&dictionary, &l, NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_of(&dictionary, &dictionary_ik, &l, NULL), ERR_OK);
     lexicon_fini(&l);
     arena_init(&arena, NULL, ARENA_UNLIMITED);
 }
 
 static void teardown(void)
 {
-    ik_dictionary_unref(dictionary);
+    dictionary_unref(dictionary);
     arena_fini(&arena);
 }
 

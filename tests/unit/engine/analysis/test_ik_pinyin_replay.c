@@ -125,8 +125,8 @@ START_TEST(recorded_answers)
 {
     const char *dir = getenv("CONFORMANCE_DIR");
     char config[1024], scenarios[1024];
-    struct ik_dictionary *ik;
-    struct pinyin_dictionary *pinyin;
+    struct dictionary *ik;
+    struct dictionary *pinyin;
     struct fs_names names;
     struct arena arena;
     struct settings none;
@@ -135,7 +135,7 @@ START_TEST(recorded_answers)
     snprintf(config, sizeof(config), "%s/config", dir != NULL ? dir : "../shared/conformance");
     snprintf(scenarios, sizeof(scenarios), "%s/scenarios/analysis",
              dir != NULL ? dir : "../shared/conformance");
-    if (ik_dictionary_present(fs, config, &present, NULL) != ERR_OK || !present) {
+    if (dictionary_present(&dictionary_ik, fs, config, &present, NULL) != ERR_OK || !present) {
         printf("skipped: no recordings\n");
         return;
     }
@@ -144,12 +144,12 @@ START_TEST(recorded_answers)
     arena_init(&r.file, NULL, ARENA_UNLIMITED);
     arena_init(&arena, NULL, ARENA_UNLIMITED);
     settings_init(&none, &arena);
-    ck_assert_int_eq(ik_dictionary_load(&ik, fs, config, NULL, NULL), ERR_OK);
-    ck_assert_int_eq(pinyin_dictionary_load(&pinyin, fs, config, NULL, NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_load(&ik, &dictionary_ik, fs, config, NULL, NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_load(&pinyin, &dictionary_pinyin, fs, config, NULL, NULL), ERR_OK);
     r.env = (struct analysis_env){.ik = ik, .pinyin = pinyin};
     ck_assert_int_eq(analysis_new(&r.global, &none, &r.env, NULL), ERR_OK);
-    ik_dictionary_unref(ik); /* the registries keep them */
-    pinyin_dictionary_unref(pinyin);
+    dictionary_unref(ik); /* the registries keep them */
+    dictionary_unref(pinyin);
     ck_assert_int_eq(fs->list(fs->self, scenarios, &arena, &names, NULL), ERR_OK);
     for (size_t i = 0; i < names.n; i++) {
         if (str_starts(names.v[i], STR("ik-")) || str_starts(names.v[i], STR("pinyin-"))) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static struct fs_mem *mem;
-static struct pinyin_dictionary *dictionary;
+static struct dictionary *dictionary;
 static struct arena arena;
 static struct buf warnings;
 
@@ -29,13 +29,13 @@ static void setup(void)
         "x\n丆=\n重=zhong4,chong2\n庆=qing4\n女=nu:3,ru3\n啊=a5\n市=shi4\n");
     put("conf/analysis-pinyin/polyphone.txt", "#重=chong2\n重庆=chong2 qing4\n重庆市=x\n庆市=qing4 shi4\n");
     put("conf/analysis-pinyin/pinyin_alphabet.dict", "a\nb\nliu\nde\nhua\nal\nxi\nan\nxian\ng\nanga\n\n");
-    ck_assert_int_eq(pinyin_dictionary_load(&dictionary, fs, "conf", &warnings, NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_load(&dictionary, &dictionary_pinyin, fs, "conf", &warnings, NULL), ERR_OK);
     arena_init(&arena, NULL, ARENA_UNLIMITED);
 }
 
 static void teardown(void)
 {
-    pinyin_dictionary_unref(dictionary);
+    dictionary_unref(dictionary);
     arena_fini(&arena);
     buf_fini(&warnings);
     fs_mem_free(mem);
@@ -119,16 +119,16 @@ START_TEST(the_dictionary)
               != SIZE_MAX); /* one reading for three characters */
     uint64_t a, b;
     const struct fs *fs = fs_mem_fs(mem);
-    ck_assert_int_eq(pinyin_dictionary_fingerprint(fs, "conf", &a, NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_fingerprint(&dictionary_pinyin, fs, "conf", &a, NULL), ERR_OK);
     put("conf/analysis-pinyin/polyphone.txt", "");
-    ck_assert_int_eq(pinyin_dictionary_fingerprint(fs, "conf", &b, NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_fingerprint(&dictionary_pinyin, fs, "conf", &b, NULL), ERR_OK);
     ck_assert(a != b && a != 0 && b != 0);
-    struct pinyin_dictionary *other;
-    ck_assert_int_eq(pinyin_dictionary_load(&other, fs, "conf", NULL, NULL), ERR_OK);
-    ck_assert_uint_ne(pinyin_dictionary_hash(other), pinyin_dictionary_hash(dictionary));
-    pinyin_dictionary_unref(other);
-    ck_assert_int_eq(pinyin_dictionary_load(&other, fs, "elsewhere", NULL, NULL), ERR_IO);
-    ck_assert_int_eq(pinyin_dictionary_open(&other, fs, "conf/analysis-pinyin/pinyin.txt", NULL),
+    struct dictionary *other;
+    ck_assert_int_eq(dictionary_load(&other, &dictionary_pinyin, fs, "conf", NULL, NULL), ERR_OK);
+    ck_assert_uint_ne(other->image.hash, dictionary->image.hash);
+    dictionary_unref(other);
+    ck_assert_int_eq(dictionary_load(&other, &dictionary_pinyin, fs, "elsewhere", NULL, NULL), ERR_IO);
+    ck_assert_int_eq(dictionary_open(&other, &dictionary_pinyin, fs, "conf/analysis-pinyin/pinyin.txt", NULL),
                      ERR_CORRUPT);
 }
 END_TEST

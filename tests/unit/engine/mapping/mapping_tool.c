@@ -295,14 +295,14 @@ END_TEST
 static void open_dictionaries(const char *dir, const struct fs *fs, struct analysis_env *env)
 {
     char path[4096];
-    struct ik_dictionary *ik = NULL;
-    struct pinyin_dictionary *pinyin = NULL;
+    struct dictionary *ik = NULL;
+    struct dictionary *pinyin = NULL;
     snprintf(path, sizeof(path), "%s/ik.dict", dir);
-    if (ik_dictionary_open(&ik, fs, path, NULL) == ERR_OK) {
+    if (dictionary_open(&ik, &dictionary_ik, fs, path, NULL) == ERR_OK) {
         env->ik = ik;
     }
     snprintf(path, sizeof(path), "%s/pinyin.dict", dir);
-    if (pinyin_dictionary_open(&pinyin, fs, path, NULL) == ERR_OK) {
+    if (dictionary_open(&pinyin, &dictionary_pinyin, fs, path, NULL) == ERR_OK) {
         env->pinyin = pinyin;
     }
 }
@@ -332,8 +332,8 @@ int main(int argc, char **argv)
             open_dictionaries(argv[2], fs_posix(), &env);
         }
         int rc = run_stdin(&env);
-        ik_dictionary_unref((struct ik_dictionary *)(uintptr_t)env.ik);
-        pinyin_dictionary_unref((struct pinyin_dictionary *)(uintptr_t)env.pinyin);
+        dictionary_unref((struct dictionary *)(uintptr_t)env.ik);
+        dictionary_unref((struct dictionary *)(uintptr_t)env.pinyin);
         return rc;
     }
     Suite *s = suite_create("mapping lines");

@@ -33,7 +33,7 @@ static void put(const char *name, const char *text)
     ck_assert_int_eq(fs_replace_file(fs, path, str_of(text), NULL), ERR_OK);
 }
 
-static bool has(const struct ik_dictionary *d, uint32_t list, const char *word)
+static bool has(const struct dictionary *d, uint32_t list, const char *word)
 {
     struct lexicon l; /* spells the word as units */
     lexicon_init(&l);
@@ -53,7 +53,7 @@ static bool has(const struct ik_dictionary *d, uint32_t list, const char *word)
 
 START_TEST(reads_what_the_configuration_names)
 {
-    struct ik_dictionary *d;
+    struct dictionary *d;
     struct buf warnings;
     ERR_LOCAL(em);
     buf_init(&warnings, NULL, BUF_UNLIMITED);
@@ -69,77 +69,79 @@ START_TEST(reads_what_the_configuration_names)
                "<entry key='ext_stopwords'><![CDATA[stop.dic]]></entry><entry "
                "key=\"remote_ext_dict\">http://x</entry>"
                "<entry key=\"other\"/>"));
-    ck_assert_int_eq(ik_dictionary_load(&d, fs, "conf", &warnings, &em), ERR_OK);
+    ck_assert_int_eq(dictionary_load(&d, &dictionary_ik, fs, "conf", &warnings, &em), ERR_OK);
     static const char *const words[] = {"中国", "人民", "如家", "汉庭", "全季", "\xEF\xBB\xBFx"};
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        ck_assert_msg(has(d, d->main, words[i]), "%s", words[i]);
+        ck_assert_msg(has(d, d->lists[IK_MAIN], words[i]), "%s", words[i]);
     }
-    ck_assert(has(d, d->quantifier, "个") && has(d, d->stop, "the") && has(d, d->stop, "的"));
-    ck_assert(!has(d, d->main, "的") && !has(d, d->stop, "中国") && !has(d, d->main, "\xEF\xBB\xBF中国"));
+    ck_assert(has(d, d->lists[IK_QUANTIFIER], "个") && has(d, d->lists[IK_STOP], "the")
+              && has(d, d->lists[IK_STOP], "的"));
+    ck_assert(!has(d, d->lists[IK_MAIN], "的") && !has(d, d->lists[IK_STOP], "中国")
+              && !has(d, d->lists[IK_MAIN], "\xEF\xBB\xBF中国"));
     size_t lines = 0;
     for (size_t i = 0; i < warnings.n; i++) {
         lines += warnings.p[i] == '\n';
     }
     ck_assert_uint_eq(lines, 4); /* absent.dic, two that lead out, the remote one */
-    struct ik_dictionary *again = ik_dictionary_ref(d);
+    struct dictionary *again = dictionary_ref(d);
     ck_assert_ptr_eq(again, d);
-    ik_dictionary_unref(again);
-    ik_dictionary_unref(d);
-    ik_dictionary_unref(NULL);
+    dictionary_unref(again);
+    dictionary_unref(d);
+    dictionary_unref(NULL);
     buf_fini(&warnings);
 }
 END_TEST
 
 START_TEST(hash_and_fingerprint_tell_changes)
 {
-    struct ik_dictionary *a, *b;
+    struct dictionary *a, *b;
     uint64_t f[5];
     bool present;
-    ck_assert_int_eq(ik_dictionary_present(fs, "conf", &present, NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_present(&dictionary_ik, fs, "conf", &present, NULL), ERR_OK);
     ck_assert(!present);
-    ck_assert_int_eq(ik_dictionary_fingerprint(fs, "conf", &f[0], NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_fingerprint(&dictionary_ik, fs, "conf", &f[0], NULL), ERR_OK);
     ck_assert_uint_eq(f[0], 0);
-    ck_assert_int_eq(ik_dictionary_load(&a, fs, "conf", NULL, NULL), ERR_IO);
+    ck_assert_int_eq(dictionary_load(&a, &dictionary_ik, fs, "conf", NULL, NULL), ERR_IO);
     ck_assert_ptr_null(a);
     put("main.dic", "中国\n人民\n");
-    ck_assert_int_eq(ik_dictionary_fingerprint(fs, "conf", &f[1], NULL), ERR_OK);
-    ck_assert_int_eq(ik_dictionary_load(&a, fs, "conf", NULL, NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_fingerprint(&dictionary_ik, fs, "conf", &f[1], NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_load(&a, &dictionary_ik, fs, "conf", NULL, NULL), ERR_OK);
     put("main.dic", "人民\n中国\n");
-    ck_assert_int_eq(ik_dictionary_fingerprint(fs, "conf", &f[2], NULL), ERR_OK);
-    ck_assert_int_eq(ik_dictionary_load(&b, fs, "conf", NULL, NULL), ERR_OK);
-    ck_assert_uint_eq(ik_dictionary_hash(a), ik_dictionary_hash(b));
-    ik_dictionary_unref(b);
+    ck_assert_int_eq(dictionary_fingerprint(&dictionary_ik, fs, "conf", &f[2], NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_load(&b, &dictionary_ik, fs, "conf", NULL, NULL), ERR_OK);
+    ck_assert_uint_eq(a->image.hash, b->image.hash);
+    dictionary_unref(b);
     put("IKAnalyzer.cfg.xml", CONFIG("<entry key=\"ext_dict\">my.dic</entry>"));
-    ck_assert_int_eq(ik_dictionary_fingerprint(fs, "conf", &f[3], NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_fingerprint(&dictionary_ik, fs, "conf", &f[3], NULL), ERR_OK);
     put("my.dic", "上海\n");
-    ck_assert_int_eq(ik_dictionary_fingerprint(fs, "conf", &f[4], NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_fingerprint(&dictionary_ik, fs, "conf", &f[4], NULL), ERR_OK);
     for (size_t i = 0; i < 5; i++) {
         for (size_t k = 0; k < i; k++) {
             ck_assert_uint_ne(f[i], f[k]);
         }
     }
-    ck_assert_int_eq(ik_dictionary_load(&b, fs, "conf", NULL, NULL), ERR_OK);
-    ck_assert_uint_ne(ik_dictionary_hash(a), ik_dictionary_hash(b));
-    ik_dictionary_unref(a);
-    ik_dictionary_unref(b);
+    ck_assert_int_eq(dictionary_load(&b, &dictionary_ik, fs, "conf", NULL, NULL), ERR_OK);
+    ck_assert_uint_ne(a->image.hash, b->image.hash);
+    dictionary_unref(a);
+    dictionary_unref(b);
 }
 END_TEST
 
 START_TEST(compiled_files_open)
 {
-    struct ik_dictionary *a, *b;
+    struct dictionary *a, *b;
     put("main.dic", "中国\n人民\n");
     put("stopword.dic", "the\n");
-    ck_assert_int_eq(ik_dictionary_load(&a, fs, "conf", NULL, NULL), ERR_OK);
+    ck_assert_int_eq(dictionary_load(&a, &dictionary_ik, fs, "conf", NULL, NULL), ERR_OK);
     struct str bytes = str_mk(a->image.heap, load_u64(a->image.heap + 16)); /* the header has its length */
     ck_assert_int_eq(fs_replace_file(fs, "ik.dict", bytes, NULL), ERR_OK);
-    ck_assert_int_eq(ik_dictionary_open(&b, fs, "ik.dict", NULL), ERR_OK);
-    ck_assert_uint_eq(ik_dictionary_hash(a), ik_dictionary_hash(b));
-    ck_assert(has(b, b->main, "人民") && has(b, b->stop, "the") && !has(b, b->main, "the")
-              && b->quantifier == 0);
-    ik_dictionary_unref(a);
-    ik_dictionary_unref(b);
-    ck_assert_int_eq(ik_dictionary_open(&b, fs, "conf/analysis-ik/main.dic", NULL), ERR_CORRUPT);
+    ck_assert_int_eq(dictionary_open(&b, &dictionary_ik, fs, "ik.dict", NULL), ERR_OK);
+    ck_assert_uint_eq(a->image.hash, b->image.hash);
+    ck_assert(has(b, b->lists[IK_MAIN], "人民") && has(b, b->lists[IK_STOP], "the")
+              && !has(b, b->lists[IK_MAIN], "the") && b->lists[IK_QUANTIFIER] == 0);
+    dictionary_unref(a);
+    dictionary_unref(b);
+    ck_assert_int_eq(dictionary_open(&b, &dictionary_ik, fs, "conf/analysis-ik/main.dic", NULL), ERR_CORRUPT);
     ck_assert_ptr_null(b);
 }
 END_TEST
@@ -150,14 +152,14 @@ START_TEST(every_failing_read_is_reported)
     put("my.dic", "上海\n");
     put("IKAnalyzer.cfg.xml", CONFIG("<entry key=\"ext_dict\">my.dic</entry>"));
     for (uint64_t n = 1;; n++) {
-        struct ik_dictionary *d;
+        struct dictionary *d;
         fs_mem_fail_at(mem, n, FS_MEM_FAIL);
-        enum err e = ik_dictionary_load(&d, fs, "conf", NULL, NULL);
+        enum err e = dictionary_load(&d, &dictionary_ik, fs, "conf", NULL, NULL);
         bool fired = fs_mem_fired(mem);
         fs_mem_fail_at(mem, 0, FS_MEM_FAIL);
         ck_assert(e == ERR_OK || e == ERR_IO);
         ck_assert((e == ERR_OK) == (d != NULL));
-        ik_dictionary_unref(d);
+        dictionary_unref(d);
         if (!fired) {
             ck_assert_int_eq(e, ERR_OK);
             break;
@@ -213,8 +215,8 @@ START_TEST(strict_xml)
     }
     put("main.dic", "中国\n");
     put("IKAnalyzer.cfg.xml", "nonsense");
-    struct ik_dictionary *d;
-    ck_assert_int_eq(ik_dictionary_load(&d, fs, "conf", NULL, NULL), ERR_ILLEGAL_ARGUMENT);
+    struct dictionary *d;
+    ck_assert_int_eq(dictionary_load(&d, &dictionary_ik, fs, "conf", NULL, NULL), ERR_ILLEGAL_ARGUMENT);
 }
 END_TEST
 
