@@ -108,9 +108,7 @@ static enum err cjk_bigram_apply(const struct token_filter *self, struct token_l
     if (!flush(&g)) {
         return err_no_memory(em);
     }
-    l->v = g.to.v;
-    l->n = g.to.n;
-    l->cap = g.to.cap;
+    token_list_take(l, &g.to);
     return ERR_OK;
 }
 

@@ -5,13 +5,6 @@
 #include "common/settings/setting_read.h"
 #include "engine/analysis/parts.h"
 
-static void give(struct token_list *l, const struct token_list *to)
-{
-    l->v = to->v;
-    l->n = to->n;
-    l->cap = to->cap;
-}
-
 struct shingle_filter {
     struct token_filter base;
     int32_t min, max;
@@ -110,7 +103,7 @@ static enum err apply_shingle(const struct token_filter *self, struct token_list
     if (!add_fillers(&g, l->end_pos_inc, l->end_offset) || !cut_shingles(&g)) {
         return err_no_memory(em);
     }
-    give(l, &g.to);
+    token_list_take(l, &g.to);
     l->no_graph = l->no_graph || g.f->unigrams || g.f->min != g.f->max;
     return ERR_OK;
 }
@@ -246,7 +239,7 @@ static enum err apply_grams(const struct token_filter *self, struct token_list *
     if (f->query_mode) {
         drop_paired(&to);
     }
-    give(l, &to);
+    token_list_take(l, &to);
     return ERR_OK;
 }
 

@@ -72,9 +72,7 @@ static enum err multiplexer_apply(const struct token_filter *self, struct token_
         }
         skipped = to.n == from ? t.pos_inc : 0;
     }
-    l->v = to.v;
-    l->n = to.n;
-    l->cap = to.cap;
+    token_list_take(l, &to);
     return f->distinct->apply(f->distinct, l, em);
 }
 

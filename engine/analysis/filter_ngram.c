@@ -86,9 +86,7 @@ static enum err ngram_apply(const struct token_filter *self, struct token_list *
             return err_no_memory(em);
         }
     }
-    l->v = g.to.v;
-    l->n = g.to.n;
-    l->cap = g.to.cap;
+    token_list_take(l, &g.to);
     l->end_pos_inc = g.inc; /* Lucene's forget what was skipped behind the last token before them */
     return ERR_OK;
 }

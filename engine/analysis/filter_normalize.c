@@ -66,9 +66,7 @@ static enum err apply_fold_keeping(UNUSED const struct token_filter *self, struc
             }
         }
     }
-    l->v = to.v;
-    l->n = to.n;
-    l->cap = to.cap;
+    token_list_take(l, &to);
     return ERR_OK;
 }
 

@@ -170,9 +170,7 @@ static enum err capture_all(const struct pattern_capture *f, struct matcher **m,
             }
         }
     }
-    l->v = to.v;
-    l->n = to.n;
-    l->cap = to.cap;
+    token_list_take(l, &to);
     return ERR_OK;
 }
 

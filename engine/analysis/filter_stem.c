@@ -340,9 +340,7 @@ static enum err apply_repeat(UNUSED const struct token_filter *self, struct toke
             return err_no_memory(em);
         }
     }
-    l->v = to.v;
-    l->n = to.n;
-    l->cap = to.cap;
+    token_list_take(l, &to);
     return ERR_OK;
 }
 

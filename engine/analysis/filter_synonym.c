@@ -143,13 +143,6 @@ static bool any_match(const struct synonyms *s, const struct token_list *l, stru
     return false;
 }
 
-static void give(struct token_list *l, const struct token_list *to)
-{
-    l->v = to->v;
-    l->n = to->n;
-    l->cap = to->cap;
-}
-
 static enum err apply_plain(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     struct stacking k = {.f = (const struct synonym_filter *)self, .in = l};
@@ -163,7 +156,7 @@ static enum err apply_plain(const struct token_filter *self, struct token_list *
         k.last = ARENA_ARRAY(l->arena, uint32_t, k.positions);
         ok = k.first != NULL && k.last != NULL && stack_all(&k, &scratch);
         if (ok) {
-            give(l, &k.out);
+            token_list_take(l, &k.out);
         }
     }
     buf_fini(&scratch);
@@ -281,7 +274,7 @@ static enum err apply_graph(const struct token_filter *self, struct token_list *
     if (!ok) {
         return err_no_memory(em);
     }
-    give(l, &g.out);
+    token_list_take(l, &g.out);
     return ERR_OK;
 }
 

@@ -243,9 +243,7 @@ static enum err word_delimiter_graph_apply(const struct token_filter *self, stru
     if (!ok) {
         return err_no_memory(em);
     }
-    l->v = d.to.v;
-    l->n = d.to.n;
-    l->cap = d.to.cap;
+    token_list_take(l, &d.to);
     return ERR_OK;
 }
 

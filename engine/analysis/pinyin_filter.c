@@ -98,9 +98,7 @@ static enum err filter_apply(const struct token_filter *self, struct token_list 
             return err_no_memory(em);
         }
     }
-    l->v = to.v;
-    l->n = to.n;
-    l->cap = to.cap;
+    token_list_take(l, &to);
     return ERR_OK;
 }
 

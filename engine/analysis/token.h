@@ -48,6 +48,13 @@ struct str token_source(const struct token_list *l, const struct token *t);
 void token_list_init(struct token_list *l, struct arena *arena);
 /* Makes room for n tokens in an empty list, so that filling it moves nothing; false: no memory. */
 bool token_reserve(struct token_list *l, size_t n) NODISCARD;
+/* The list has the tokens of another, which is not to be used any more. */
+static inline void token_list_take(struct token_list *l, const struct token_list *from)
+{
+    l->v = from->v;
+    l->n = from->n;
+    l->cap = from->cap;
+}
 /* Counts a step over `bytes` bytes. true: leave the loop, the work is to end. */
 static inline bool token_stop(size_t bytes)
 {
