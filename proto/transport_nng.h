@@ -30,7 +30,7 @@ void transport_nng_free(struct transport_nng *t);
 const struct transport *transport_nng_api(struct transport_nng *t); /* borrowed */
 
 struct transport_nng_stats {
-    uint64_t sent, sent_bytes, received, received_bytes, refused_busy;
+    uint64_t sent, sent_bytes, received, refused_busy;
     uint32_t peers, connections;
 };
 void transport_nng_stats(struct transport_nng *t, struct transport_nng_stats *out);

@@ -140,7 +140,6 @@ static void take_call(struct inbound *in)
     in->served = &t->served[f.kind];
     pthread_mutex_lock(&t->lock);
     t->stats.received++;
-    t->stats.received_bytes += in->frame.n;
     in->counted = t->calls[f.cls] < calls_max[f.cls];
     t->calls[f.cls] += in->counted;
     t->stats.refused_busy += !in->counted;

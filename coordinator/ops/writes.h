@@ -28,8 +28,7 @@ struct write_entry {
     struct str index; /* concrete name */
     const struct index_meta *meta;
     uint32_t shard;
-    struct errmsg *error; /* refused before any shard saw it */
-    bool done_by_shard;
+    struct errmsg *error;              /* refused before any shard saw it */
     uint32_t copies_ok, copies_failed; /* of its shard */
 };
 

@@ -33,7 +33,6 @@ static void copy_answer(struct write_entry *e, const struct write_item *it)
     e->item = *it;
     e->item.id = id;
     e->item.routing = routing;
-    e->done_by_shard = true;
 }
 
 static void ended(struct later *l)

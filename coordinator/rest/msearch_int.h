@@ -32,8 +32,7 @@ struct multi {
     uint32_t n_empty; /* templates that are missing */
     uint32_t n_refused;
     struct expand_options indices; /* of the URL */
-    bool url_gives_indices;
-    struct str types; /* of the search that is read */
+    struct str types;              /* of the search that is read */
 };
 
 /* The line before a search: which indices, and how. What it says goes to c->o and m->types; the error is in m->r->em. */

@@ -196,7 +196,6 @@ enum err engine_version(struct engine *e, struct str id, struct engine_version *
 
 struct engine_doc {
     bool found;
-    bool buffered; /* not in a segment yet: stored fields other than the source need a refresh first */
     int64_t seq_no, primary_term, version;
     struct str source;   /* p == NULL: not stored */
     struct str routing;  /* p == NULL: none */
@@ -378,15 +377,13 @@ struct engine_stats {
     uint64_t docs, docs_deleted; /* of the last refresh, flush or merge; nested ones too */
     uint64_t roots;              /* that searches see */
     uint64_t store_bytes;
-    uint64_t index_total, index_ns, delete_total, delete_ns, noop_total, index_failed, version_conflicts;
+    uint64_t index_total, index_ns, delete_total, delete_ns, noop_total, index_failed;
     uint64_t get_total, get_ns, get_missing;
     uint64_t refresh_total, refresh_ns, flush_total, flush_ns;
     uint64_t merge_total, merge_docs, merge_bytes, merge_ns, merges_running;
     uint64_t translog_ops, translog_bytes, translog_uncommitted_ops, translog_uncommitted_bytes;
-    int64_t translog_oldest_ms; /* age of the oldest generation */
     uint64_t segments;
-    size_t buffer_bytes, version_map_bytes, op_ids_bytes, translog_tail_bytes, memory_segment_bytes,
-        live_bytes;
+    size_t buffer_bytes, version_map_bytes, op_ids_bytes, memory_segment_bytes, live_bytes;
     uint64_t tombstones, op_ids;
     uint64_t recovered_ops; /* replayed from the translog when it was opened */
     int64_t max_auto_id_ms; /* newest generated id that may have been sent twice */

@@ -97,7 +97,6 @@ static enum err plan_primary(struct engine *e, struct plan *p, struct errmsg *em
         r = explain_conflict(op, current, em);
     }
     if (r != ERR_OK) {
-        e->stats.version_conflicts++;
         return r;
     }
     op->seq_no = e->processed.max + 1;
@@ -476,7 +475,6 @@ static enum err get_buffered(struct engine *e, const struct found *f, bool want_
     if (!index_buffer_stored(e->buffer, f->doc, &source, &routing)) {
         return err_set(em, ERR_INTERNAL, "a buffered document is not there");
     }
-    out->buffered = true;
     if (routing.p != NULL) {
         out->routing = arena_str(arena, routing);
     }

@@ -34,12 +34,10 @@ void engine_stats(const struct engine *e, struct engine_stats *out)
     translog_size(&e->log, 0, &out->translog_ops, &out->translog_bytes);
     translog_size(&e->log, e->commits->m.translog_generation, &out->translog_uncommitted_ops,
                   &out->translog_uncommitted_bytes);
-    out->translog_oldest_ms = clock_wall_ms(e->clock) - e->log.gens[0].header.created_ms;
     out->segments = e->n_slots;
     out->buffer_bytes = index_buffer_bytes(e->buffer);
     out->version_map_bytes = version_map_bytes(&e->versions);
     out->op_ids_bytes = op_ids_bytes(&e->op_ids);
-    out->translog_tail_bytes = e->log.tail_bytes;
     for (size_t i = 0; i < e->n_slots; i++) {
         const struct slot *s = e->slots[i];
         out->memory_segment_bytes += s->memory != NULL ? segment_bytes(s->segment) : 0;

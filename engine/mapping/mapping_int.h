@@ -76,7 +76,6 @@ struct dynamic_template {
     struct str name;
     struct str match, path_match, unmatch, path_unmatch; /* p == NULL: not given */
     struct str type;                                     /* match_mapping_type; p == NULL: any */
-    bool any_type;                                       /* "*" was given */
     bool regex;
     const struct json *mapping;
 };

@@ -148,7 +148,6 @@ static const char *const match_types[] = {"object", "string", "long", "double", 
 static enum err parse_match_type(struct builder *b, struct dynamic_template *t)
 {
     if (t->type.p == NULL || str_is(t->type, "*")) {
-        t->any_type = t->type.p != NULL;
         t->type = STR_NULL;
         return ERR_OK;
     }

@@ -8,7 +8,6 @@ struct dsl_range_query {
     struct str field;
     const struct json *from, *to;
     bool include_lower, include_upper;
-    bool include_lower_given, include_upper_given;
     struct str time_zone, format, relation;
 };
 

@@ -24,7 +24,6 @@ struct function_scorer {
     struct scorer **filters; /* NULL: every document */
     bool *none;              /* the filter matches nothing in the segment */
     float factor_max;        /* the greatest that the functions make of a score of 1 */
-    float factor_none;       /* what becomes of documents that no filter matches */
     float min;
     float own; /* min_score's verdict was computed with this score */
     doc_id scored;

@@ -70,7 +70,6 @@ struct bound_function {
     const struct leaf *leaf;
     struct weight_shared *shared;
     struct num_column column;
-    bool whole_column;             /* values are whole numbers */
     const struct seg_field *bytes; /* random_score: _id or a keyword's dictionary */
     struct ord_column ords;
     struct buf term;

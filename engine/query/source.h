@@ -112,7 +112,6 @@ struct search_source {
     bool names, nested_hits;                /* somewhere in them queries may be named, may have inner hits */
     const struct sort_spec *sort;
     uint32_t n_sort; /* 0: by score */
-    bool sort_given;
     struct source_filter source;
     const struct str *stored_fields;
     uint32_t n_stored_fields;

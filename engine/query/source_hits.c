@@ -281,7 +281,6 @@ static enum err source_patterns(const struct source_parse *p, UNUSED struct str 
 
 static enum err sort_keys(const struct source_parse *p, UNUSED struct str key, const struct json *v)
 {
-    p->s->sort_given = true;
     return sort_parse(&p->s->sort, &p->s->n_sort, v, p->text, p->arena, p->em);
 }
 

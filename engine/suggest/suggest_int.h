@@ -21,7 +21,7 @@ struct suggestion {
 struct completion_suggestion {
     struct suggestion common;
     bool skip_duplicates;
-    bool has_fuzzy, has_regex_options;
+    bool has_fuzzy;
     struct {
         struct fuzziness fuzziness;
         int32_t edits, min_length, prefix_length, max_states;
