@@ -93,7 +93,7 @@ static enum err add_stop(struct chain *c, const struct settings *s, const char *
         || (fold.p != NULL && !settings_put(&own, STR("ignore_case"), fold))) {
         return err_no_memory(em);
     }
-    const struct token_filter *f;
+    const void *f;
     enum err e = stop_filter_new(&f, STR("stop"), &own, c->b->env, c->b->arena, em);
     return e == ERR_OK ? chain_add_filter(c, f, STR("stop"), em) : e;
 }

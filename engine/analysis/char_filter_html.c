@@ -335,7 +335,7 @@ static enum err html_strip_apply(const struct char_filter *self, struct filtered
     return remap_end(&r, in, em);
 }
 
-CHAR_FILTER_FACTORY(html_strip_char_filter_new)
+PART_FACTORY(html_strip_char_filter_new)
 {
     struct html_strip *f = ARENA_NEW(arena, struct html_strip);
     if (f == NULL) {

@@ -126,7 +126,7 @@ static enum err add_rule(struct mapping *f, struct str rule, struct arena *arena
     return map_put(&f->rules, key, kept) ? ERR_OK : err_no_memory(em);
 }
 
-CHAR_FILTER_FACTORY(mapping_char_filter_new)
+PART_FACTORY(mapping_char_filter_new)
 {
     struct mapping *f = ARENA_NEW(arena, struct mapping);
     struct str *rules = NULL, path = settings_str(s, "mappings_path", STR_NULL);

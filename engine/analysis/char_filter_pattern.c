@@ -54,7 +54,7 @@ static enum err pattern_filter_apply(const struct char_filter *self, struct filt
     return remap_end(&r, in, em);
 }
 
-CHAR_FILTER_FACTORY(pattern_replace_char_filter_new)
+PART_FACTORY(pattern_replace_char_filter_new)
 {
     struct str pattern = settings_str(s, "pattern", STR_NULL);
     if (pattern.n == 0) {

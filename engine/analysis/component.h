@@ -96,16 +96,13 @@ struct analysis_env {
     const struct settings *index;   /* all of the index's settings, without "index."; set by the registry */
 };
 
-/* Builds one part of the type that the factory serves. `name` is the part's name in the settings (or that of
+/* Builds one part of the type that the factory serves (a struct tokenizer, token_filter or char_filter). `part` is the part's name in the settings (or that of
  * its type), `s` its own settings ("type" included). Memory from `arena`. ERR_ILLEGAL_ARGUMENT for what its
  * settings get wrong, ERR_PART_UNUSABLE for what is said only once the part is used. */
-typedef enum err (*tokenizer_factory)(const struct tokenizer **out, struct str name, const struct settings *s,
-                                      const struct analysis_env *env, struct arena *arena, struct errmsg *em);
-typedef enum err (*token_filter_factory)(const struct token_filter **out, struct str name,
-                                         const struct settings *s, const struct analysis_env *env,
-                                         struct arena *arena, struct errmsg *em);
-typedef enum err (*char_filter_factory)(const struct char_filter **out, struct str name,
-                                        const struct settings *s, const struct analysis_env *env,
-                                        struct arena *arena, struct errmsg *em);
+#define PART_FACTORY(name)                                                                   \
+    enum err name(const void **out, UNUSED struct str part, UNUSED const struct settings *s, \
+                  UNUSED const struct analysis_env *env, UNUSED struct arena *arena,         \
+                  UNUSED struct errmsg *em)
+typedef PART_FACTORY((*part_factory));
 
 #endif

@@ -194,7 +194,7 @@ static uint32_t greek_lower(uint32_t c)
     }
 }
 
-static enum err map_new(const struct token_filter **out, struct arena *arena, uint32_t (*map)(uint32_t),
+static enum err map_new(const void **out, struct arena *arena, uint32_t (*map)(uint32_t),
                         struct errmsg *em)
 {
     struct char_map *f = ARENA_NEW(arena, struct char_map);
@@ -208,7 +208,7 @@ static enum err map_new(const struct token_filter **out, struct arena *arena, ui
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(lowercase_filter_new)
+PART_FACTORY(lowercase_filter_new)
 {
     struct str language = settings_str(s, "language", STR_NULL);
     if (str_eq_nocase(language, STR("greek"))) {
@@ -229,12 +229,12 @@ TOKEN_FILTER_FACTORY(lowercase_filter_new)
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(uppercase_filter_new)
+PART_FACTORY(uppercase_filter_new)
 {
     return map_new(out, arena, part_upper_char, em);
 }
 
-TOKEN_FILTER_FACTORY(decimal_digit_filter_new)
+PART_FACTORY(decimal_digit_filter_new)
 {
     return map_new(out, arena, ascii_digit, em);
 }
@@ -259,7 +259,7 @@ static enum err apply_reverse(UNUSED const struct token_filter *self, struct tok
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(reverse_filter_new)
+PART_FACTORY(reverse_filter_new)
 {
     struct token_filter *f = ARENA_NEW(arena, struct token_filter);
     if (f == NULL) {

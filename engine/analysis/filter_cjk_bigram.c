@@ -112,7 +112,7 @@ static enum err cjk_bigram_apply(const struct token_filter *self, struct token_l
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(cjk_bigram_filter_new)
+PART_FACTORY(cjk_bigram_filter_new)
 {
     struct bigram_filter *f = ARENA_NEW(arena, struct bigram_filter);
     struct str *ignored;

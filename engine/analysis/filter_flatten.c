@@ -109,7 +109,7 @@ static enum err flatten_graph_apply(UNUSED const struct token_filter *self, stru
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(flatten_graph_filter_new)
+PART_FACTORY(flatten_graph_filter_new)
 {
     struct token_filter *f = ARENA_NEW(arena, struct token_filter);
     if (f == NULL) {

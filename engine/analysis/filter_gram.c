@@ -135,7 +135,7 @@ static enum err shingle_sizes(const struct shingle_filter *f, const struct analy
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(shingle_filter_new)
+PART_FACTORY(shingle_filter_new)
 {
     struct shingle_filter *f = ARENA_NEW(arena, struct shingle_filter);
     if (f == NULL) {
@@ -243,7 +243,7 @@ static enum err apply_grams(const struct token_filter *self, struct token_list *
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(common_grams_filter_new)
+PART_FACTORY(common_grams_filter_new)
 {
     struct grams_filter *f = ARENA_NEW(arena, struct grams_filter);
     if (f == NULL) {
@@ -313,7 +313,7 @@ static enum err apply_fingerprint(const struct token_filter *self, struct token_
     return e;
 }
 
-TOKEN_FILTER_FACTORY(fingerprint_filter_new)
+PART_FACTORY(fingerprint_filter_new)
 {
     struct fingerprint_filter *f = ARENA_NEW(arena, struct fingerprint_filter);
     struct str separator = settings_str(s, "separator", STR(" "));

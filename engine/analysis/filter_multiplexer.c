@@ -137,7 +137,7 @@ static enum err multiplexer_bind(const struct token_filter *self, const struct p
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(multiplexer_filter_new)
+PART_FACTORY(multiplexer_filter_new)
 {
     struct multiplexer_part *p = ARENA_NEW(arena, struct multiplexer_part);
     struct str *filters;
@@ -158,6 +158,8 @@ TOKEN_FILTER_FACTORY(multiplexer_filter_new)
     }
     p->base.bind = multiplexer_bind;
     *out = &p->base;
-    enum err e = remove_duplicates_filter_new(&p->distinct, part, s, env, arena, em);
+    const void *distinct;
+    enum err e = remove_duplicates_filter_new(&distinct, part, s, env, arena, em);
+    p->distinct = e == ERR_OK ? distinct : NULL;
     return e != ERR_OK ? e : settings_bool(s, "preserve_original", true, &p->preserve, em);
 }

@@ -125,7 +125,7 @@ static enum err grams_new(struct ngram_filter **out, const struct settings *s, i
     return e == ERR_OK ? settings_bool(s, "preserve_original", false, &f->preserve, em) : e;
 }
 
-TOKEN_FILTER_FACTORY(ngram_filter_new)
+PART_FACTORY(ngram_filter_new)
 {
     struct ngram_filter *f;
     enum err e = grams_new(&f, s, 2, arena, em);
@@ -139,7 +139,7 @@ TOKEN_FILTER_FACTORY(ngram_filter_new)
     return e;
 }
 
-TOKEN_FILTER_FACTORY(edge_ngram_filter_new)
+PART_FACTORY(edge_ngram_filter_new)
 {
     struct ngram_filter *f;
     struct str side = settings_str(s, "side", STR("front"));

@@ -70,7 +70,7 @@ static enum err apply_fold_keeping(UNUSED const struct token_filter *self, struc
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(asciifolding_filter_new)
+PART_FACTORY(asciifolding_filter_new)
 {
     struct fold_filter *f = ARENA_NEW(arena, struct fold_filter);
     if (f == NULL) {
@@ -153,7 +153,7 @@ static enum err apply_rules(const struct token_filter *self, struct token_list *
     return ERR_OK;
 }
 
-static enum err rules_new(const struct token_filter **out, const struct char_rule *rules, size_t n,
+static enum err rules_new(const void **out, const struct char_rule *rules, size_t n,
                           struct arena *arena, struct errmsg *em)
 {
     struct rule_filter *f = ARENA_NEW(arena, struct rule_filter);
@@ -165,22 +165,22 @@ static enum err rules_new(const struct token_filter **out, const struct char_rul
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(arabic_normalization_filter_new)
+PART_FACTORY(arabic_normalization_filter_new)
 {
     return rules_new(out, arabic_rules, ARRAY_LEN(arabic_rules), arena, em);
 }
 
-TOKEN_FILTER_FACTORY(persian_normalization_filter_new)
+PART_FACTORY(persian_normalization_filter_new)
 {
     return rules_new(out, persian_rules, ARRAY_LEN(persian_rules), arena, em);
 }
 
-TOKEN_FILTER_FACTORY(serbian_normalization_filter_new)
+PART_FACTORY(serbian_normalization_filter_new)
 {
     return rules_new(out, serbian_rules, ARRAY_LEN(serbian_rules), arena, em);
 }
 
-static enum err simple_new(const struct token_filter **out,
+static enum err simple_new(const void **out,
                            enum err (*apply)(const struct token_filter *, struct token_list *,
                                              struct errmsg *),
                            struct arena *arena, struct errmsg *em)
@@ -257,7 +257,7 @@ static enum err apply_german(UNUSED const struct token_filter *self, struct toke
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(german_normalization_filter_new)
+PART_FACTORY(german_normalization_filter_new)
 {
     return simple_new(out, apply_german, arena, em);
 }
@@ -340,12 +340,12 @@ static enum err apply_scandinavian_plain(UNUSED const struct token_filter *self,
     return scandinavian(l, true, em);
 }
 
-TOKEN_FILTER_FACTORY(scandinavian_normalization_filter_new)
+PART_FACTORY(scandinavian_normalization_filter_new)
 {
     return simple_new(out, apply_scandinavian, arena, em);
 }
 
-TOKEN_FILTER_FACTORY(scandinavian_folding_filter_new)
+PART_FACTORY(scandinavian_folding_filter_new)
 {
     return simple_new(out, apply_scandinavian_plain, arena, em);
 }
@@ -409,7 +409,7 @@ static enum err apply_cjk_width(UNUSED const struct token_filter *self, struct t
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(cjk_width_filter_new)
+PART_FACTORY(cjk_width_filter_new)
 {
     return simple_new(out, apply_cjk_width, arena, em);
 }

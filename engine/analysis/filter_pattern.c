@@ -59,7 +59,7 @@ static enum err apply_replace(const struct token_filter *self, struct token_list
     return e;
 }
 
-TOKEN_FILTER_FACTORY(pattern_replace_filter_new)
+PART_FACTORY(pattern_replace_filter_new)
 {
     struct str pattern = settings_str(s, "pattern", STR_NULL);
     if (pattern.p == NULL) {
@@ -192,7 +192,7 @@ static enum err apply_capture(const struct token_filter *self, struct token_list
     return e;
 }
 
-TOKEN_FILTER_FACTORY(pattern_capture_filter_new)
+PART_FACTORY(pattern_capture_filter_new)
 {
     struct pattern_capture *f = ARENA_NEW(arena, struct pattern_capture);
     struct str *patterns;

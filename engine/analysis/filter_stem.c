@@ -162,7 +162,7 @@ static const struct language languages[] = {
     {"turkish", NULL, "turkish"},
 };
 
-static enum err stem_new(const struct token_filter **out, const struct language *language,
+static enum err stem_new(const void **out, const struct language *language,
                          struct arena *arena, struct errmsg *em)
 {
     struct stem_filter *f = ARENA_NEW(arena, struct stem_filter);
@@ -229,7 +229,7 @@ static enum err unknown_language(struct str language, enum err code, struct errm
     return err_wrap(em, code, "Invalid stemmer class specified: %c%.*s", first, STR_ARG(rest));
 }
 
-TOKEN_FILTER_FACTORY(stemmer_filter_new)
+PART_FACTORY(stemmer_filter_new)
 {
     struct str language = settings_str(s, "language", settings_str(s, "name", STR("porter")));
     if (str_is(language, "possessive_english") || str_is(language, "possessiveEnglish")) {
@@ -249,13 +249,13 @@ TOKEN_FILTER_FACTORY(stemmer_filter_new)
     return unknown_language(language, ERR_ILLEGAL_ARGUMENT, em);
 }
 
-TOKEN_FILTER_FACTORY(kstem_filter_new)
+PART_FACTORY(kstem_filter_new)
 {
     const struct language row = {"kstem", stem_inflection, NULL};
     return stem_new(out, &row, arena, em);
 }
 
-TOKEN_FILTER_FACTORY(snowball_filter_new)
+PART_FACTORY(snowball_filter_new)
 {
     static const char *const names[] = {
         "arabic",     "armenian", "basque",    "catalan", "danish",  "dutch",      "english",   "finnish",
@@ -296,7 +296,7 @@ static enum err apply_marker(const struct token_filter *self, struct token_list 
     return e;
 }
 
-TOKEN_FILTER_FACTORY(keyword_marker_filter_new)
+PART_FACTORY(keyword_marker_filter_new)
 {
     struct marker_filter *f = ARENA_NEW(arena, struct marker_filter);
     struct str pattern = settings_str(s, "keywords_pattern", STR_NULL);
@@ -344,7 +344,7 @@ static enum err apply_repeat(UNUSED const struct token_filter *self, struct toke
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(keyword_repeat_filter_new)
+PART_FACTORY(keyword_repeat_filter_new)
 {
     struct token_filter *f = ARENA_NEW(arena, struct token_filter);
     if (f == NULL) {
@@ -405,7 +405,7 @@ static enum err add_override(struct override_filter *f, struct str rule, struct 
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(stemmer_override_filter_new)
+PART_FACTORY(stemmer_override_filter_new)
 {
     struct override_filter *f = ARENA_NEW(arena, struct override_filter);
     struct str *rules = NULL, path = settings_str(s, "rules_path", STR_NULL);

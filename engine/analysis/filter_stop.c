@@ -37,7 +37,7 @@ static enum err apply_stop_but_last(const struct token_filter *self, struct toke
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(stop_filter_new)
+PART_FACTORY(stop_filter_new)
 {
     struct word_filter *f = ARENA_NEW(arena, struct word_filter);
     if (f == NULL) {
@@ -75,7 +75,7 @@ static enum err apply_keep(const struct token_filter *self, struct token_list *l
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(keep_filter_new)
+PART_FACTORY(keep_filter_new)
 {
     const struct setting *list = settings_find(s, STR("keep_words"));
     bool has_path = settings_find(s, STR("keep_words_path")) != NULL;
@@ -114,7 +114,7 @@ static enum err apply_types(const struct token_filter *self, struct token_list *
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(keep_types_filter_new)
+PART_FACTORY(keep_types_filter_new)
 {
     struct str mode = settings_str(s, "mode", STR("include"));
     bool include = str_eq_nocase(mode, STR("include"));
@@ -160,7 +160,7 @@ static enum err apply_length(const struct token_filter *self, struct token_list 
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(length_filter_new)
+PART_FACTORY(length_filter_new)
 {
     struct measure_filter *f = ARENA_NEW(arena, struct measure_filter);
     if (f == NULL) {
@@ -198,7 +198,7 @@ static enum err apply_limit(const struct token_filter *self, struct token_list *
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(limit_filter_new)
+PART_FACTORY(limit_filter_new)
 {
     struct measure_filter *f = ARENA_NEW(arena, struct measure_filter);
     if (f == NULL) {

@@ -355,7 +355,7 @@ static enum err copy_lines(struct synonym_part *p, struct str *lines, uint32_t n
     return ERR_OK;
 }
 
-static enum err part_new_synonym(const struct token_filter **out, bool graph, const struct settings *s,
+static enum err part_new_synonym(const void **out, bool graph, const struct settings *s,
                                  const struct analysis_env *env, struct arena *arena, struct errmsg *em)
 {
     struct synonym_part *p = ARENA_NEW(arena, struct synonym_part);
@@ -387,12 +387,12 @@ static enum err part_new_synonym(const struct token_filter **out, bool graph, co
                           : ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(synonym_filter_new)
+PART_FACTORY(synonym_filter_new)
 {
     return part_new_synonym(out, false, s, env, arena, em);
 }
 
-TOKEN_FILTER_FACTORY(synonym_graph_filter_new)
+PART_FACTORY(synonym_graph_filter_new)
 {
     return part_new_synonym(out, true, s, env, arena, em);
 }

@@ -9,7 +9,7 @@
 
 typedef enum err (*apply_fn)(const struct token_filter *, struct token_list *, struct errmsg *);
 
-static enum err plain_new(const struct token_filter **out, apply_fn apply, bool normal, struct arena *arena,
+static enum err plain_new(const void **out, apply_fn apply, bool normal, struct arena *arena,
                           struct errmsg *em)
 {
     struct token_filter *f = ARENA_NEW(arena, struct token_filter);
@@ -28,7 +28,7 @@ static enum err apply_nothing(UNUSED const struct token_filter *self, UNUSED str
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(identity_filter_new)
+PART_FACTORY(identity_filter_new)
 {
     return plain_new(out, apply_nothing, false, arena, em);
 }
@@ -50,7 +50,7 @@ static enum err apply_trim(UNUSED const struct token_filter *self, struct token_
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(trim_filter_new)
+PART_FACTORY(trim_filter_new)
 {
     return plain_new(out, apply_trim, true, arena, em);
 }
@@ -81,7 +81,7 @@ static enum err apply_truncate(const struct token_filter *self, struct token_lis
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(truncate_filter_new)
+PART_FACTORY(truncate_filter_new)
 {
     struct truncate_filter *f = ARENA_NEW(arena, struct truncate_filter);
     if (f == NULL) {
@@ -121,7 +121,7 @@ static enum err apply_apostrophe(UNUSED const struct token_filter *self, struct 
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(apostrophe_filter_new)
+PART_FACTORY(apostrophe_filter_new)
 {
     return plain_new(out, apply_apostrophe, false, arena, em);
 }
@@ -144,7 +144,7 @@ static enum err apply_elision(const struct token_filter *self, struct token_list
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(elision_filter_new)
+PART_FACTORY(elision_filter_new)
 {
     struct elision_filter *f = ARENA_NEW(arena, struct elision_filter);
     if (f == NULL) {
@@ -190,7 +190,7 @@ static enum err apply_classic(UNUSED const struct token_filter *self, struct tok
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(classic_filter_new)
+PART_FACTORY(classic_filter_new)
 {
     return plain_new(out, apply_classic, false, arena, em);
 }
@@ -230,7 +230,7 @@ static enum err apply_unique(const struct token_filter *self, struct token_list 
     return drop_repeated(l, ((const struct unique_filter *)self)->same_position, em);
 }
 
-TOKEN_FILTER_FACTORY(unique_filter_new)
+PART_FACTORY(unique_filter_new)
 {
     struct unique_filter *f = ARENA_NEW(arena, struct unique_filter);
     if (f == NULL) {
@@ -247,7 +247,7 @@ static enum err apply_remove_duplicates(UNUSED const struct token_filter *self, 
     return drop_repeated(l, true, em);
 }
 
-TOKEN_FILTER_FACTORY(remove_duplicates_filter_new)
+PART_FACTORY(remove_duplicates_filter_new)
 {
     return plain_new(out, apply_remove_duplicates, false, arena, em);
 }
@@ -282,7 +282,7 @@ static enum err apply_payload(const struct token_filter *self, struct token_list
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(delimited_payload_filter_new)
+PART_FACTORY(delimited_payload_filter_new)
 {
     struct payload_filter *f = ARENA_NEW(arena, struct payload_filter);
     struct str delimiter = settings_str(s, "delimiter", STR("|")),

@@ -232,7 +232,7 @@ static enum err word_delimiter_apply(const struct token_filter *self, struct tok
     return ERR_OK;
 }
 
-TOKEN_FILTER_FACTORY(word_delimiter_filter_new)
+PART_FACTORY(word_delimiter_filter_new)
 {
     struct delimiter_filter *f = ARENA_NEW(arena, struct delimiter_filter);
     if (f == NULL) {

@@ -10,10 +10,9 @@
  * ext_dict and ext_stopwords of IKAnalyzer.cfg.xml name. */
 extern const struct dictionary_kind dictionary_ik;
 
-/* Tokenizers of type "ik_smart" and "ik_max_word" (a tokenizer_factory). Options: enable_lowercase (true);
+/* Tokenizers of type "ik_smart" and "ik_max_word". Options: enable_lowercase (true);
  * use_smart and enable_remote_dict are accepted and change nothing. After run(), out->end_offset is the end
  * of the last token, as in the plugin. ERR_ILLEGAL_STATE when env has no IK dictionary. */
-enum err ik_tokenizer_new(const struct tokenizer **out, struct str name, const struct settings *s,
-                          const struct analysis_env *env, struct arena *arena, struct errmsg *em);
+PART_FACTORY(ik_tokenizer_new);
 
 #endif

@@ -233,8 +233,7 @@ static enum err ik_run(const struct tokenizer *self, struct str text, struct tok
     return ERR_OK;
 }
 
-enum err ik_tokenizer_new(const struct tokenizer **out, struct str name, const struct settings *s,
-                          const struct analysis_env *env, struct arena *arena, struct errmsg *em)
+PART_FACTORY(ik_tokenizer_new)
 {
     if (env->ik == NULL) {
         return err_set(em, ERR_ILLEGAL_STATE, "no IK dictionary is loaded");
@@ -246,7 +245,7 @@ enum err ik_tokenizer_new(const struct tokenizer **out, struct str name, const s
     t->base.run = ik_run;
     t->dict = env->ik;
     /* The type decides alone; the plugin's own use_smart has no effect in either. */
-    t->smart = str_is(settings_str(s, "type", name), "ik_smart");
+    t->smart = str_is(settings_str(s, "type", part), "ik_smart");
     t->lowercase = str_is(settings_str(s, "enable_lowercase", STR("true")), "true");
     *out = &t->base;
     return ERR_OK;

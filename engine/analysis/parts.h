@@ -8,80 +8,100 @@
 #include "common/base/map.h"
 #include "engine/analysis/component.h"
 
-#define PART_FACTORY(name, kind)                                                                    \
-    enum err name(const struct kind **out, UNUSED struct str part, UNUSED const struct settings *s, \
-                  UNUSED const struct analysis_env *env, UNUSED struct arena *arena,                \
-                  UNUSED struct errmsg *em)
-#define TOKENIZER_FACTORY(name)    PART_FACTORY(name, tokenizer)
-#define TOKEN_FILTER_FACTORY(name) PART_FACTORY(name, token_filter)
-#define CHAR_FILTER_FACTORY(name)  PART_FACTORY(name, char_filter)
+enum {
+    BY_NAME = 1,      /* may be used without a definition */
+    AS_TYPE = 2,      /* may be the type of a definition */
+    BARE_REFUSED = 4, /* as a type it cannot do without settings */
+    BOTH = BY_NAME | AS_TYPE
+};
 
-TOKENIZER_FACTORY(standard_tokenizer_new);
-TOKENIZER_FACTORY(uax_url_email_tokenizer_new);
-TOKENIZER_FACTORY(classic_tokenizer_new);
-TOKENIZER_FACTORY(keyword_tokenizer_new);
-TOKENIZER_FACTORY(whitespace_tokenizer_new);
-TOKENIZER_FACTORY(letter_tokenizer_new);
-TOKENIZER_FACTORY(lowercase_tokenizer_new);
-TOKENIZER_FACTORY(char_group_tokenizer_new);
-TOKENIZER_FACTORY(ngram_tokenizer_new);
-TOKENIZER_FACTORY(edge_ngram_tokenizer_new);
-TOKENIZER_FACTORY(pattern_tokenizer_new);
-TOKENIZER_FACTORY(simple_pattern_tokenizer_new);
-TOKENIZER_FACTORY(simple_pattern_split_tokenizer_new);
-TOKENIZER_FACTORY(path_hierarchy_tokenizer_new);
-TOKENIZER_FACTORY(thai_tokenizer_new);
+/* X(name, factory, flags, settings when used by name): the only lists of them. */
+#define TOKENIZERS(X)                                                            \
+    X("standard", standard_tokenizer_new, BOTH, NULL)                            \
+    X("ik_smart", ik_tokenizer_new, BOTH, NULL)                                  \
+    X("ik_max_word", ik_tokenizer_new, BOTH, NULL)                               \
+    X("pinyin", pinyin_tokenizer_new, BOTH, NULL)                                \
+    X("pinyin_first_letter", pinyin_tokenizer_new, BOTH, NULL)                   \
+    X("keyword", keyword_tokenizer_new, BOTH, NULL)                              \
+    X("whitespace", whitespace_tokenizer_new, BOTH, NULL)                        \
+    X("letter", letter_tokenizer_new, BOTH, NULL)                                \
+    X("lowercase", lowercase_tokenizer_new, BOTH, NULL)                          \
+    X("ngram", ngram_tokenizer_new, BOTH, NULL)                                  \
+    X("edge_ngram", edge_ngram_tokenizer_new, BOTH, NULL)                        \
+    X("nGram", ngram_tokenizer_new, BOTH, NULL)                                  \
+    X("edgeNGram", edge_ngram_tokenizer_new, BOTH, NULL)                         \
+    X("path_hierarchy", path_hierarchy_tokenizer_new, BOTH, NULL)                \
+    X("PathHierarchy", path_hierarchy_tokenizer_new, BOTH, NULL)                 \
+    X("pattern", pattern_tokenizer_new, BOTH, NULL)                              \
+    X("classic", classic_tokenizer_new, BOTH, NULL)                              \
+    X("thai", thai_tokenizer_new, BOTH, NULL)                                    \
+    X("simple_pattern", simple_pattern_tokenizer_new, AS_TYPE, NULL)             \
+    X("simple_pattern_split", simple_pattern_split_tokenizer_new, AS_TYPE, NULL) \
+    X("uax_url_email", uax_url_email_tokenizer_new, BOTH, NULL)                  \
+    X("char_group", char_group_tokenizer_new, AS_TYPE, NULL)
+#define TOKEN_FILTERS(X)                                                               \
+    X("lowercase", lowercase_filter_new, BOTH, NULL)                                   \
+    X("pinyin", pinyin_filter_new, BOTH, NULL)                                         \
+    X("uppercase", uppercase_filter_new, BOTH, NULL)                                   \
+    X("decimal_digit", decimal_digit_filter_new, BOTH, NULL)                           \
+    X("reverse", reverse_filter_new, BOTH, NULL)                                       \
+    X("asciifolding", asciifolding_filter_new, BOTH, NULL)                             \
+    X("cjk_width", cjk_width_filter_new, BOTH, NULL)                                   \
+    X("german_normalization", german_normalization_filter_new, BOTH, NULL)             \
+    X("arabic_normalization", arabic_normalization_filter_new, BOTH, NULL)             \
+    X("persian_normalization", persian_normalization_filter_new, BOTH, NULL)           \
+    X("serbian_normalization", serbian_normalization_filter_new, BOTH, NULL)           \
+    X("scandinavian_folding", scandinavian_folding_filter_new, BOTH, NULL)             \
+    X("scandinavian_normalization", scandinavian_normalization_filter_new, BOTH, NULL) \
+    X("trim", trim_filter_new, BOTH, NULL)                                             \
+    X("truncate", truncate_filter_new, BOTH, "length=10")                              \
+    X("unique", unique_filter_new, BOTH, NULL)                                         \
+    X("remove_duplicates", remove_duplicates_filter_new, BOTH, NULL)                   \
+    X("apostrophe", apostrophe_filter_new, BOTH, NULL)                                 \
+    X("elision", elision_filter_new, BOTH,                                             \
+      "articles_case=true;articles=l,m,t,qu,n,s,j,d,c,jusqu,quoiqu,lorsqu,puisqu")     \
+    X("classic", classic_filter_new, BOTH, NULL)                                       \
+    X("delimited_payload", delimited_payload_filter_new, BOTH, NULL)                   \
+    X("type_as_payload", identity_filter_new, BOTH, NULL)                              \
+    X("ngram", ngram_filter_new, BOTH, "min_gram=1;max_gram=2")                        \
+    X("edge_ngram", edge_ngram_filter_new, BOTH, "min_gram=1;max_gram=1")              \
+    X("shingle", shingle_filter_new, BOTH, NULL)                                       \
+    X("common_grams", common_grams_filter_new, BOTH, "common_words=")                  \
+    X("fingerprint", fingerprint_filter_new, BOTH, NULL)                               \
+    X("cjk_bigram", cjk_bigram_filter_new, BOTH, NULL)                                 \
+    X("stemmer", stemmer_filter_new, BOTH, NULL)                                       \
+    X("snowball", snowball_filter_new, BOTH, NULL)                                     \
+    X("porter_stem", stemmer_filter_new, BY_NAME | AS_TYPE, "language=porter")         \
+    X("kstem", kstem_filter_new, BOTH, NULL)                                           \
+    X("dutch_stem", snowball_filter_new, BOTH, "language=dutch")                       \
+    X("french_stem", snowball_filter_new, BOTH, "language=french")                     \
+    X("russian_stem", snowball_filter_new, BOTH, "language=russian")                   \
+    X("keyword_marker", keyword_marker_filter_new, AS_TYPE | BARE_REFUSED, NULL)       \
+    X("keyword_repeat", keyword_repeat_filter_new, BOTH, NULL)                         \
+    X("stemmer_override", stemmer_override_filter_new, AS_TYPE | BARE_REFUSED, NULL)   \
+    X("synonym", synonym_filter_new, AS_TYPE | BARE_REFUSED, NULL)                     \
+    X("synonym_graph", synonym_graph_filter_new, AS_TYPE | BARE_REFUSED, NULL)         \
+    X("multiplexer", multiplexer_filter_new, BOTH, NULL)                               \
+    X("word_delimiter", word_delimiter_filter_new, BOTH, NULL)                         \
+    X("word_delimiter_graph", word_delimiter_graph_filter_new, BOTH, NULL)             \
+    X("flatten_graph", flatten_graph_filter_new, BOTH, NULL)                           \
+    X("stop", stop_filter_new, BOTH, NULL)                                             \
+    X("keep", keep_filter_new, AS_TYPE | BARE_REFUSED, NULL)                           \
+    X("keep_types", keep_types_filter_new, AS_TYPE | BARE_REFUSED, NULL)               \
+    X("pattern_replace", pattern_replace_filter_new, AS_TYPE | BARE_REFUSED, NULL)     \
+    X("pattern_capture", pattern_capture_filter_new, AS_TYPE | BARE_REFUSED, NULL)     \
+    X("length", length_filter_new, BOTH, NULL)                                         \
+    X("limit", limit_filter_new, BOTH, NULL)
+#define CHAR_FILTERS(X)                                                 \
+    X("html_strip", html_strip_char_filter_new, BOTH, NULL)             \
+    X("mapping", mapping_char_filter_new, AS_TYPE | BARE_REFUSED, NULL) \
+    X("pattern_replace", pattern_replace_char_filter_new, AS_TYPE | BARE_REFUSED, NULL)
 
-TOKEN_FILTER_FACTORY(lowercase_filter_new);
-TOKEN_FILTER_FACTORY(uppercase_filter_new);
-TOKEN_FILTER_FACTORY(asciifolding_filter_new);
-TOKEN_FILTER_FACTORY(decimal_digit_filter_new);
-TOKEN_FILTER_FACTORY(cjk_width_filter_new);
-TOKEN_FILTER_FACTORY(stop_filter_new);
-TOKEN_FILTER_FACTORY(keep_filter_new);
-TOKEN_FILTER_FACTORY(keep_types_filter_new);
-TOKEN_FILTER_FACTORY(length_filter_new);
-TOKEN_FILTER_FACTORY(limit_filter_new);
-TOKEN_FILTER_FACTORY(truncate_filter_new);
-TOKEN_FILTER_FACTORY(trim_filter_new);
-TOKEN_FILTER_FACTORY(unique_filter_new);
-TOKEN_FILTER_FACTORY(reverse_filter_new);
-TOKEN_FILTER_FACTORY(apostrophe_filter_new);
-TOKEN_FILTER_FACTORY(elision_filter_new);
-TOKEN_FILTER_FACTORY(classic_filter_new);
-TOKEN_FILTER_FACTORY(remove_duplicates_filter_new);
-TOKEN_FILTER_FACTORY(identity_filter_new);
-TOKEN_FILTER_FACTORY(ngram_filter_new);
-TOKEN_FILTER_FACTORY(edge_ngram_filter_new);
-TOKEN_FILTER_FACTORY(shingle_filter_new);
-TOKEN_FILTER_FACTORY(common_grams_filter_new);
-TOKEN_FILTER_FACTORY(fingerprint_filter_new);
-TOKEN_FILTER_FACTORY(cjk_bigram_filter_new);
-TOKEN_FILTER_FACTORY(keyword_marker_filter_new);
-TOKEN_FILTER_FACTORY(keyword_repeat_filter_new);
-TOKEN_FILTER_FACTORY(stemmer_filter_new);
-TOKEN_FILTER_FACTORY(snowball_filter_new);
-TOKEN_FILTER_FACTORY(kstem_filter_new);
-TOKEN_FILTER_FACTORY(stemmer_override_filter_new);
-TOKEN_FILTER_FACTORY(german_normalization_filter_new);
-TOKEN_FILTER_FACTORY(arabic_normalization_filter_new);
-TOKEN_FILTER_FACTORY(scandinavian_folding_filter_new);
-TOKEN_FILTER_FACTORY(scandinavian_normalization_filter_new);
-TOKEN_FILTER_FACTORY(persian_normalization_filter_new);
-TOKEN_FILTER_FACTORY(serbian_normalization_filter_new);
-TOKEN_FILTER_FACTORY(delimited_payload_filter_new);
-TOKEN_FILTER_FACTORY(synonym_filter_new);
-TOKEN_FILTER_FACTORY(synonym_graph_filter_new);
-TOKEN_FILTER_FACTORY(flatten_graph_filter_new);
-TOKEN_FILTER_FACTORY(multiplexer_filter_new);
-TOKEN_FILTER_FACTORY(pattern_replace_filter_new);
-TOKEN_FILTER_FACTORY(pattern_capture_filter_new);
-TOKEN_FILTER_FACTORY(word_delimiter_filter_new);
-TOKEN_FILTER_FACTORY(word_delimiter_graph_filter_new);
-
-CHAR_FILTER_FACTORY(html_strip_char_filter_new);
-CHAR_FILTER_FACTORY(mapping_char_filter_new);
-CHAR_FILTER_FACTORY(pattern_replace_char_filter_new);
+#define PART_ENTRY(name, make, flags, preset)    {name, make, flags, preset},
+#define PART_DECLARED(name, make, flags, preset) PART_FACTORY(make);
+TOKENIZERS(PART_DECLARED)
+TOKEN_FILTERS(PART_DECLARED)
+CHAR_FILTERS(PART_DECLARED)
 
 /* A set of words (keys of a map to themselves), built once and then only read. */
 struct word_set {

@@ -15,9 +15,7 @@ extern const struct dictionary_kind dictionary_pinyin;
  * options), with all the options of the plugin. The analyzer "pinyin" is the tokenizer alone.
  * ERR_ILLEGAL_STATE when env has no pinyin dictionary, ERR_CONFIG_ERROR when the options leave nothing to
  * emit. */
-enum err pinyin_filter_new(const struct token_filter **out, struct str name, const struct settings *s,
-                           const struct analysis_env *env, struct arena *arena, struct errmsg *em);
-enum err pinyin_tokenizer_new(const struct tokenizer **out, struct str name, const struct settings *s,
-                              const struct analysis_env *env, struct arena *arena, struct errmsg *em);
+PART_FACTORY(pinyin_filter_new);
+PART_FACTORY(pinyin_tokenizer_new);
 
 #endif

@@ -102,8 +102,7 @@ static enum err filter_apply(const struct token_filter *self, struct token_list 
     return ERR_OK;
 }
 
-enum err pinyin_filter_new(const struct token_filter **out, UNUSED struct str name, const struct settings *s,
-                           const struct analysis_env *env, struct arena *arena, struct errmsg *em)
+PART_FACTORY(pinyin_filter_new)
 {
     if (env->pinyin == NULL) {
         return err_set(em, ERR_ILLEGAL_STATE, "no pinyin dictionary is loaded");

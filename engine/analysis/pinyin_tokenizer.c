@@ -59,8 +59,7 @@ static enum err tokenizer_run(const struct tokenizer *self, struct str text, str
     return ERR_OK;
 }
 
-enum err pinyin_tokenizer_new(const struct tokenizer **out, struct str name, const struct settings *s,
-                              const struct analysis_env *env, struct arena *arena, struct errmsg *em)
+PART_FACTORY(pinyin_tokenizer_new)
 {
     if (env->pinyin == NULL) {
         return err_set(em, ERR_ILLEGAL_STATE, "no pinyin dictionary is loaded");
@@ -72,7 +71,7 @@ enum err pinyin_tokenizer_new(const struct tokenizer **out, struct str name, con
     t->base.run = tokenizer_run;
     t->dict = env->pinyin;
     *out = &t->base;
-    if (!str_is(settings_str(s, "type", name), "pinyin_first_letter")) {
+    if (!str_is(settings_str(s, "type", part), "pinyin_first_letter")) {
         return pinyin_options_read(&t->options, s, em);
     }
     t->options = (struct pinyin_options){.keep_first_letter = true,

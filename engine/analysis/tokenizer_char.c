@@ -86,7 +86,7 @@ static bool is_letter(UNUSED const struct char_tokenizer *t, uint32_t c)
     return part_is_letter(c);
 }
 
-static enum err chars_new(const struct tokenizer **out, const struct settings *s, struct arena *arena,
+static enum err chars_new(const void **out, const struct settings *s, struct arena *arena,
                           struct char_tokenizer **t, struct errmsg *em)
 {
     int32_t max;
@@ -109,7 +109,7 @@ static enum err chars_new(const struct tokenizer **out, const struct settings *s
     return ERR_OK;
 }
 
-TOKENIZER_FACTORY(keyword_tokenizer_new)
+PART_FACTORY(keyword_tokenizer_new)
 {
     int32_t buffer;
     struct tokenizer *t = ARENA_NEW(arena, struct tokenizer);
@@ -126,7 +126,7 @@ TOKENIZER_FACTORY(keyword_tokenizer_new)
     return ERR_OK;
 }
 
-TOKENIZER_FACTORY(whitespace_tokenizer_new)
+PART_FACTORY(whitespace_tokenizer_new)
 {
     struct char_tokenizer *t;
     enum err e = chars_new(out, s, arena, &t, em);
@@ -136,7 +136,7 @@ TOKENIZER_FACTORY(whitespace_tokenizer_new)
     return e;
 }
 
-static enum err letters_new(const struct tokenizer **out, const struct settings *s, struct arena *arena,
+static enum err letters_new(const void **out, const struct settings *s, struct arena *arena,
                             struct char_tokenizer **t, struct errmsg *em)
 {
     enum err e = chars_new(out, s, arena, t, em);
@@ -147,13 +147,13 @@ static enum err letters_new(const struct tokenizer **out, const struct settings 
     return e;
 }
 
-TOKENIZER_FACTORY(letter_tokenizer_new)
+PART_FACTORY(letter_tokenizer_new)
 {
     struct char_tokenizer *t;
     return letters_new(out, s, arena, &t, em);
 }
 
-TOKENIZER_FACTORY(lowercase_tokenizer_new)
+PART_FACTORY(lowercase_tokenizer_new)
 {
     struct char_tokenizer *t;
     enum err e = letters_new(out, s, arena, &t, em);
@@ -265,7 +265,7 @@ static enum err group_add(struct char_tokenizer *t, struct str item, struct aren
     return ERR_OK;
 }
 
-TOKENIZER_FACTORY(char_group_tokenizer_new)
+PART_FACTORY(char_group_tokenizer_new)
 {
     struct char_tokenizer *t;
     struct str *items;

@@ -233,7 +233,7 @@ static enum err classic_run(const struct tokenizer *self, struct str text, struc
     return ERR_OK;
 }
 
-TOKENIZER_FACTORY(classic_tokenizer_new)
+PART_FACTORY(classic_tokenizer_new)
 {
     struct classic *t = ARENA_NEW(arena, struct classic);
     int32_t max;

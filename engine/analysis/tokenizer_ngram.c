@@ -129,7 +129,7 @@ static enum err grams_new(struct ngram_tokenizer **out, const struct settings *s
     return e == ERR_OK ? part_int(s, "max_gram", 2, &t->max, em) : e;
 }
 
-TOKENIZER_FACTORY(ngram_tokenizer_new)
+PART_FACTORY(ngram_tokenizer_new)
 {
     struct ngram_tokenizer *t;
     enum err e = grams_new(&t, s, arena, em);
@@ -146,7 +146,7 @@ TOKENIZER_FACTORY(ngram_tokenizer_new)
     return e;
 }
 
-TOKENIZER_FACTORY(edge_ngram_tokenizer_new)
+PART_FACTORY(edge_ngram_tokenizer_new)
 {
     struct ngram_tokenizer *t;
     enum err e = grams_new(&t, s, arena, em);

@@ -137,7 +137,7 @@ static enum err read_char(const struct settings *s, const char *key, uint32_t ot
                : err_set(em, ERR_ILLEGAL_ARGUMENT, "%s must be a one char value", key);
 }
 
-TOKENIZER_FACTORY(path_hierarchy_tokenizer_new)
+PART_FACTORY(path_hierarchy_tokenizer_new)
 {
     struct path_tokenizer *t = ARENA_NEW(arena, struct path_tokenizer);
     if (t == NULL) {

@@ -50,7 +50,7 @@ static enum err pattern_run(const struct tokenizer *self, struct str text, struc
     return e;
 }
 
-TOKENIZER_FACTORY(pattern_tokenizer_new)
+PART_FACTORY(pattern_tokenizer_new)
 {
     struct pattern_tokenizer *t = ARENA_NEW(arena, struct pattern_tokenizer);
     if (t == NULL) {

@@ -40,7 +40,7 @@ static enum err simple_pattern_run(const struct tokenizer *self, struct str text
     return ok ? ERR_OK : err_no_memory(em);
 }
 
-static enum err simple_new(const struct tokenizer **out, bool split, const struct settings *s,
+static enum err simple_new(const void **out, bool split, const struct settings *s,
                            struct arena *arena, struct errmsg *em)
 {
     struct simple_tokenizer *t = ARENA_NEW(arena, struct simple_tokenizer);
@@ -53,12 +53,12 @@ static enum err simple_new(const struct tokenizer **out, bool split, const struc
     return simple_regex_new(&t->regex, settings_str(s, "pattern", STR("")), arena, em);
 }
 
-TOKENIZER_FACTORY(simple_pattern_tokenizer_new)
+PART_FACTORY(simple_pattern_tokenizer_new)
 {
     return simple_new(out, false, s, arena, em);
 }
 
-TOKENIZER_FACTORY(simple_pattern_split_tokenizer_new)
+PART_FACTORY(simple_pattern_split_tokenizer_new)
 {
     return simple_new(out, true, s, arena, em);
 }

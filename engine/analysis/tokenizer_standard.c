@@ -124,7 +124,7 @@ static enum err standard_run(const struct tokenizer *self, struct str text, stru
     return ERR_OK;
 }
 
-TOKENIZER_FACTORY(standard_tokenizer_new)
+PART_FACTORY(standard_tokenizer_new)
 {
     int32_t max;
     enum err e = part_int(s, "max_token_length", 255, &max, em);

@@ -38,7 +38,7 @@ static enum err thai_run(UNUSED const struct tokenizer *self, struct str text, s
     return e;
 }
 
-TOKENIZER_FACTORY(thai_tokenizer_new)
+PART_FACTORY(thai_tokenizer_new)
 {
     struct tokenizer *t = ARENA_NEW(arena, struct tokenizer);
     if (t == NULL) {

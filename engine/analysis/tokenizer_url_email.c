@@ -246,7 +246,7 @@ static enum err url_email_run(const struct tokenizer *self, struct str text, str
     return ERR_OK;
 }
 
-TOKENIZER_FACTORY(uax_url_email_tokenizer_new)
+PART_FACTORY(uax_url_email_tokenizer_new)
 {
     struct url_tokenizer *t = ARENA_NEW(arena, struct url_tokenizer);
     int32_t max;

@@ -174,7 +174,7 @@ static const struct tokenizer *make(const char *type, const char *key, const cha
     settings_init(&s, &arena);
     ck_assert(settings_put(&s, STR("type"), str_of(type)));
     ck_assert(key == NULL || settings_put(&s, str_of(key), str_of(value)));
-    ck_assert_int_eq(ik_tokenizer_new(&t, STR("mine"), &s, &env, &arena, NULL), ERR_OK);
+    ck_assert_int_eq(ik_tokenizer_new((const void **)&t, STR("mine"), &s, &env, &arena, NULL), ERR_OK);
     return t;
 }
 
@@ -224,7 +224,8 @@ START_TEST(lowercase_is_an_option)
     struct settings s;
     struct analysis_env none = {0};
     settings_init(&s, &arena);
-    ck_assert_int_eq(ik_tokenizer_new(&t, STR("ik_smart"), &s, &none, &arena, NULL), ERR_ILLEGAL_STATE);
+    ck_assert_int_eq(ik_tokenizer_new((const void **)&t, STR("ik_smart"), &s, &none, &arena, NULL),
+                     ERR_ILLEGAL_STATE);
 }
 END_TEST
 

@@ -79,7 +79,7 @@ static char *filtered(const char *options, const char *text, bool first_use)
     struct settings s;
     struct token_list l;
     settings_of(&s, options);
-    ck_assert_int_eq(pinyin_filter_new(&f, STR("py"), &s, env(), &arena, NULL), ERR_OK);
+    ck_assert_int_eq(pinyin_filter_new((const void **)&f, STR("py"), &s, env(), &arena, NULL), ERR_OK);
     token_list_init(&l, &arena);
     l.first_use = first_use;
     struct token t = {
@@ -95,7 +95,7 @@ static char *tokenized(const char *options, const char *text)
     struct settings s;
     struct token_list l;
     settings_of(&s, options);
-    ck_assert_int_eq(pinyin_tokenizer_new(&t, STR("pinyin"), &s, env(), &arena, NULL), ERR_OK);
+    ck_assert_int_eq(pinyin_tokenizer_new((const void **)&t, STR("pinyin"), &s, env(), &arena, NULL), ERR_OK);
     token_list_init(&l, &arena);
     ck_assert_int_eq(t->run(t, str_of(text), &l, NULL), ERR_OK);
     return shown(&l);
@@ -197,11 +197,14 @@ START_TEST(options_that_are_none)
     struct settings s;
     struct analysis_env none = {0};
     settings_of(&s, "keep_first_letter=false keep_full_pinyin=false");
-    ck_assert_int_eq(pinyin_filter_new(&f, STR("py"), &s, env(), &arena, NULL), ERR_CONFIG_ERROR);
+    ck_assert_int_eq(pinyin_filter_new((const void **)&f, STR("py"), &s, env(), &arena, NULL),
+                     ERR_CONFIG_ERROR);
     settings_of(&s, "keep_original=maybe");
-    ck_assert_int_eq(pinyin_filter_new(&f, STR("py"), &s, env(), &arena, NULL), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(pinyin_filter_new((const void **)&f, STR("py"), &s, env(), &arena, NULL),
+                     ERR_ILLEGAL_ARGUMENT);
     settings_of(&s, "");
-    ck_assert_int_eq(pinyin_filter_new(&f, STR("py"), &s, &none, &arena, NULL), ERR_ILLEGAL_STATE);
+    ck_assert_int_eq(pinyin_filter_new((const void **)&f, STR("py"), &s, &none, &arena, NULL),
+                     ERR_ILLEGAL_STATE);
 }
 END_TEST
 
@@ -240,8 +243,8 @@ START_TEST(any_bytes_and_options_are_safe)
         for (uint64_t n = rng_below(&r, 40); n > 0; n--) {
             buf_z(&b, pieces[rng_below(&r, ARRAY_LEN(pieces))]);
         }
-        ck_assert_int_eq(pinyin_filter_new(&f, STR("py"), &s, env(), &arena, NULL), ERR_OK);
-        ck_assert_int_eq(pinyin_tokenizer_new(&t, STR("py"), &s, env(), &arena, NULL), ERR_OK);
+        ck_assert_int_eq(pinyin_filter_new((const void **)&f, STR("py"), &s, env(), &arena, NULL), ERR_OK);
+        ck_assert_int_eq(pinyin_tokenizer_new((const void **)&t, STR("py"), &s, env(), &arena, NULL), ERR_OK);
         token_list_init(&l, &arena);
         ck_assert_int_eq(t->run(t, buf_view(&b), &l, NULL), ERR_OK);
         for (size_t i = 0; i < l.n; i++) {
@@ -261,7 +264,7 @@ START_TEST(no_memory_is_reported)
     const struct tokenizer *t;
     struct settings s;
     settings_of(&s, "keep_joined_full_pinyin=true keep_original=true");
-    ck_assert_int_eq(pinyin_tokenizer_new(&t, STR("py"), &s, env(), &arena, NULL), ERR_OK);
+    ck_assert_int_eq(pinyin_tokenizer_new((const void **)&t, STR("py"), &s, env(), &arena, NULL), ERR_OK);
     for (size_t max = 0;; max += 64) {
         struct arena small;
         struct token_list l;
