@@ -213,12 +213,10 @@ static enum err parse_boosting(struct json_pull *p, struct arena *arena, struct 
         DSL_COMMON_PARAMS(struct dsl_boosting_query),
         {"negative_boost", PARAM_FLOAT, offsetof(struct dsl_boosting_query, negative_boost)},
     };
-    struct dsl_boosting_query *q =
-        (struct dsl_boosting_query *)(void *)dsl_new(arena, &dsl_boosting, sizeof(*q));
+    struct dsl_boosting_query *q = dsl_new(out, arena, &dsl_boosting, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     q->negative_boost = -1;
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {

@@ -139,12 +139,10 @@ struct dsl_constant_query {
 static enum err parse_constant(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
     static const struct param params[] = {DSL_COMMON_PARAMS(struct dsl_constant_query)};
-    struct dsl_constant_query *q =
-        (struct dsl_constant_query *)(void *)dsl_new(arena, &dsl_constant_score, sizeof(*q));
+    struct dsl_constant_query *q = dsl_new(out, arena, &dsl_constant_score, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;

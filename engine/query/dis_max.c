@@ -224,12 +224,10 @@ static enum err parse_dis_max(struct json_pull *p, struct arena *arena, struct d
         DSL_COMMON_PARAMS(struct dsl_dis_max_query),
         {"tie_breaker", PARAM_FLOAT, offsetof(struct dsl_dis_max_query, tie_breaker)},
     };
-    struct dsl_dis_max_query *q =
-        (struct dsl_dis_max_query *)(void *)dsl_new(arena, &dsl_dis_max, sizeof(*q));
+    struct dsl_dis_max_query *q = dsl_new(out, arena, &dsl_dis_max, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     struct str name = STR_NULL;
     bool found = false;
     while (json_pull_member(p, &name)) {

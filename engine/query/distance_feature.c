@@ -210,12 +210,10 @@ static enum err parse_distance_feature(struct json_pull *p, struct arena *arena,
         {"boost", OBJ_NUMBER | OBJ_STRING, PARAM_BOOST, offsetof(struct dsl, boost), NULL},
         {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},
     };
-    struct dsl_distance_body *q =
-        (struct dsl_distance_body *)(void *)dsl_new(arena, &dsl_distance_feature, sizeof(*q));
+    struct dsl_distance_body *q = dsl_new(out, arena, &dsl_distance_feature, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     enum err e = dsl_parse_object(p, arena, "distance_feature", fields, ARRAY_LEN(fields), q, em);
     if (e != ERR_OK) {
         return e;

@@ -83,14 +83,14 @@ enum err dsl_parse_query(struct json_pull *p, struct arena *arena, struct dsl **
     return ERR_OK;
 }
 
-struct dsl *dsl_new(struct arena *arena, const struct dsl_type *type, size_t size)
+void *dsl_new(struct dsl **out, struct arena *arena, const struct dsl_type *type, size_t size)
 {
-    struct dsl *d = arena_zalloc(arena, size);
-    if (d != NULL) {
-        d->type = type;
-        d->boost = 1;
+    *out = arena_zalloc(arena, size);
+    if (*out != NULL) {
+        (*out)->type = type;
+        (*out)->boost = 1;
     }
-    return d;
+    return *out;
 }
 
 bool dsl_list_add(struct dsl_list *l, struct arena *arena, struct dsl *d)

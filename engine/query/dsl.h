@@ -169,8 +169,8 @@ struct dsl_list {
 };
 bool dsl_list_add(struct dsl_list *l, struct arena *arena, struct dsl *d) NODISCARD;
 
-/* Allocates a request of `type`; NULL: no memory. */
-struct dsl *dsl_new(struct arena *arena, const struct dsl_type *type, size_t size);
+/* Allocates a request of `type`, whose struct of this size begins with a struct dsl, and leaves it in *out, too. NULL: no memory. */
+void *dsl_new(struct dsl **out, struct arena *arena, const struct dsl_type *type, size_t size);
 enum err dsl_negative_boost(struct errmsg *em);
 /* "Required [a, b]" with the names of what is missing, or ERR_OK. */
 enum err dsl_required(const char *const *names, const bool *missing, size_t n, struct errmsg *em);

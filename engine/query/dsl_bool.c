@@ -78,11 +78,10 @@ static enum err parse_bool(struct json_pull *p, struct arena *arena, struct dsl 
         {"boost", OBJ_NUMBER | OBJ_STRING, PARAM_BOOST, offsetof(struct dsl, boost), NULL},
         {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},
     };
-    struct dsl_bool_query *q = (struct dsl_bool_query *)(void *)dsl_new(arena, &dsl_bool, sizeof(*q));
+    struct dsl_bool_query *q = dsl_new(out, arena, &dsl_bool, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     q->adjust_pure_negative = true;
     return dsl_parse_object(p, arena, "bool", fields, ARRAY_LEN(fields), q, em);
 }

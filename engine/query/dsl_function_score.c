@@ -386,12 +386,10 @@ static enum err parse_member(struct json_pull *p, struct arena *arena, struct ds
 static enum err parse_function_score(struct json_pull *p, struct arena *arena, struct dsl **out,
                                      struct errmsg *em)
 {
-    struct dsl_function_score_query *q =
-        (struct dsl_function_score_query *)(void *)dsl_new(arena, &dsl_function_score, sizeof(*q));
+    struct dsl_function_score_query *q = dsl_new(out, arena, &dsl_function_score, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     q->max_boost = FLT_MAX;
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {

@@ -34,9 +34,9 @@ static const struct param common_params[] = {
     {"ignore_unmapped", PARAM_BOOL, offsetof(struct dsl_geo, ignore_unmapped)},
 };
 
-static struct dsl_geo *geo_new(struct arena *arena, const struct dsl_type *type)
+static struct dsl_geo *geo_new(struct dsl **out, struct arena *arena, const struct dsl_type *type)
 {
-    struct dsl_geo *q = (struct dsl_geo *)(void *)dsl_new(arena, type, sizeof(*q));
+    struct dsl_geo *q = dsl_new(out, arena, type, sizeof(*q));
     if (q != NULL) {
         q->unit = 1;
         q->box = (struct geo_box){NAN, NAN, NAN, NAN};
@@ -126,11 +126,10 @@ static enum err check_corners(const struct dsl_geo *q, struct errmsg *em)
 
 static enum err parse_box(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct dsl_geo *q = geo_new(arena, &dsl_geo_bounding_box);
+    struct dsl_geo *q = geo_new(out, arena, &dsl_geo_bounding_box);
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     struct str name = STR_NULL, ignored;
     while (json_pull_member(p, &name)) {
         bool known = true;
@@ -255,11 +254,10 @@ static enum err finish_distance(struct json_pull *p, struct dsl_geo *q, struct e
 
 static enum err parse_distance(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct dsl_geo *q = geo_new(arena, &dsl_geo_distance);
+    struct dsl_geo *q = geo_new(out, arena, &dsl_geo_distance);
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
@@ -348,11 +346,10 @@ static enum err close_polygon(struct json_pull *p, struct arena *arena, struct d
 
 static enum err parse_polygon(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct dsl_geo *q = geo_new(arena, &dsl_geo_polygon);
+    struct dsl_geo *q = geo_new(out, arena, &dsl_geo_polygon);
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
         bool known = true;

@@ -14,9 +14,9 @@ struct dsl_match {
     float cutoff;
 };
 
-static struct dsl_match *match_new(struct arena *arena, const struct dsl_type *type)
+static struct dsl_match *match_new(struct dsl **out, struct arena *arena, const struct dsl_type *type)
 {
-    struct dsl_match *m = (struct dsl_match *)(void *)dsl_new(arena, type, sizeof(*m));
+    struct dsl_match *m = dsl_new(out, arena, type, sizeof(*m));
     if (m != NULL) {
         m->max_expansions = 50;
         m->cutoff = INFINITY;
@@ -44,6 +44,30 @@ static enum err check_limits(const struct dsl_match *m, struct errmsg *em)
     return ERR_OK;
 }
 
+/* What the four have in common; match alone is read without a look at its field. */
+static enum err parse_form(struct json_pull *p, struct arena *arena, const struct dsl_type *type,
+                           const struct field_form *form, struct dsl **out, struct errmsg *em)
+{
+    struct dsl_match *m = match_new(out, arena, type);
+    if (m == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = dsl_parse_field_form(p, form, m, &m->field, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (m->value == NULL && type == &dsl_match) {
+        return json_pull_err(p, em, ERR_PARSING, "No text specified for text query");
+    }
+    if (type != &dsl_match && (type == &dsl_match_phrase_prefix ? m->field.p == NULL : m->field.n == 0)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] requires fieldName", type->name);
+    }
+    if (m->value == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] requires query value", type->name);
+    }
+    return check_limits(m, em);
+}
+
 static enum err parse_match(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
     static const struct param params[] = {
@@ -64,19 +88,7 @@ static enum err parse_match(struct json_pull *p, struct arena *arena, struct dsl
     };
     static const struct field_form form = {"match", params, ARRAY_LEN(params), AT(value), true, false,
                                            false,   false};
-    struct dsl_match *m = match_new(arena, &dsl_match);
-    if (m == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &m->dsl;
-    enum err e = dsl_parse_field_form(p, &form, m, &m->field, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (m->value == NULL) {
-        return json_pull_err(p, em, ERR_PARSING, "No text specified for text query");
-    }
-    return check_limits(m, em);
+    return parse_form(p, arena, &dsl_match, &form, out, em);
 }
 
 static enum err parse_phrase(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
@@ -90,22 +102,7 @@ static enum err parse_phrase(struct json_pull *p, struct arena *arena, struct ds
     };
     static const struct field_form form = {"match_phrase", params, ARRAY_LEN(params), AT(value), true, false,
                                            false,          false};
-    struct dsl_match *m = match_new(arena, &dsl_match_phrase);
-    if (m == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &m->dsl;
-    enum err e = dsl_parse_field_form(p, &form, m, &m->field, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (m->field.n == 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[match_phrase] requires fieldName");
-    }
-    if (m->value == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[match_phrase] requires query value");
-    }
-    return check_limits(m, em);
+    return parse_form(p, arena, &dsl_match_phrase, &form, out, em);
 }
 
 static enum err parse_phrase_prefix(struct json_pull *p, struct arena *arena, struct dsl **out,
@@ -121,22 +118,7 @@ static enum err parse_phrase_prefix(struct json_pull *p, struct arena *arena, st
     };
     static const struct field_form form = {
         "match_phrase_prefix", params, ARRAY_LEN(params), AT(value), true, false, false, false};
-    struct dsl_match *m = match_new(arena, &dsl_match_phrase_prefix);
-    if (m == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &m->dsl;
-    enum err e = dsl_parse_field_form(p, &form, m, &m->field, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (m->field.p == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[match_phrase_prefix] requires fieldName");
-    }
-    if (m->value == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[match_phrase_prefix] requires query value");
-    }
-    return check_limits(m, em);
+    return parse_form(p, arena, &dsl_match_phrase_prefix, &form, out, em);
 }
 
 static enum err parse_bool_prefix(struct json_pull *p, struct arena *arena, struct dsl **out,
@@ -156,22 +138,7 @@ static enum err parse_bool_prefix(struct json_pull *p, struct arena *arena, stru
     };
     static const struct field_form form = {
         "match_bool_prefix", params, ARRAY_LEN(params), AT(value), true, false, false, false};
-    struct dsl_match *m = match_new(arena, &dsl_match_bool_prefix);
-    if (m == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &m->dsl;
-    enum err e = dsl_parse_field_form(p, &form, m, &m->field, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (m->field.n == 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[match_bool_prefix] requires fieldName");
-    }
-    if (m->value == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[match_bool_prefix] requires query value");
-    }
-    return check_limits(m, em);
+    return parse_form(p, arena, &dsl_match_bool_prefix, &form, out, em);
 }
 
 static enum err build_match(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
@@ -217,8 +184,7 @@ static const struct object_field bare_fields[] = {
 static enum err parse_bare(struct json_pull *p, struct arena *arena, const struct dsl_type *type,
                            struct dsl **out, struct errmsg *em)
 {
-    *out = dsl_new(arena, type, sizeof(**out));
-    if (*out == NULL) {
+    if (dsl_new(out, arena, type, sizeof(**out)) == NULL) {
         return err_no_memory(em);
     }
     enum err e = dsl_parse_object(p, arena, type->name, bare_fields, ARRAY_LEN(bare_fields), *out, em);
@@ -240,8 +206,7 @@ static enum err parse_none(struct json_pull *p, struct arena *arena, struct dsl 
     static const struct param params[] = {{"boost", PARAM_BOOST, offsetof(struct dsl, boost)},
                                           {"_name", PARAM_TEXT, offsetof(struct dsl, name)}};
     struct str name = STR_NULL;
-    *out = dsl_new(arena, &dsl_match_none, sizeof(**out));
-    if (*out == NULL) {
+    if (dsl_new(out, arena, &dsl_match_none, sizeof(**out)) == NULL) {
         return err_no_memory(em);
     }
     while (json_pull_member(p, &name)) {

@@ -3,8 +3,7 @@
 
 static enum err parse_like(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    *out = dsl_new(arena, &dsl_more_like_this, sizeof(**out));
-    if (*out == NULL) {
+    if (dsl_new(out, arena, &dsl_more_like_this, sizeof(**out)) == NULL) {
         return err_no_memory(em);
     }
     bool like = false;

@@ -83,11 +83,10 @@ static enum err multi_match_check(struct json_pull *p, const struct dsl_multi *q
 
 static enum err parse_multi(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct dsl_multi *q = (struct dsl_multi *)(void *)dsl_new(arena, &dsl_multi_match, sizeof(*q));
+    struct dsl_multi *q = dsl_new(out, arena, &dsl_multi_match, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     q->max_expansions = 50;
     q->cutoff = INFINITY;
     q->transpositions = q->synonyms_phrase = true;

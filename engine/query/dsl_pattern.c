@@ -15,18 +15,6 @@ struct dsl_pattern {
 
 #define AT(member) offsetof(struct dsl_pattern, member)
 
-static struct dsl_pattern *pattern_new(struct arena *arena, const struct dsl_type *type)
-{
-    struct dsl_pattern *q = (struct dsl_pattern *)(void *)dsl_new(arena, type, sizeof(*q));
-    if (q != NULL) {
-        q->transpositions = true;
-        q->max_expansions = 50;
-        q->max_states = AUTOMATON_STATES_MAX;
-        q->flags_value = -1;
-    }
-    return q;
-}
-
 static enum err check_value(const struct dsl_pattern *q, struct errmsg *em)
 {
     bool fuzzy = q->dsl.type == &dsl_fuzzy;
@@ -38,9 +26,17 @@ static enum err check_value(const struct dsl_pattern *q, struct errmsg *em)
                : err_set(em, ERR_ILLEGAL_ARGUMENT, "%svalue cannot be null", fuzzy ? "query " : "");
 }
 
-static enum err parse_with(struct json_pull *p, const struct field_form *form, struct dsl_pattern *q,
-                           struct errmsg *em)
+static enum err parse_form(struct json_pull *p, struct arena *arena, const struct dsl_type *type,
+                           const struct field_form *form, struct dsl **out, struct errmsg *em)
 {
+    struct dsl_pattern *q = dsl_new(out, arena, type, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    q->transpositions = true;
+    q->max_expansions = 50;
+    q->max_states = AUTOMATON_STATES_MAX;
+    q->flags_value = -1;
     enum err e = dsl_parse_field_form(p, form, q, &q->field, em);
     return e == ERR_OK ? check_value(q, em) : e;
 }
@@ -56,12 +52,7 @@ static enum err parse_prefix(struct json_pull *p, struct arena *arena, struct ds
     };
     static const struct field_form form = {"prefix", params, ARRAY_LEN(params), AT(value), false, true,
                                            false,    false};
-    struct dsl_pattern *q = pattern_new(arena, &dsl_prefix);
-    if (q == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &q->dsl;
-    return parse_with(p, &form, q, em);
+    return parse_form(p, arena, &dsl_prefix, &form, out, em);
 }
 
 static enum err parse_wildcard(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
@@ -75,12 +66,7 @@ static enum err parse_wildcard(struct json_pull *p, struct arena *arena, struct 
     };
     static const struct field_form form = {"wildcard", params, ARRAY_LEN(params), AT(value), false, true,
                                            false,      false};
-    struct dsl_pattern *q = pattern_new(arena, &dsl_wildcard);
-    if (q == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &q->dsl;
-    return parse_with(p, &form, q, em);
+    return parse_form(p, arena, &dsl_wildcard, &form, out, em);
 }
 
 static enum err parse_regexp(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
@@ -96,12 +82,7 @@ static enum err parse_regexp(struct json_pull *p, struct arena *arena, struct ds
     };
     static const struct field_form form = {"regexp", params, ARRAY_LEN(params), AT(value), false, true,
                                            false,    false};
-    struct dsl_pattern *q = pattern_new(arena, &dsl_regexp);
-    if (q == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &q->dsl;
-    return parse_with(p, &form, q, em);
+    return parse_form(p, arena, &dsl_regexp, &form, out, em);
 }
 
 static enum err parse_fuzzy(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
@@ -118,12 +99,7 @@ static enum err parse_fuzzy(struct json_pull *p, struct arena *arena, struct dsl
     };
     static const struct field_form form = {"fuzzy", params, ARRAY_LEN(params), AT(value), true, false,
                                            false,   true};
-    struct dsl_pattern *q = pattern_new(arena, &dsl_fuzzy);
-    if (q == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &q->dsl;
-    return parse_with(p, &form, q, em);
+    return parse_form(p, arena, &dsl_fuzzy, &form, out, em);
 }
 
 /* Prefixes, wildcards and expressions are text whatever the JSON's type. */

@@ -76,11 +76,10 @@ static enum err query_string_check(struct json_pull *p, const struct string_quer
 static enum err parse_query_string(struct json_pull *p, struct arena *arena, struct dsl **out,
                                    struct errmsg *em)
 {
-    struct string_query *q = (struct string_query *)(void *)dsl_new(arena, &dsl_query_string, sizeof(*q));
+    struct string_query *q = dsl_new(out, arena, &dsl_query_string, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     q->position_increments = q->synonyms_phrase = q->transpositions = true;
     q->allow_leading_wildcard = query_node_settings()->leading_wildcard;
     q->analyze_wildcard = query_node_settings()->analyze_wildcard;

@@ -110,11 +110,10 @@ static enum err range_check(const struct dsl_range_query *q, struct arena *arena
 
 static enum err parse_range(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct dsl_range_query *q = (struct dsl_range_query *)(void *)dsl_new(arena, &dsl_range, sizeof(*q));
+    struct dsl_range_query *q = dsl_new(out, arena, &dsl_range, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     q->include_lower = q->include_upper = true;
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {

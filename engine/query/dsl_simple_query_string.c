@@ -94,12 +94,10 @@ static enum err parse_value(struct json_pull *p, struct string_query *q, struct 
 
 static enum err parse_simple(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct string_query *q =
-        (struct string_query *)(void *)dsl_new(arena, &dsl_simple_query_string, sizeof(*q));
+    struct string_query *q = dsl_new(out, arena, &dsl_simple_query_string, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     q->position_increments = q->synonyms_phrase = q->transpositions = true;
     q->max_expansions = 50;
     q->flags = UINT32_MAX;

@@ -23,11 +23,10 @@ static enum err parse_term(struct json_pull *p, struct arena *arena, struct dsl 
     };
     static const struct field_form form = {
         "term", params, ARRAY_LEN(params), offsetof(struct dsl_term_query, value), false, false, true, false};
-    struct dsl_term_query *q = (struct dsl_term_query *)(void *)dsl_new(arena, &dsl_term, sizeof(*q));
+    struct dsl_term_query *q = dsl_new(out, arena, &dsl_term, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     const struct json *body = p->value;
     enum err e = dsl_parse_field_form(p, &form, q, &q->field, em);
     bool whole = body != NULL && body->type == JSON_OBJECT && body->n > 0
@@ -165,11 +164,10 @@ static enum err parse_terms_member(struct json_pull *p, struct arena *arena, str
 
 static enum err parse_terms(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct dsl_terms_query *q = (struct dsl_terms_query *)(void *)dsl_new(arena, &dsl_terms, sizeof(*q));
+    struct dsl_terms_query *q = dsl_new(out, arena, &dsl_terms, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
         enum err e = parse_terms_member(p, arena, q, name, em);
@@ -222,11 +220,10 @@ static enum err parse_exists(struct json_pull *p, struct arena *arena, struct ds
         DSL_COMMON_PARAMS(struct dsl_exists_query),
         {"field", PARAM_TEXT, offsetof(struct dsl_exists_query, field)},
     };
-    struct dsl_exists_query *q = (struct dsl_exists_query *)(void *)dsl_new(arena, &dsl_exists, sizeof(*q));
+    struct dsl_exists_query *q = dsl_new(out, arena, &dsl_exists, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
         if (!json_token_is_value(p->token)) {
@@ -318,11 +315,10 @@ static enum err parse_ids(struct json_pull *p, struct arena *arena, struct dsl *
         {"boost", OBJ_NUMBER | OBJ_STRING, PARAM_BOOST, offsetof(struct dsl, boost), NULL},
         {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},
     };
-    struct dsl_ids_query *q = (struct dsl_ids_query *)(void *)dsl_new(arena, &dsl_ids, sizeof(*q));
+    struct dsl_ids_query *q = dsl_new(out, arena, &dsl_ids, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     enum err e = dsl_parse_object(p, arena, "ids", fields, ARRAY_LEN(fields), q, em);
     if (e == ERR_X_CONTENT) {
         uint32_t line, col;
@@ -355,11 +351,10 @@ static enum err parse_type(struct json_pull *p, struct arena *arena, struct dsl 
         DSL_COMMON_PARAMS(struct dsl_type_body),
         {"value", PARAM_TEXT, offsetof(struct dsl_type_body, value)},
     };
-    struct dsl_type_body *q = (struct dsl_type_body *)(void *)dsl_new(arena, &dsl_type, sizeof(*q));
+    struct dsl_type_body *q = dsl_new(out, arena, &dsl_type, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
         bool known = false;

@@ -9,12 +9,10 @@ struct dsl_wrapper_query {
 
 static enum err parse_wrapper(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct dsl_wrapper_query *q =
-        (struct dsl_wrapper_query *)(void *)dsl_new(arena, &dsl_wrapper, sizeof(*q));
+    struct dsl_wrapper_query *q = dsl_new(out, arena, &dsl_wrapper, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     if (json_pull_next(p) != TOK_FIELD_NAME) {
         return json_pull_err(p, em, ERR_PARSING, "[wrapper] query malformed");
     }

@@ -339,11 +339,10 @@ static enum err parse_nested(struct json_pull *p, struct arena *arena, struct ds
         {"path", PARAM_TEXT, offsetof(struct dsl_nested_query, path)},
         {"ignore_unmapped", PARAM_BOOL, offsetof(struct dsl_nested_query, ignore_unmapped)},
     };
-    struct dsl_nested_query *q = (struct dsl_nested_query *)(void *)dsl_new(arena, &dsl_nested, sizeof(*q));
+    struct dsl_nested_query *q = dsl_new(out, arena, &dsl_nested, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     q->score_mode = SCORE_AVG;
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {

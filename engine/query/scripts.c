@@ -344,12 +344,10 @@ static enum err parse_script_score(struct json_pull *p, struct arena *arena, str
         {"boost", OBJ_NUMBER | OBJ_STRING, PARAM_BOOST, offsetof(struct dsl, boost), NULL},
         {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},
     };
-    struct dsl_script_body *q =
-        (struct dsl_script_body *)(void *)dsl_new(arena, &dsl_script_score, sizeof(*q));
+    struct dsl_script_body *q = dsl_new(out, arena, &dsl_script_score, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     enum err e = dsl_parse_object(p, arena, "script_score", fields, ARRAY_LEN(fields), q, em);
     if (e != ERR_OK) {
         return e;
@@ -404,11 +402,10 @@ static enum err build_script_score(struct builder *b, const struct dsl *d, struc
 static enum err parse_script(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
     static const struct param params[] = {DSL_COMMON_PARAMS(struct dsl_script_body)};
-    struct dsl_script_body *q = (struct dsl_script_body *)(void *)dsl_new(arena, &dsl_script, sizeof(*q));
+    struct dsl_script_body *q = dsl_new(out, arena, &dsl_script, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
         bool known = false;

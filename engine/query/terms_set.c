@@ -353,13 +353,11 @@ static enum err unknown_token(const struct json_pull *p, struct errmsg *em)
 
 static enum err parse_terms_set(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct dsl_terms_set_query *q =
-        (struct dsl_terms_set_query *)(void *)dsl_new(arena, &dsl_terms_set, sizeof(*q));
+    struct dsl_terms_set_query *q = dsl_new(out, arena, &dsl_terms_set, sizeof(*q));
     struct str name = STR_NULL;
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     if (json_pull_next(p) != TOK_FIELD_NAME) {
         return unknown_token(p, em);
     }
