@@ -47,7 +47,7 @@ ALL_LIBS := $(foreach l,$(LAYERS),$(call lib,$(l)))
 
 TEST_SRC  := $(sort $(shell find tests/unit -name 'test_*.c' 2>/dev/null))
 TEST_TOOL := $(sort $(shell find tests/unit tests/tools -name '*_tool.c' 2>/dev/null))
-TEST_HELP := tests/sim/history.c $(wildcard tests/sim/core_trace.c tests/sim/trace_*.c) $(sort $(shell find tests/unit -name '*.c' ! -name 'test_*.c' ! -name '*_tool.c' 2>/dev/null))
+TEST_HELP := tests/sim/history.c $(wildcard tests/seams/*.c) $(wildcard tests/sim/core_trace.c tests/sim/trace_*.c) $(sort $(shell find tests/unit -name '*.c' ! -name 'test_*.c' ! -name '*_tool.c' 2>/dev/null))
 TEST_BIN  := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
 TOOL_BIN  := $(patsubst %.c,$(BUILD)/%,$(TEST_TOOL))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(sort $(shell find bench/micro -name '*.c' 2>/dev/null)))
@@ -157,7 +157,7 @@ TRACE_WRAP := $(addprefix -Wl$(COMMA)--wrap=,$(CORE_CALLS))
 $(BUILD)/tests/unit/sim/test_core_trace $(BUILD)/tests/unit/sim/test_core_trace_quorum: TEST_WRAP := $(TRACE_WRAP)
 
 # The simulator: whole clusters of what ships, in one process.
-SIM_OBJ := $(call objects,$(sort $(wildcard tests/sim/*.c)))
+SIM_OBJ := $(call objects,$(sort $(wildcard tests/sim/*.c tests/seams/*.c)))
 SIM_WRAP := -Wl,--wrap=cluster_state_decode,--wrap=cluster_state_patch,--wrap=cluster_state_diff,--wrap=state_log_open,--wrap=state_log_write $(TRACE_WRAP)
 $(BUILD)/bin/serai-sim: $(SIM_OBJ) $(ALL_LIBS)
 	@mkdir -p $(@D)

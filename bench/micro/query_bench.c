@@ -4,8 +4,8 @@
  * request's JSON to the ten documents' numbers. query_bench [documents, default 50000] */
 #include "bench/micro/bench.h"
 #include "common/base/rand.h"
-#include "common/sys/clock_sim.h"
-#include "common/sys/fs_mem.h"
+#include "tests/seams/clock_sim.h"
+#include "tests/seams/fs_mem.h"
 #include "engine/index/engine.h"
 #include "engine/search/search.h"
 

@@ -2,7 +2,7 @@
  *
  * An executor runs tasks on some thread, some time after submit() returned, never inside it. The real ones
  * are pools of threads (common/sys/pool.h), event loops (common/sys/loop.h) and strands over either
- * (common/sys/strand.h); the simulator's runs everything from one queue (common/sys/sim_exec.h). */
+ * (common/sys/strand.h); the simulator's runs everything from one queue (tests/seams/sim_exec.h). */
 #ifndef BASE_EXECUTOR_H
 #define BASE_EXECUTOR_H
 

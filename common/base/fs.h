@@ -1,6 +1,6 @@
 /* fs.h - files, as everything above sees them: one of the simulator's seams.
  *
- * common/sys/fs_posix.c is the real one; common/sys/fs_mem.c keeps everything in memory and can fail any
+ * common/sys/fs_posix.c is the real one; tests/seams/fs_mem.c keeps everything in memory and can fail any
  * call, tear writes, forget what was not synced, and keep a mapping alive after its file was removed, as a
  * real system does.
  *

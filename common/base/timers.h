@@ -2,7 +2,7 @@
  *
  * A timer belongs to the thread that fires it (a loop's; the simulator's scheduler): start, cancel and fire
  * happen there. Loops offer real ones (common/sys/loop.h), the simulator virtual ones
- * (common/sys/sim_exec.h). */
+ * (tests/seams/sim_exec.h). */
 #ifndef BASE_TIMERS_H
 #define BASE_TIMERS_H
 

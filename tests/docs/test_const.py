@@ -21,7 +21,6 @@ UNCONST = {
 OF_NUMBERS = {
     "common/base/defs.h": (1, "UNCONST"),
     "common/sys/fs_posix.c": (1, "the page of an address that a signal brought"),
-    "common/sys/sim_fiber.c": (1, "makecontext() passes numbers alone"),
     "engine/query/field_pattern.c": (1, "a map's value that is a number"),
 }
 POINTER_OF_NUMBER = re.compile(r"\(\s*[\w ]+\*+\s*\)\s*\(*\s*\(uintptr_t\)|\(type\)\(uintptr_t\)|\(void \*\)page\b")

@@ -13,8 +13,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 OBJ = os.path.join(ROOT, os.environ.get("BUILD", "build"), "obj")
 FOLDERS = ["common", "proto", "engine", "master", "data", "coordinator", "node", "hotel", "tools"]
 MAINS = {"main", "malloc_conf"}  # of each program; of jemalloc
-# Files that are a test's: what stands in for disks, clocks and threads, and what checks the state of a core.
-SEAMS = re.compile(r"common/sys/(fs_mem\w*|clock_sim|sim_exec)\.c|.*/(\w+_)?invariant\.c")
+# Files that are a test's: what checks the state of a core.
+SEAMS = re.compile(r".*/(\w+_)?invariant\.c")
 CHECKS = re.compile(r".*_invariant")
 FOR_TESTS = {
     "alloc_failing_init": "an allocator that fails where a test says so",

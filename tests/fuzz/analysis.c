@@ -2,7 +2,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "common/base/utf8.h"
-#include "common/sys/fs_mem.h"
+#include "tests/seams/fs_mem.h"
 #include "engine/analysis/analysis.h"
 #include "engine/analysis/dict/image.h"
 #include "engine/analysis/ik.h"

@@ -1,7 +1,7 @@
 /* What lies on disk: segments, deletions, commits, logs of operations and of states. */
 #include "tests/fuzz/fuzz.h"
 
-#include "common/sys/fs_mem.h"
+#include "tests/seams/fs_mem.h"
 #include "engine/index/live.h"
 #include "engine/index/manifest.h"
 #include "engine/index/translog_record.h"

@@ -7,7 +7,7 @@
 #define SIM_NETWORK_H
 
 #include "common/base/rand.h"
-#include "common/sys/sim_exec.h"
+#include "tests/seams/sim_exec.h"
 #include "proto/message.h"
 
 struct network;

@@ -4,7 +4,7 @@
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 
-#include "common/sys/fs_mem.h"
+#include "tests/seams/fs_mem.h"
 #include "node/member.h"
 #include "tests/sim/network.h"
 

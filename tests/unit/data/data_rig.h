@@ -6,8 +6,8 @@
 #define TEST_DATA_RIG_H
 
 #include "common/base/rand.h"
-#include "common/sys/fs_mem.h"
-#include "common/sys/sim_exec.h"
+#include "tests/seams/fs_mem.h"
+#include "tests/seams/sim_exec.h"
 #include "data/data.h"
 
 #include <pthread.h>

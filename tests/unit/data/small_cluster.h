@@ -4,8 +4,8 @@
 #define TESTS_UNIT_DATA_SMALL_CLUSTER_H
 
 #include "common/base/rand.h"
-#include "common/sys/fs_mem.h"
-#include "common/sys/sim_exec.h"
+#include "tests/seams/fs_mem.h"
+#include "tests/seams/sim_exec.h"
 #include "data/data.h"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 /* The log of states: what was written is there again, whatever stops the writing. */
 #include "common/base/rand.h"
-#include "common/sys/fs_mem.h"
+#include "tests/seams/fs_mem.h"
 #include "master/state_log.h"
 
 #include <check.h>

@@ -1,5 +1,5 @@
 #include "common/sys/conf.h"
-#include "common/sys/fs_mem.h"
+#include "tests/seams/fs_mem.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Pools, strands and the simulator's scheduler. */
 #include "common/sys/pool.h"
-#include "common/sys/sim_exec.h"
+#include "tests/seams/sim_exec.h"
 #include "common/sys/strand.h"
 
 #include <check.h>

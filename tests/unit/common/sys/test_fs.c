@@ -1,5 +1,5 @@
 /* One contract that both implementations keep; then what only the one in memory can do. */
-#include "common/sys/fs_mem.h"
+#include "tests/seams/fs_mem.h"
 #include "common/sys/fs_posix.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 /* Ends are told when the task has returned: in order, on a flat stack, each task its own. */
 #include "common/base/later.h"
 #include "common/sys/pool.h"
-#include "common/sys/sim_exec.h"
+#include "tests/seams/sim_exec.h"
 #include "common/sys/strand.h"
 
 #include <check.h>

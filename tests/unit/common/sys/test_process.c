@@ -4,7 +4,7 @@
 
 #include "common/base/json.h"
 #include "common/base/log.h"
-#include "common/sys/clock_sim.h"
+#include "tests/seams/clock_sim.h"
 #include "common/sys/log_fd.h"
 #include "common/sys/notify.h"
 

@@ -1,6 +1,6 @@
 /* Tasks that stand still in the simulator's scheduler, lanes whose clocks differ, and disks that take their time. */
-#include "common/sys/fs_mem.h"
-#include "common/sys/sim_exec.h"
+#include "tests/seams/fs_mem.h"
+#include "tests/seams/sim_exec.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_ASK_RIG_H
 #define TESTS_ASK_RIG_H
 
-#include "common/sys/sim_exec.h"
+#include "tests/seams/sim_exec.h"
 #include "coordinator/core/active.h"
 #include "coordinator/core/ask.h"
 #include "coordinator/ops/writes.h"

@@ -2,7 +2,7 @@
 #include "coordinator/core/delays.h"
 
 #include "common/base/rand.h"
-#include "common/sys/sim_exec.h"
+#include "tests/seams/sim_exec.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "coordinator/core/tasks.h"
 
 #include "common/base/rand.h"
-#include "common/sys/clock_sim.h"
+#include "tests/seams/clock_sim.h"
 
 #include <check.h>
 #include <stdlib.h>

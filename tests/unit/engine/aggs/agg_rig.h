@@ -4,8 +4,8 @@
 #define TEST_AGG_RIG_H
 
 #include "common/base/rand.h"
-#include "common/sys/clock_sim.h"
-#include "common/sys/fs_mem.h"
+#include "tests/seams/clock_sim.h"
+#include "tests/seams/fs_mem.h"
 #include "engine/aggs/result.h"
 #include "engine/index/engine.h"
 #include "engine/search/search.h"

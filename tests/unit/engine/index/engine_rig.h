@@ -6,8 +6,8 @@
 #define TEST_ENGINE_RIG_H
 
 #include "common/base/rand.h"
-#include "common/sys/clock_sim.h"
-#include "common/sys/fs_mem.h"
+#include "tests/seams/clock_sim.h"
+#include "tests/seams/fs_mem.h"
 #include "engine/index/engine.h"
 
 #define RIG_IDS 24

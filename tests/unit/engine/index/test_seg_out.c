@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/base/bits.h"
-#include "common/sys/fs_mem.h"
+#include "tests/seams/fs_mem.h"
 #include "engine/index/seg_out.h"
 #include "tests/unit/engine/index/random_docs.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/base/hash.h"
-#include "common/sys/fs_mem.h"
+#include "tests/seams/fs_mem.h"
 #include "common/sys/fs_posix.h"
 #include "engine/index/format.h"
 #include "tests/unit/engine/index/random_docs.h"

@@ -2,8 +2,8 @@
 #ifndef TESTS_ENGINE_TRANSLOG_RIG_H
 #define TESTS_ENGINE_TRANSLOG_RIG_H
 
-#include "common/sys/clock_sim.h"
-#include "common/sys/fs_mem.h"
+#include "tests/seams/clock_sim.h"
+#include "tests/seams/fs_mem.h"
 #include "engine/index/translog.h"
 
 #include <check.h>

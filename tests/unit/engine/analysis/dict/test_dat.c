@@ -1,7 +1,7 @@
 /* Tries against a sorted list of words; images with every byte flipped. */
 #include "common/base/rand.h"
 #include "common/base/utf8.h"
-#include "common/sys/fs_mem.h"
+#include "tests/seams/fs_mem.h"
 #include "engine/analysis/dict/dat_build.h"
 #include "engine/analysis/dict/ik_dict.h"
 

@@ -1,6 +1,6 @@
 /* IK's configuration folder: what is read, what is left out, when it counts as changed. */
 #include "common/base/bytes.h"
-#include "common/sys/fs_mem.h"
+#include "tests/seams/fs_mem.h"
 #include "engine/analysis/dict/ik_dict.h"
 #include "engine/analysis/dict/xml_properties.h"
 

@@ -1,10 +1,10 @@
 /* fs_mem_int.h - the inside of the files in memory: for fs_mem.c (the calls) and fs_mem_faults.c and fs_mem_damage.c
  * (what a disk does to them). Everything below the mutex. */
-#ifndef SYS_FS_MEM_INT_H
-#define SYS_FS_MEM_INT_H
+#ifndef SEAMS_FS_MEM_INT_H
+#define SEAMS_FS_MEM_INT_H
 
-#include "common/sys/fs_mem.h"
-#include "common/sys/fs_mem_tree.h"
+#include "tests/seams/fs_mem.h"
+#include "tests/seams/fs_mem_tree.h"
 
 #include <pthread.h>
 

@@ -3,8 +3,8 @@
  * Each file knows which of its bytes were synced, each folder which of its names were; fs_mem_drop_unsynced()
  * forgets the rest, as a power failure may. Deterministic: no time, no chance of its own. Any thread may
  * call. */
-#ifndef SYS_FS_MEM_H
-#define SYS_FS_MEM_H
+#ifndef SEAMS_FS_MEM_H
+#define SEAMS_FS_MEM_H
 
 #include "common/base/fs.h"
 #include "common/base/rand.h"

@@ -1,4 +1,4 @@
-#include "common/sys/fs_mem_tree.h"
+#include "tests/seams/fs_mem_tree.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
  * the synced state are views of it. A folder is its durable names plus the list of changes since; syncing
  * replays them, a crash forgets the list or a tail of it. Not thread-safe: fs_mem.c locks. Allocation failure
  * gives false or NULL. */
-#ifndef SYS_FS_MEM_TREE_H
-#define SYS_FS_MEM_TREE_H
+#ifndef SEAMS_FS_MEM_TREE_H
+#define SEAMS_FS_MEM_TREE_H
 
 #include "common/base/rand.h"
 #include "common/base/str.h"

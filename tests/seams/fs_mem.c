@@ -1,4 +1,4 @@
-#include "common/sys/fs_mem_int.h"
+#include "tests/seams/fs_mem_int.h"
 
 #include <stdlib.h>
 

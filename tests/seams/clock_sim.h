@@ -1,6 +1,6 @@
 /* clock_sim.h - a clock that only clock_sim functions move. One thread moves it, any may read. */
-#ifndef SYS_CLOCK_SIM_H
-#define SYS_CLOCK_SIM_H
+#ifndef SEAMS_CLOCK_SIM_H
+#define SEAMS_CLOCK_SIM_H
 
 #include "common/base/clock.h"
 

@@ -4,12 +4,12 @@
  * Work belongs to lanes. A lane is what one real executor would be: an event loop (tasks in order) or a pool
  * (any order). The scheduler picks what is due with seeded chance; when nothing is, it moves the clock to the
  * next timer. The same seed and the same calls give the same run. */
-#ifndef SYS_SIM_EXEC_H
-#define SYS_SIM_EXEC_H
+#ifndef SEAMS_SIM_EXEC_H
+#define SEAMS_SIM_EXEC_H
 
 #include "common/base/executor.h"
 #include "common/base/timers.h"
-#include "common/sys/clock_sim.h"
+#include "tests/seams/clock_sim.h"
 
 struct sim_exec;
 struct sim_lane;

@@ -1,4 +1,4 @@
-#include "common/sys/sim_exec_int.h"
+#include "tests/seams/sim_exec_int.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-#include "common/sys/sim_fiber.h"
+#include "tests/seams/sim_fiber.h"
 
 #include "common/base/stop.h"
 

@@ -1,4 +1,4 @@
-#include "common/sys/clock_sim.h"
+#include "tests/seams/clock_sim.h"
 
 static int64_t sim_mono_ns(void *self)
 {

@@ -1,8 +1,8 @@
 /* sim_fiber.h - stacks on which a simulated task can sleep while others go on: one runs at a time, in one thread.
  *
  * Knows nothing of time or tasks. Not thread-safe. */
-#ifndef SYS_SIM_FIBER_H
-#define SYS_SIM_FIBER_H
+#ifndef SEAMS_SIM_FIBER_H
+#define SEAMS_SIM_FIBER_H
 
 struct sim_fiber;
 

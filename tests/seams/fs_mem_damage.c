@@ -1,6 +1,6 @@
 /* fs_mem_damage.c - the damage of bad disks to the files in memory: bytes that change at rest, writes that do not get to their
  * place, calls that fail by chance. */
-#include "common/sys/fs_mem_int.h"
+#include "tests/seams/fs_mem_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>

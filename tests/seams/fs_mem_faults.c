@@ -1,5 +1,5 @@
 /* fs_mem_faults.c - faults of the files in memory: errors on demand, power loss, a full disk. */
-#include "common/sys/fs_mem_int.h"
+#include "tests/seams/fs_mem_int.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* sim_events.c - tasks and timers that wait, in the order of their time; dice decide between those of one moment. */
-#include "common/sys/sim_exec_int.h"
+#include "tests/seams/sim_exec_int.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /* sim_exec_int.h - the inside of the scheduler: sim_exec.c (lanes, what runs) and sim_events.c (what waits). */
-#ifndef SYS_SIM_EXEC_INT_H
-#define SYS_SIM_EXEC_INT_H
+#ifndef SEAMS_SIM_EXEC_INT_H
+#define SEAMS_SIM_EXEC_INT_H
 
 #include "common/base/later.h"
 #include "common/base/rand.h"
-#include "common/sys/sim_exec.h"
-#include "common/sys/sim_fiber.h"
+#include "tests/seams/sim_exec.h"
+#include "tests/seams/sim_fiber.h"
 
 #define PPM 1000000
 
