@@ -3,6 +3,7 @@
  * matches. */
 #include "master/metadata_int.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/java_hash.h"
 
 /* ---- mappings ------------------------------------------------------------------------------------------ */
@@ -134,13 +135,7 @@ static enum err add_alias(struct index_recipe *x, const struct alias_meta *a, st
             return ERR_OK;
         }
     }
-    struct alias_meta *v = arena_grow(arena, x->aliases, x->n_aliases, &x->aliases_cap, sizeof(*v));
-    if (v == NULL) {
-        return err_no_memory(em);
-    }
-    x->aliases = v;
-    v[x->n_aliases++] = *a;
-    return ERR_OK;
+    return ARENA_ADD(arena, x->aliases, x->n_aliases, x->aliases_cap, *a) ? ERR_OK : err_no_memory(em);
 }
 
 static enum err add_aliases(struct index_recipe *x, const struct json *aliases, struct arena *arena,

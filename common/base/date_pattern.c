@@ -1,5 +1,6 @@
 /* Compiling formats: java.time patterns (DateTimeFormatterBuilder.appendPattern), the notation of the named
  * formats, and the "||" that joins alternatives. */
+#include "common/base/arena_list.h"
 #include "common/base/date_int.h"
 
 #include <stdarg.h>
@@ -12,11 +13,9 @@
  * behind it, as DateTimeFormatterBuilder.appendValue arranges it. */
 static bool el_push(struct el_run *run, struct arena *a, struct el el, int *adjacent)
 {
-    struct el *grown = arena_grow(a, run->el, run->n, &run->cap, sizeof(*run->el));
-    if (grown == NULL) {
+    if (!ARENA_ROOM(a, run->el, run->n, run->cap)) {
         return false;
     }
-    run->el = grown;
     bool fixed_fraction = el.kind == EL_FRACTION && el.min == el.max && !el.point;
     if (el.kind != EL_NUMBER && !fixed_fraction) {
         *adjacent = -1;
@@ -485,13 +484,7 @@ static enum err el_run_of_notation(struct el_run *run, const char *notation, str
 static enum err add_parser(struct date_format *f, const struct el_run *run, struct arena *a,
                            struct errmsg *em)
 {
-    struct el_run *grown = arena_grow(a, f->parsers, f->n, &f->cap, sizeof(*f->parsers));
-    if (grown == NULL) {
-        return err_no_memory(em);
-    }
-    f->parsers = grown;
-    f->parsers[f->n++] = *run;
-    return ERR_OK;
+    return ARENA_ADD(a, f->parsers, f->n, f->cap, *run) ? ERR_OK : err_no_memory(em);
 }
 
 static enum err add_named(struct date_format *f, const struct date_name *name, struct arena *a,

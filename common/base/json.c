@@ -1,3 +1,4 @@
+#include "common/base/arena_list.h"
 #include "common/base/json_int.h"
 
 #include "common/base/hash.h"
@@ -113,12 +114,10 @@ static int add_value(struct builder *b, struct json v)
         b->has_root = true;
         return 1;
     }
-    struct json_member *stack = arena_grow(b->arena, b->stack, b->stack_n, &b->stack_cap, sizeof(*b->stack));
-    if (stack == NULL) {
+    if (!ARENA_ADD(b->arena, b->stack, b->stack_n, b->stack_cap,
+                   (struct json_member){b->key, b->key_off, v})) {
         return fail_memory(b);
     }
-    b->stack = stack;
-    b->stack[b->stack_n++] = (struct json_member){b->key, b->key_off, v};
     return 1;
 }
 
@@ -197,12 +196,10 @@ static int open_container(struct builder *b, enum json_type type)
                          b->limits->depth_max, line, col);
         return 0;
     }
-    struct open_container *open = arena_grow(b->arena, b->open, b->open_n, &b->open_cap, sizeof(*b->open));
-    if (open == NULL) {
+    if (!ARENA_ADD(b->arena, b->open, b->open_n, b->open_cap,
+                   (struct open_container){type, off, b->stack_n, b->key, b->key_off})) {
         return fail_memory(b);
     }
-    b->open = open;
-    b->open[b->open_n++] = (struct open_container){type, off, b->stack_n, b->key, b->key_off};
     b->key_waits = false;
     return 1;
 }

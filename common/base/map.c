@@ -1,4 +1,5 @@
 #include "common/base/map.h"
+#include "common/base/arena_list.h"
 
 #include "common/base/hash.h"
 
@@ -65,11 +66,9 @@ bool map_put(struct map *m, struct str key, void *value)
     if ((m->n + 1) * 4 > m->slots_n * 3 && !grow_slots(m)) {
         return false;
     }
-    struct map_entry *entries = arena_grow(m->arena, m->entries, m->n, &m->entries_cap, sizeof(*m->entries));
-    if (entries == NULL) {
+    if (!ARENA_ROOM(m->arena, m->entries, m->n, m->entries_cap)) {
         return false;
     }
-    m->entries = entries;
     uint32_t hash = (uint32_t)hash_str(key);
     m->entries[m->n] = (struct map_entry){key, value, hash};
     m->slots[probe(m, key, hash)] = (uint32_t)m->n + 1;

@@ -1,4 +1,5 @@
 #include "common/base/settings.h"
+#include "common/base/arena_list.h"
 #include "common/base/coerce.h"
 
 #include "common/base/num.h"
@@ -113,11 +114,9 @@ bool settings_sub(struct settings *out, const struct settings *s, struct str pre
         if (t.key.n <= prefix.n || t.key.p[prefix.n] != '.') {
             continue;
         }
-        struct setting *v = arena_grow(arena, out->v, out->n, &out->cap, sizeof(*v));
-        if (v == NULL) {
+        if (!ARENA_ROOM(arena, out->v, out->n, out->cap)) {
             return false;
         }
-        out->v = v;
         t.key = str_slice(t.key, prefix.n + 1, t.key.n);
         out->v[out->n++] = t; /* order of the suffixes is the order of the whole names */
     }

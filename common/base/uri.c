@@ -1,4 +1,5 @@
 #include "common/base/uri.h"
+#include "common/base/arena_list.h"
 
 #include "common/base/utf8.h"
 
@@ -90,14 +91,12 @@ static enum err add_param(struct query_reader *q, struct str name, struct str va
     if (out->n >= URI_PARAMS_MAX) {
         return err_set(q->em, ERR_ILLEGAL_ARGUMENT, "too many parameters, the limit is %d", URI_PARAMS_MAX);
     }
-    struct uri_param *v = arena_grow(q->arena, out->v, out->n, &q->cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ROOM(q->arena, out->v, out->n, q->cap)) {
         return err_no_memory(q->em);
     }
-    out->v = v;
-    enum err e = uri_decode(name, true, q->arena, &v[out->n].name, q->em);
+    enum err e = uri_decode(name, true, q->arena, &out->v[out->n].name, q->em);
     if (e == ERR_OK) {
-        e = uri_decode(value, true, q->arena, &v[out->n].value, q->em);
+        e = uri_decode(value, true, q->arena, &out->v[out->n].value, q->em);
     }
     out->n += e == ERR_OK ? 1 : 0;
     return e;

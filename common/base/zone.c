@@ -1,4 +1,5 @@
 #include "common/base/zone.h"
+#include "common/base/arena_list.h"
 #include "common/base/num.h"
 
 #include "common/base/utf8.h"
@@ -173,12 +174,9 @@ static enum err read_changes(struct zone *z, UCalendar *cal, struct arena *a, st
         if (offset == last) {
             continue; /* only its name changed */
         }
-        struct zone_change *grown = arena_grow(a, z->change, z->n, &cap, sizeof(*z->change));
-        if (grown == NULL) {
+        if (!ARENA_ADD(a, z->change, z->n, cap, (struct zone_change){(int64_t)at, offset})) {
             return err_no_memory(em);
         }
-        z->change = grown;
-        z->change[z->n++] = (struct zone_change){(int64_t)at, offset};
         last = offset;
     }
     /* A zone that still changes in the table's last years goes on with the same rule. */

@@ -1,4 +1,5 @@
 /* http_parse.c - bytes into requests: http-parser's callbacks, with the limits that it does not know. */
+#include "common/base/arena_list.h"
 #include "common/base/later.h"
 #include "common/base/memory_account.h"
 #include "common/sys/http_conn.h"
@@ -124,13 +125,10 @@ static int on_header_field(http_parser *p, const char *at, size_t n)
         return 0; /* trailers are read over */
     }
     if (begins) {
-        struct header_at *v =
-            arena_grow(&r->arena, r->header, r->headers_n, &r->headers_cap, sizeof(*r->header));
-        if (v == NULL) {
+        if (!ARENA_ADD(&r->arena, r->header, r->headers_n, r->headers_cap,
+                       (struct header_at){.name = (uint32_t)r->head.n})) {
             return no_memory(c);
         }
-        r->header = v;
-        v[r->headers_n++] = (struct header_at){.name = (uint32_t)r->head.n};
         r->last_was_value = false;
     }
     r->header[r->headers_n - 1].name_n += (uint32_t)n;

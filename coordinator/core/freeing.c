@@ -1,5 +1,7 @@
 #include "coordinator/core/freeing.h"
 
+#include "common/base/arena_list.h"
+
 #include "coordinator/core/ask.h"
 
 #include <stdatomic.h>
@@ -11,14 +13,12 @@ static struct freeing_node *node_of(struct freeing *f, struct str node)
             return &f->v[i];
         }
     }
-    struct freeing_node *v = arena_grow(f->r->arena, f->v, f->n, &f->cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ROOM(f->r->arena, f->v, f->n, f->cap)) {
         f->failed = true;
         return NULL;
     }
-    f->v = v;
-    v[f->n] = (struct freeing_node){.rq.rq.node = node};
-    return &v[f->n++];
+    f->v[f->n] = (struct freeing_node){.rq.rq.node = node};
+    return &f->v[f->n++];
 }
 
 void freeing_add(struct freeing *f, const struct context_ref *refs, uint32_t n)

@@ -1,6 +1,8 @@
 /* Aliases: given, taken away, listed. */
 #include "coordinator/rest/alias_actions.h"
 
+#include "common/base/arena_list.h"
+
 /* ---- from expressions to indices ----------------------------------------------------------------------- */
 
 static enum err alias_join(struct rest *r, const struct str *v, uint32_t n, struct str *out)
@@ -35,17 +37,15 @@ static enum err expand_action(struct action_list *l, const struct given_action *
                                       &n, &r->em)
                     : e;
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
-        struct alias_action *v = arena_grow(r->arena, l->v, l->n, &l->cap, sizeof(*v));
-        if (v == NULL) {
+        if (!ARENA_ADD(r->arena, l->v, l->n, l->cap,
+                       (struct alias_action){.kind = g->kind,
+                                             .index = t[i].meta->name,
+                                             .aliases = g->aliases,
+                                             .n_aliases = g->n_aliases,
+                                             .alias = g->alias,
+                                             .must_exist = g->must_exist})) {
             return err_no_memory(&r->em);
         }
-        l->v = v;
-        v[l->n++] = (struct alias_action){.kind = g->kind,
-                                          .index = t[i].meta->name,
-                                          .aliases = g->aliases,
-                                          .n_aliases = g->n_aliases,
-                                          .alias = g->alias,
-                                          .must_exist = g->must_exist};
     }
     return e;
 }

@@ -2,6 +2,7 @@
  * threads of all data nodes take on: more would only stand in the way of other requests. */
 #include "coordinator/rest/msearch_int.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/memory_account.h"
 #include "common/base/stop.h"
 #include "common/cluster/health.h"
@@ -134,20 +135,18 @@ static void keep_refusal(struct multi *m, struct part *p)
 
 static enum err add_part(struct multi *m, struct str header, struct str body)
 {
-    struct part *v = arena_grow(m->r->arena, m->parts, m->n, &m->cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ROOM(m->r->arena, m->parts, m->n, m->cap)) {
         return err_no_memory(&m->r->em);
     }
-    m->parts = v;
-    v[m->n] = (struct part){.m = m, .header = header, .body = body};
+    m->parts[m->n] = (struct part){.m = m, .header = header, .body = body};
     struct search_call *c;
-    enum err e = read_part(m, &v[m->n], &c);
-    if (v[m->n].refused) {
-        keep_refusal(m, &v[m->n++]);
+    enum err e = read_part(m, &m->parts[m->n], &c);
+    if (m->parts[m->n].refused) {
+        keep_refusal(m, &m->parts[m->n++]);
         return ERR_OK;
     }
     if (e == ERR_OK && m->n < KEPT) {
-        v[m->n].call = c;
+        m->parts[m->n].call = c;
     } else if (e == ERR_OK) {
         search_free(c);
     }

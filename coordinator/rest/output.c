@@ -2,6 +2,7 @@
  * that asks for more pays for a second pass. */
 #include "coordinator/rest/rest.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/bits.h"
 #include "common/base/num.h"
 #include "common/base/stop.h"
@@ -26,13 +27,7 @@ struct filters {
 
 static bool add_place(struct filters *f, struct place one, struct arena *arena)
 {
-    struct place *v = arena_grow(arena, f->v, f->n, &f->cap, sizeof(*v));
-    if (v == NULL) {
-        return false;
-    }
-    f->v = v;
-    v[f->n++] = one;
-    return true;
+    return ARENA_ADD(arena, f->v, f->n, f->cap, one);
 }
 
 static bool add_pattern(struct filters *f, struct str text, struct arena *arena)

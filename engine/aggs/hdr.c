@@ -1,5 +1,6 @@
 #include "engine/aggs/hdr.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/num.h"
 
 #include <math.h>
@@ -42,14 +43,12 @@ static void count_step(struct hdr *h, int64_t key, int64_t count)
         h->v[lo].count += count;
         return;
     }
-    struct hdr_step *v = arena_grow(h->arena, h->v, h->n, &h->cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ROOM(h->arena, h->v, h->n, h->cap)) {
         h->failed = true;
         return;
     }
-    h->v = v;
-    memmove(v + lo + 1, v + lo, (h->n - lo) * sizeof(*v));
-    v[lo] = (struct hdr_step){key, count};
+    memmove(h->v + lo + 1, h->v + lo, (h->n - lo) * sizeof(*h->v));
+    h->v[lo] = (struct hdr_step){key, count};
     h->n++;
 }
 

@@ -2,6 +2,7 @@
 #include "engine/aggs/histogram.h"
 #include "engine/aggs/values.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/bits.h"
 #include "common/base/coerce.h"
 #include "common/base/memory_account.h"
@@ -224,13 +225,10 @@ static uint32_t ranges_of(struct histogram *h, doc_id doc)
     double from, to;
     uint32_t n = 0;
     while (values_range(&h->v, doc, n, &from, &to)) {
-        struct span *grown = arena_grow(h->c.run->arena, h->spans, n, &h->spans_cap, sizeof(*h->spans));
-        if (grown == NULL) {
+        if (!ARENA_ADD(h->c.run->arena, h->spans, n, h->spans_cap, (struct span){from, to})) {
             run_no_memory(h->c.run);
             return 0;
         }
-        h->spans = grown;
-        h->spans[n++] = (struct span){from, to};
     }
     sort_items(h->spans, n, sizeof(*h->spans), by_start);
     return n;

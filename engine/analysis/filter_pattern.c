@@ -1,4 +1,5 @@
 /* Token filters by Java patterns: pattern_replace, pattern_capture. */
+#include "common/base/arena_list.h"
 #include "common/base/memory_account.h"
 #include "common/base/sort_items.h"
 #include "engine/analysis/parts.h"
@@ -127,13 +128,11 @@ static enum err catch_groups(const struct pattern_capture *f, struct matcher **m
                     || (f->preserve && from == 0 && to == text.n)) {
                     continue;
                 }
-                struct piece *v = arena_grow(arena, p->v, p->n, &p->cap, sizeof(*v));
-                if (v == NULL) {
+                if (!ARENA_ROOM(arena, p->v, p->n, p->cap)) {
                     return err_no_memory(em);
                 }
-                p->v = v;
                 turn = MAX_OF(turn, from);
-                v[p->n] = (struct piece){from, to, turn, k, p->n};
+                p->v[p->n] = (struct piece){from, to, turn, k, p->n};
                 p->n++;
             }
         }

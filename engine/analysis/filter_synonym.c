@@ -1,5 +1,6 @@
 /* The synonym filters. The plain one stacks what a match becomes on the positions of the matched words and
  * those behind them; the graph one gives every alternative a path of its own (pos_len). */
+#include "common/base/arena_list.h"
 #include "common/base/memory_account.h"
 #include "engine/analysis/parts.h"
 #include "engine/analysis/synonyms.h"
@@ -32,16 +33,13 @@ struct stacking {
 
 static bool put_pending(struct stacking *k, size_t at, struct pending p)
 {
-    struct pending *v = arena_grow(k->out.arena, k->v, k->n, &k->cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ADD(k->out.arena, k->v, k->n, k->cap, p)) {
         return false;
     }
-    k->v = v;
-    v[k->n++] = p;
     if (k->first[at] == 0) {
         k->first[at] = (uint32_t)k->n;
     } else {
-        v[k->last[at] - 1].next = (uint32_t)k->n;
+        k->v[k->last[at] - 1].next = (uint32_t)k->n;
     }
     k->last[at] = (uint32_t)k->n;
     return true;

@@ -1,6 +1,7 @@
 /* The word_delimiter_graph filter: parts one after the other, joins and the original as edges over them. */
 #include "engine/analysis/word_parts.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/memory_account.h"
 
 struct delimiter_filter {
@@ -39,13 +40,7 @@ struct delimiting {
 static bool word_delimiter_graph_put(struct delimiting *d, int32_t from_pos, int32_t to_pos, size_t from,
                                      size_t to, struct str text)
 {
-    struct edge *v = arena_grow(d->to.arena, d->edges, d->n, &d->cap, sizeof(*v));
-    if (v == NULL) {
-        return false;
-    }
-    d->edges = v;
-    v[d->n++] = (struct edge){from_pos, to_pos, from, to, text};
-    return true;
+    return ARENA_ADD(d->to.arena, d->edges, d->n, d->cap, (struct edge){from_pos, to_pos, from, to, text});
 }
 
 static bool put_part(struct delimiting *d)

@@ -1,5 +1,7 @@
 #include "engine/analysis/ik_int.h"
 
+#include "common/base/arena_list.h"
+
 /* Negative: a comes first. Lexemes of one span are equal, whatever their types. */
 static int ik_path_compare(const struct ik_lexeme *a, const struct ik_lexeme *b)
 {
@@ -9,21 +11,19 @@ static int ik_path_compare(const struct ik_lexeme *a, const struct ik_lexeme *b)
 
 bool ik_lexemes_add(struct ik_lexemes *l, struct ik_lexeme x, struct arena *arena)
 {
-    struct ik_lexeme *v = arena_grow(arena, l->v, l->n, &l->cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ROOM(arena, l->v, l->n, l->cap)) {
         return false;
     }
-    l->v = v;
     /* Lexemes come in the order of their ends, so the place is near the tail. */
     size_t at = l->n;
-    while (at > 0 && ik_path_compare(&x, &v[at - 1]) < 0) {
+    while (at > 0 && ik_path_compare(&x, &l->v[at - 1]) < 0) {
         at--;
     }
-    if (at > 0 && ik_path_compare(&x, &v[at - 1]) == 0) {
+    if (at > 0 && ik_path_compare(&x, &l->v[at - 1]) == 0) {
         return true;
     }
-    memmove(v + at + 1, v + at, (l->n - at) * sizeof(*v));
-    v[at] = x;
+    memmove(l->v + at + 1, l->v + at, (l->n - at) * sizeof(*l->v));
+    l->v[at] = x;
     l->n++;
     return true;
 }

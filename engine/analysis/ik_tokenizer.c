@@ -1,5 +1,6 @@
 /* The tokenizer: window by window, segment, choose (ik_smart), lay the words out in order with the single
  * characters between them, join numbers with their measure words (ik_smart), drop stop words. */
+#include "common/base/arena_list.h"
 #include "common/base/utf8.h"
 #include "engine/analysis/ik_int.h"
 
@@ -28,13 +29,7 @@ static const char *const type_names[] = {
 
 static bool ik_push(struct run *r, struct ik_lexemes *l, struct ik_lexeme x)
 {
-    struct ik_lexeme *v = arena_grow(r->out->arena, l->v, l->n, &l->cap, sizeof(*v));
-    if (v == NULL) {
-        return false;
-    }
-    l->v = v;
-    l->v[l->n++] = x;
-    return true;
+    return ARENA_ADD(r->out->arena, l->v, l->n, l->cap, x);
 }
 
 static bool push_single(struct run *r, uint32_t at)

@@ -1,5 +1,7 @@
 #include "engine/analysis/pinyin_int.h"
 
+#include "common/base/arena_list.h"
+
 #define SYLLABLE_BYTES_MAX 6
 
 struct parts {
@@ -11,13 +13,10 @@ struct parts {
 
 static void pinyin_add(struct parts *p, struct str part)
 {
-    struct str *v = arena_grow(p->arena, p->v, p->n, &p->cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ADD(p->arena, p->v, p->n, p->cap, part)) {
         p->no_memory = true;
         return;
     }
-    p->v = v;
-    p->v[p->n++] = part;
 }
 
 /* What no syllable covers is gathered until one does, and comes out behind that one: the plugin's order. */

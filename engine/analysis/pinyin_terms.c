@@ -1,5 +1,6 @@
 /* From a source to its terms: one walk over the units gathers letters, syllables and their joins, each given
  * a position as the plugin numbers them. */
+#include "common/base/arena_list.h"
 #include "common/base/hash.h"
 #include "engine/analysis/pinyin_int.h"
 
@@ -107,13 +108,10 @@ static void add_term(struct pinyin_work *w, struct str text, int32_t start, int3
             return;
         }
     }
-    struct pinyin_term *v = arena_grow(w->arena, w->terms, w->n_terms, &w->terms_cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ADD(w->arena, w->terms, w->n_terms, w->terms_cap, t)) {
         w->no_memory = true;
         return;
     }
-    w->terms = v;
-    w->terms[w->n_terms++] = t;
     w->slots[k] = (uint32_t)w->n_terms;
 }
 

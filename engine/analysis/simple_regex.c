@@ -1,5 +1,6 @@
 #include "engine/analysis/simple_regex.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/stop.h"
 #include "common/base/utf8.h"
 
@@ -271,13 +272,11 @@ static uint32_t add_state(struct parser *p, struct simple_regex *r, struct state
         }
         return NO_STATE;
     }
-    struct state *v = arena_grow(p->arena, r->states, r->n, &r->cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ROOM(p->arena, r->states, r->n, r->cap)) {
         p->e = err_no_memory(p->em);
         return NO_STATE;
     }
-    r->states = v;
-    v[r->n] = s;
+    r->states[r->n] = s;
     return (uint32_t)r->n++;
 }
 

@@ -1,5 +1,6 @@
 #include "engine/analysis/synonyms.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/num.h"
 
 struct parsing {
@@ -27,12 +28,9 @@ static enum err split(struct str line, const char *separator, struct arena *aren
             continue;
         }
         if (at > from) {
-            struct str *v = arena_grow(arena, out->v, out->n, &out->cap, sizeof(*v));
-            if (v == NULL) {
+            if (!ARENA_ADD(arena, out->v, out->n, out->cap, str_slice(line, from, at))) {
                 return err_no_memory(em);
             }
-            out->v = v;
-            v[out->n++] = str_slice(line, from, at);
         }
         at += k;
         from = at;
@@ -138,13 +136,7 @@ static enum err synonyms_add(struct parsing *p, struct str from, struct str to, 
             return ERR_OK;
         }
     }
-    struct str *v = arena_grow(p->arena, rule->outputs, rule->n, &rule->cap, sizeof(*v));
-    if (v == NULL) {
-        return err_no_memory(em);
-    }
-    rule->outputs = v;
-    v[rule->n++] = to;
-    return ERR_OK;
+    return ARENA_ADD(p->arena, rule->outputs, rule->n, rule->cap, to) ? ERR_OK : err_no_memory(em);
 }
 
 static enum err analyze_all(struct parsing *p, struct parts *sides, struct errmsg *em)

@@ -3,6 +3,7 @@
  * Its rules are older than Unicode's: a full stop ends a sentence only when white space and a letter that is
  * not lower case follow, or opening punctuation before any letter; "!", "?" and their wide forms always do;
  * runs of Han are one word. */
+#include "common/base/arena_list.h"
 #include "common/base/stop.h"
 #include "engine/highlight/highlight_int.h"
 
@@ -388,12 +389,9 @@ static bool all_breaks(struct hl_breaks *b, struct scan s, uint32_t (*next)(stru
     *b = (struct hl_breaks){.u = s.u, .n = s.n};
     uint32_t at = 0;
     for (;;) {
-        uint32_t *v = arena_grow(arena, b->v, b->n_v, &cap, sizeof(*v));
-        if (v == NULL) {
+        if (!ARENA_ADD(arena, b->v, b->n_v, cap, at)) {
             return false;
         }
-        b->v = v;
-        v[b->n_v++] = at;
         if (at >= s.n) {
             return true;
         }

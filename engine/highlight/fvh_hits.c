@@ -3,6 +3,7 @@
  * query's other words between them, each within the slop of the one before. */
 #include "engine/highlight/fvh.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
@@ -310,12 +311,9 @@ enum err fvh_matched_hits(struct vector *v, struct errmsg *em)
             return err_no_memory(em);
         }
         for (size_t i = 0; i < own.n_hits; i++) {
-            struct hit *grown = arena_grow(v->arena, v->hits, v->n_hits, &v->cap_hits, sizeof(*grown));
-            if (grown == NULL) {
+            if (!ARENA_ADD(v->arena, v->hits, v->n_hits, v->cap_hits, own.hits[i])) {
                 return err_no_memory(em);
             }
-            v->hits = grown;
-            grown[v->n_hits++] = own.hits[i];
         }
     }
     sort_items(v->hits, v->n_hits, sizeof(*v->hits), by_place);

@@ -2,6 +2,7 @@
  * PassageScorer). */
 #include "engine/highlight/highlight_int.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
@@ -211,11 +212,9 @@ enum err hl_passages(struct hl_passage **out, size_t *n, const struct hl_text *x
             break;
         }
         if (used == 0 || m->start >= v[used - 1].end) {
-            struct hl_passage *grown = arena_grow(arena, v, used, &cap, sizeof(*v));
-            if (grown == NULL) {
+            if (!ARENA_ROOM(arena, v, used, cap)) {
                 return err_no_memory(em);
             }
-            v = grown;
             uint32_t start, end;
             cut(&c, m->start, &start, &end);
             start = MAX_OF(start, last_end);

@@ -2,6 +2,7 @@
  * length; the best are kept (Lucene's Highlighter with QueryScorer). */
 #include "engine/highlight/highlight_int.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/memory_account.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
@@ -295,13 +296,11 @@ static void flush_group(struct plain_run *w)
 
 static void open_fragment(struct plain_run *w)
 {
-    struct fragment *v = arena_grow(w->arena, w->fragments, w->n_fragments, &w->cap_fragments, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ROOM(w->arena, w->fragments, w->n_fragments, w->cap_fragments)) {
         w->failed = true;
         return;
     }
-    w->fragments = v;
-    v[w->n_fragments] = (struct fragment){.from = w->b->n, .number = (uint32_t)w->n_fragments};
+    w->fragments[w->n_fragments] = (struct fragment){.from = w->b->n, .number = (uint32_t)w->n_fragments};
     w->n_fragments++;
     w->total = 0;
 }
@@ -507,12 +506,9 @@ enum err hl_plain(struct hl_fragments *out, const struct hl_target *t, struct hl
     }
     bool all = t->o->number_of_fragments == 0 && x->n_values > 1;
     for (size_t i = 0; i < kept.n && (all || i < max); i++) {
-        struct str *v = arena_grow(arena, out->v, out->n, &out->cap, sizeof(*v));
-        if (v == NULL) {
+        if (!ARENA_ADD(arena, out->v, out->n, out->cap, kept.v[i].text)) {
             return err_no_memory(em);
         }
-        out->v = v;
-        v[out->n++] = kept.v[i].text;
     }
     return out->n == 0 && t->o->no_match_size > 0 && x->n_values > 0 ? beginning(out, t, x, em) : ERR_OK;
 }

@@ -1,5 +1,7 @@
 /* The terms of a query, for highlighting: terms, patterns and phrases, field by field. */
 #include "engine/highlight/highlight_int.h"
+
+#include "common/base/arena_list.h"
 #include "engine/query/query_ops.h"
 
 #define COMPARED_TERMS_MAX 256U /* in longer lists equal terms may get numbers of their own */
@@ -17,12 +19,11 @@ static uint32_t number_of(struct hl_terms *t, struct str field, struct str text)
 static enum err add_term(void *self, struct str field, struct str text, float boost, struct errmsg *em)
 {
     struct hl_terms *t = self;
-    struct hl_term *v = arena_grow(t->arena, t->terms, t->n_terms, &t->cap_terms, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ROOM(t->arena, t->terms, t->n_terms, t->cap_terms)) {
         return err_no_memory(em);
     }
-    t->terms = v;
-    v[t->n_terms] = (struct hl_term){field, text, boost, t->next_order++, number_of(t, field, text), false};
+    t->terms[t->n_terms] =
+        (struct hl_term){field, text, boost, t->next_order++, number_of(t, field, text), false};
     t->n_terms++;
     return ERR_OK;
 }
@@ -30,12 +31,10 @@ static enum err add_term(void *self, struct str field, struct str text, float bo
 static enum err add_pattern(void *self, const struct query *q, float boost, struct errmsg *em)
 {
     struct hl_terms *t = self;
-    struct hl_multi *v = arena_grow(t->arena, t->multis, t->n_multis, &t->cap_multis, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ROOM(t->arena, t->multis, t->n_multis, t->cap_multis)) {
         return err_no_memory(em);
     }
-    t->multis = v;
-    struct hl_multi *m = &v[t->n_multis];
+    struct hl_multi *m = &t->multis[t->n_multis];
     *m = (struct hl_multi){
         .field = q->field_name, .boost = boost, .order = t->next_order++, .number = t->next_number++};
     m->label = arena_printf(t->arena, "%s#%zu", q->ops->name, t->n_multis);
@@ -50,13 +49,10 @@ static enum err add_pattern(void *self, const struct query *q, float boost, stru
 static enum err add_phrase(void *self, const struct query *q, float boost, struct errmsg *em)
 {
     struct hl_terms *t = self;
-    struct hl_phrase *v = arena_grow(t->arena, t->phrases, t->n_phrases, &t->cap_phrases, sizeof(*v));
-    if (v == NULL) {
-        return err_no_memory(em);
-    }
-    t->phrases = v;
-    v[t->n_phrases++] = (struct hl_phrase){q, boost, t->next_order++, t->next_number++};
-    return ERR_OK;
+    return ARENA_ADD(t->arena, t->phrases, t->n_phrases, t->cap_phrases,
+                     (struct hl_phrase){q, boost, t->next_order++, t->next_number++})
+               ? ERR_OK
+               : err_no_memory(em);
 }
 
 /* A single term, or a pattern that stands for one alone in the index. NULL: it is neither. */

@@ -2,6 +2,7 @@
 #include "engine/highlight/highlight_int.h"
 #include "engine/mapping/completion_paths.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/memory_account.h"
 #include "common/base/utf8.h"
 #include "engine/collect/value_format.h"
@@ -203,13 +204,7 @@ enum err hl_text_load(struct hl_text *x, const struct hl_target *t, const struct
 
 static enum err add_token(struct hl_text *x, struct hl_token token, struct arena *arena, struct errmsg *em)
 {
-    struct hl_token *v = arena_grow(arena, x->tokens, x->n_tokens, &x->cap_tokens, sizeof(*v));
-    if (v == NULL) {
-        return err_no_memory(em);
-    }
-    x->tokens = v;
-    v[x->n_tokens++] = token;
-    return ERR_OK;
+    return ARENA_ADD(arena, x->tokens, x->n_tokens, x->cap_tokens, token) ? ERR_OK : err_no_memory(em);
 }
 
 /* Unit offsets by byte offset; NULL in *out for text where they are the same. */

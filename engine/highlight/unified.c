@@ -1,6 +1,7 @@
 /* The unified highlighter: every match of the query in the text, gathered into passages. */
 #include "engine/highlight/highlight_int.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/memory_account.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
@@ -15,13 +16,8 @@ struct gathering {
 
 static bool add_match(struct gathering *g, size_t token, struct str term, uint32_t freq)
 {
-    struct hl_match *v = arena_grow(g->arena, g->v, g->n, &g->cap, sizeof(*v));
-    if (v == NULL) {
-        return false;
-    }
-    g->v = v;
-    v[g->n++] = (struct hl_match){g->x->tokens[token].start, g->x->tokens[token].end, term, freq};
-    return true;
+    return ARENA_ADD(g->arena, g->v, g->n, g->cap,
+                     (struct hl_match){g->x->tokens[token].start, g->x->tokens[token].end, term, freq});
 }
 
 /* Terms by themselves: first counted, as a term's weight is about the whole text. */

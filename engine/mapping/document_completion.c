@@ -1,4 +1,5 @@
 /* Values of completion fields: the forms in which inputs may come, their weights and contexts. */
+#include "common/base/arena_list.h"
 #include "common/base/num.h"
 #include "common/base/utf8.h"
 #include "engine/mapping/completion_paths.h"
@@ -32,13 +33,7 @@ static enum err add_input(struct doc_parser *p, struct inputs *in, struct input 
             return ERR_OK;
         }
     }
-    struct input *v = arena_grow(p->arena, in->v, in->n, &in->cap, sizeof(*v));
-    if (v == NULL) {
-        return err_no_memory(p->em);
-    }
-    in->v = v;
-    v[in->n++] = one;
-    return ERR_OK;
+    return ARENA_ADD(p->arena, in->v, in->n, in->cap, one) ? ERR_OK : err_no_memory(p->em);
 }
 
 static enum err parse_weight(struct doc_parser *p, const struct json *v, uint32_t *out)

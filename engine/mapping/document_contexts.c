@@ -1,4 +1,5 @@
 /* Contexts of completion values: those given with the input, those that come from other fields. */
+#include "common/base/arena_list.h"
 #include "common/base/geo.h"
 #include "engine/mapping/completion_paths.h"
 #include "engine/mapping/document_int.h"
@@ -10,13 +11,7 @@ struct pairs {
 
 static enum err add_text(struct doc_parser *p, struct pairs *to, struct str s)
 {
-    struct str *v = arena_grow(p->arena, to->v, to->n, &to->cap, sizeof(*v));
-    if (v == NULL) {
-        return err_no_memory(p->em);
-    }
-    to->v = v;
-    v[to->n++] = s;
-    return ERR_OK;
+    return ARENA_ADD(p->arena, to->v, to->n, to->cap, s) ? ERR_OK : err_no_memory(p->em);
 }
 
 static enum err add_pair(struct doc_parser *p, struct pairs *to, struct str name, struct str value)

@@ -1,4 +1,5 @@
 /* Walking a document's tree by the mapping: objects, arrays, names with dots, copies, what is not mapped. */
+#include "common/base/arena_list.h"
 #include "common/base/java_hash.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/java.h"
@@ -26,13 +27,7 @@ bool doc_ignore(struct doc_parser *p, const struct field *f)
             return true;
         }
     }
-    struct str *v = arena_grow(p->arena, p->ignored, p->n_ignored, &p->ignored_cap, sizeof(*v));
-    if (v == NULL) {
-        return false;
-    }
-    p->ignored = v;
-    v[p->n_ignored++] = f->path;
-    return true;
+    return ARENA_ADD(p->arena, p->ignored, p->n_ignored, p->ignored_cap, f->path);
 }
 
 enum err doc_broken(struct doc_parser *p)
@@ -206,12 +201,10 @@ static enum err end_nested(struct doc_parser *p, const struct field *f, const st
     if (e == ERR_OK && f->include_in_root && (!f->include_in_parent || part->parent != root)) {
         e = copy_values(p, part, root);
     }
-    struct doc_part *parts = arena_grow(p->arena, p->parts, p->n_parts, &p->parts_cap, sizeof(*parts));
-    if (parts == NULL) {
+    if (!ARENA_ADD(p->arena, p->parts, p->n_parts, p->parts_cap,
+                   (struct doc_part){part->v, part->n, part->nested})) {
         return err_no_memory(p->em);
     }
-    p->parts = parts;
-    parts[p->n_parts++] = (struct doc_part){part->v, part->n, part->nested};
     return e;
 }
 

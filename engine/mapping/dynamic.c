@@ -1,4 +1,5 @@
 /* Fields that documents bring: what type they get, and the change of the mapping that they ask for. */
+#include "common/base/arena_list.h"
 #include "common/base/num.h"
 #include "common/base/path_join.h"
 #include "common/base/sort_items.h"
@@ -18,13 +19,7 @@ enum dynamic_mode doc_dynamic(const struct doc_parser *p, const struct field *ob
 
 bool doc_added(struct doc_parser *p, struct str path, const struct json *def)
 {
-    struct added_field *v = arena_grow(p->arena, p->added, p->n_added, &p->added_cap, sizeof(*v));
-    if (v == NULL) {
-        return false;
-    }
-    p->added = v;
-    v[p->n_added++] = (struct added_field){path, def};
-    return true;
+    return ARENA_ADD(p->arena, p->added, p->n_added, p->added_cap, (struct added_field){path, def});
 }
 
 static struct str path_in(struct doc_parser *p, const struct field *object, struct str name)

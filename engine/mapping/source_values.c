@@ -1,6 +1,8 @@
 /* Values of a path in a source tree, as field retrieval and highlighting see them. */
 #include "engine/mapping/document.h"
 
+#include "common/base/arena_list.h"
+
 struct values {
     struct arena *arena;
     const struct json **v;
@@ -11,13 +13,7 @@ struct values {
 
 static bool source_values_add(struct values *to, const struct json *v)
 {
-    const struct json **grown = arena_grow(to->arena, to->v, to->n, &to->cap, sizeof(*grown));
-    if (grown == NULL) {
-        return false;
-    }
-    to->v = grown;
-    grown[to->n++] = v;
-    return true;
+    return ARENA_ADD(to->arena, to->v, to->n, to->cap, v);
 }
 
 /* Values below as many lists as `to` asks for; deeper ones are noted. */

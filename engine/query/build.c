@@ -1,5 +1,6 @@
 #include "engine/query/build.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
 #include "common/base/utf8.h"
@@ -122,13 +123,8 @@ enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occu
     if (bb->n >= b->cx->clauses_max) {
         return err_set(em, ERR_TOO_MANY_CLAUSES, "maxClauseCount is set to %u", b->cx->clauses_max);
     }
-    struct bool_clause *v = arena_grow(b->arena, bb->v, bb->n, &bb->cap, sizeof(*v));
-    if (v == NULL) {
-        return err_no_memory(em);
-    }
-    bb->v = v;
-    bb->v[bb->n++] = (struct bool_clause){occur, q};
-    return ERR_OK;
+    return ARENA_ADD(b->arena, bb->v, bb->n, bb->cap, (struct bool_clause){occur, q}) ? ERR_OK
+                                                                                      : err_no_memory(em);
 }
 
 enum err bool_done(struct builder *b, const struct bool_build *bb, struct query **out, struct errmsg *em)

@@ -1,5 +1,6 @@
 #include "engine/query/dsl.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/jsonr.h"
 
 #define TYPE(name) &dsl_##name,
@@ -95,13 +96,7 @@ void *dsl_new(struct dsl **out, struct arena *arena, const struct dsl_type *type
 
 bool dsl_list_add(struct dsl_list *l, struct arena *arena, struct dsl *d)
 {
-    struct dsl **v = arena_grow(arena, l->v, l->n, &l->cap, sizeof(*v));
-    if (v == NULL) {
-        return false;
-    }
-    l->v = v;
-    l->v[l->n++] = d;
-    return true;
+    return ARENA_ADD(arena, l->v, l->n, l->cap, d);
 }
 
 enum err dsl_required(const char *const *names, const bool *missing, size_t n, struct errmsg *em)

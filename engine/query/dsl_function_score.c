@@ -1,6 +1,7 @@
 /* function_score. */
 #include "engine/query/build_functions.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/java_hash.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
@@ -209,13 +210,7 @@ static enum err set_weight(struct json_pull *p, struct dsl_function *f, struct e
 static enum err add_function(struct dsl_function_score_query *q, struct arena *arena,
                              const struct dsl_function *f, struct errmsg *em)
 {
-    struct dsl_function *v = arena_grow(arena, q->v, q->n, &q->cap, sizeof(*v));
-    if (v == NULL) {
-        return err_no_memory(em);
-    }
-    q->v = v;
-    q->v[q->n++] = *f;
-    return ERR_OK;
+    return ARENA_ADD(arena, q->v, q->n, q->cap, *f) ? ERR_OK : err_no_memory(em);
 }
 
 static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl_function *f,

@@ -2,6 +2,7 @@
 #include "engine/query/build.h"
 #include "engine/query/geo_shape.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/num.h"
 #include "engine/query/geo_box.h"
 
@@ -289,12 +290,9 @@ static enum err parse_polygon_points(struct json_pull *p, struct arena *arena, s
         if (e != ERR_OK) {
             return e;
         }
-        struct geo_point *v = arena_grow(arena, q->points, q->n, &q->cap, sizeof(*v));
-        if (v == NULL) {
+        if (!ARENA_ADD(arena, q->points, q->n, q->cap, pt)) {
             return err_no_memory(em);
         }
-        q->points = v;
-        q->points[q->n++] = pt;
     }
     return ERR_OK;
 }
@@ -334,12 +332,9 @@ static enum err close_polygon(struct json_pull *p, struct arena *arena, struct d
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "too few points defined for geo_polygon query");
     }
     if (!closed) {
-        struct geo_point *v = arena_grow(arena, q->points, q->n, &q->cap, sizeof(*v));
-        if (v == NULL) {
+        if (!ARENA_ADD(arena, q->points, q->n, q->cap, first)) {
             return err_no_memory(em);
         }
-        q->points = v;
-        q->points[q->n++] = first;
     }
     return ERR_OK;
 }

@@ -1,6 +1,7 @@
 /* Parts that several queries share: fuzziness, fields with boosts, types of multi_match. */
 #include "engine/query/dsl.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/jsonr.h"
 #include "common/base/num.h"
 #include "common/base/utf8.h"
@@ -97,13 +98,7 @@ static enum err add_field_boost(struct json_pull *p, struct arena *arena, bool k
             return ERR_OK;
         }
     }
-    struct field_boost *v = arena_grow(arena, out->v, out->n, &out->cap, sizeof(*v));
-    if (v == NULL) {
-        return err_no_memory(em);
-    }
-    out->v = v;
-    out->v[out->n++] = fb;
-    return ERR_OK;
+    return ARENA_ADD(arena, out->v, out->n, out->cap, fb) ? ERR_OK : err_no_memory(em);
 }
 
 enum err field_boosts_check(const struct field_boosts *b, struct errmsg *em)

@@ -1,6 +1,7 @@
 /* simple_query_string: a query language without syntax errors. */
 #include "engine/query/query_string.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/num.h"
 #include "common/base/stop.h"
 
@@ -371,12 +372,9 @@ static bool never_closed(struct string_run *r, struct state *s, size_t at)
             continue;
         }
         if (!escaped && c == '(') {
-            size_t *open = arena_grow(r->b->arena, s->open, s->n_open, &s->cap_open, sizeof(*open));
-            if (open == NULL) {
+            if (!ARENA_ADD(r->b->arena, s->open, s->n_open, s->cap_open, i)) {
                 return true;
             }
-            s->open = open;
-            open[s->n_open++] = i;
         } else if (!escaped && c == ')' && s->n_open > 0) {
             s->n_open--;
         }

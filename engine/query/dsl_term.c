@@ -1,6 +1,8 @@
 /* term, terms, exists, ids, type. */
 #include "engine/query/build.h"
 
+#include "common/base/arena_list.h"
+
 #include "common/settings/setting_read.h"
 #include "engine/query/field_queries.h"
 
@@ -67,13 +69,7 @@ struct dsl_terms_query {
 
 static enum err add_value(struct dsl_values *l, struct arena *arena, const struct json *v, struct errmsg *em)
 {
-    const struct json **values = arena_grow(arena, l->v, l->n, &l->cap, sizeof(*values));
-    if (values == NULL) {
-        return err_no_memory(em);
-    }
-    l->v = values;
-    l->v[l->n++] = v;
-    return ERR_OK;
+    return ARENA_ADD(arena, l->v, l->n, l->cap, v) ? ERR_OK : err_no_memory(em);
 }
 
 /* A name inside of an object among the values is one of them, too. */
@@ -276,13 +272,7 @@ static enum err add_id(struct json_pull *p, struct arena *arena, struct dsl_ids_
     if (e != ERR_OK) {
         return e;
     }
-    struct str *ids = arena_grow(arena, q->ids, q->n, &q->cap, sizeof(*ids));
-    if (ids == NULL) {
-        return err_no_memory(em);
-    }
-    q->ids = ids;
-    q->ids[q->n++] = s;
-    return ERR_OK;
+    return ARENA_ADD(arena, q->ids, q->n, q->cap, s) ? ERR_OK : err_no_memory(em);
 }
 
 static enum err read_ids(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)

@@ -1,5 +1,6 @@
 #include "engine/query/nfa.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/hash.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
@@ -22,12 +23,10 @@ void nfa_add_edge(struct nfa *a, uint32_t from, uint32_t to, uint32_t lo, uint32
     if (nfa_unusable(a)) { /* then the states need not be there */
         return;
     }
-    struct nfa_edge *edges = arena_grow(a->arena, a->edges, a->n_edges, &a->cap_edges, sizeof(*edges));
-    if (edges == NULL) {
+    if (!ARENA_ROOM(a->arena, a->edges, a->n_edges, a->cap_edges)) {
         a->failed = true;
         return;
     }
-    a->edges = edges;
     a->edges[a->n_edges] = (struct nfa_edge){lo, hi, to, a->first[from]};
     a->first[from] = (uint32_t)a->n_edges++;
 }

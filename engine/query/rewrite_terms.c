@@ -1,4 +1,5 @@
 #include "engine/query/rewrite_terms.h"
+#include "common/base/arena_list.h"
 #include "common/base/num.h"
 #include "engine/query/query_ops.h"
 
@@ -95,12 +96,10 @@ static bool terms_take(void *self, const struct term_iter *it, unsigned edits)
         return false;
     }
     if (at == g->n) {
-        struct found_term *v = arena_grow(g->arena, g->v, g->n, &g->cap, sizeof(*v));
-        if (v == NULL) {
+        if (!ARENA_ROOM(g->arena, g->v, g->n, g->cap)) {
             g->failed = true;
             return false;
         }
-        g->v = v;
         g->n++;
     }
     g->v[at] = (struct found_term){.term = copy, .boost = boost};

@@ -1,5 +1,6 @@
 #include "engine/query/weight.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/java_hash.h"
 #include "engine/query/query_ops.h"
 #include "engine/query/rewrite.h"
@@ -68,11 +69,9 @@ static enum err gather_names(void *arg, const struct query *q, UNUSED enum child
             i++;
         }
         if (i == g->n) {
-            struct named_query *v = arena_grow(g->sh->cx.arena, g->v, g->n, &g->cap, sizeof(*v));
-            if (v == NULL) {
+            if (!ARENA_ROOM(g->sh->cx.arena, g->v, g->n, g->cap)) {
                 return err_no_memory(g->em);
             }
-            g->v = v;
             g->n++;
         }
         g->v[i] = (struct named_query){.name = q->name, .query = q}; /* a repeated name means the last one */

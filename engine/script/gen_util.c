@@ -1,6 +1,8 @@
 /* Writing instructions, and names. */
 #include "engine/script/generate.h"
 
+#include "common/base/arena_list.h"
+
 enum err gen_illegal(struct gen *g, const char *what, struct str name)
 {
     return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s]", what, STR_ARG(name));
@@ -16,16 +18,12 @@ struct code *gen_code_of(struct gen *g)
 enum err gen_emit(struct gen *g, enum opcode op, uint8_t a, uint16_t b, uint32_t c)
 {
     struct code *code = gen_code_of(g);
-    struct ins *grown = arena_grow(&g->s->arena, code->ins, code->n, &code->cap, sizeof(*code->ins));
-    if (grown == NULL) {
+    if (!ARENA_ROOM(&g->s->arena, code->ins, code->n, code->cap)) {
         return err_no_memory(g->em);
     }
-    code->ins = grown;
-    uint32_t *off = arena_grow(&g->s->arena, code->off, code->n, &code->off_cap, sizeof(*code->off));
-    if (off == NULL) {
+    if (!ARENA_ROOM(&g->s->arena, code->off, code->n, code->off_cap)) {
         return err_no_memory(g->em);
     }
-    code->off = off;
     code->off[code->n] = g->line;
     code->ins[code->n++] = (struct ins){(uint8_t)op, a, b, c};
     g->s->mutates = g->s->mutates || op == I_PUT || op == I_PUT_AT || op == I_STEP || op == I_STEP_AT;
@@ -40,14 +38,9 @@ void gen_at(struct gen *g, uint32_t off)
 enum err gen_statement(struct gen *g, uint32_t off)
 {
     struct script *s = g->s;
-    uint32_t *grown =
-        arena_grow(&s->arena, s->statements, s->statements_n, &s->statements_cap, sizeof(*s->statements));
-    if (grown == NULL) {
-        return err_no_memory(g->em);
-    }
-    s->statements = grown;
-    s->statements[s->statements_n++] = off;
-    return ERR_OK;
+    return ARENA_ADD(&s->arena, s->statements, s->statements_n, s->statements_cap, off)
+               ? ERR_OK
+               : err_no_memory(g->em);
 }
 
 enum err gen_placed(struct gen *g, enum err e, uint32_t off)
@@ -72,11 +65,9 @@ void gen_patch(struct gen *g, uint32_t at)
 static enum err gen_constant(struct gen *g, struct sv v, uint32_t *index)
 {
     struct script *s = g->s;
-    struct sv *grown = arena_grow(&s->arena, s->consts, s->consts_n, &s->consts_cap, sizeof(*s->consts));
-    if (grown == NULL) {
+    if (!ARENA_ROOM(&s->arena, s->consts, s->consts_n, s->consts_cap)) {
         return err_no_memory(g->em);
     }
-    s->consts = grown;
     if (v.kind == SV_STR || v.kind == SV_PATTERN) {
         v.s = arena_str(&s->arena, v.s);
         if (v.s.p == NULL) {
@@ -203,11 +194,9 @@ enum type_id gen_context_type(enum script_context context)
 enum err gen_new_code(struct gen *g, uint32_t *index)
 {
     struct script *s = g->s;
-    struct code *grown = arena_grow(&s->arena, s->code, s->code_n, &s->code_cap, sizeof(*s->code));
-    if (grown == NULL) {
+    if (!ARENA_ROOM(&s->arena, s->code, s->code_n, s->code_cap)) {
         return err_no_memory(g->em);
     }
-    s->code = grown;
     s->code[s->code_n] = (struct code){.type = {.id = TYPE_DEF}};
     *index = s->code_n++;
     return ERR_OK;

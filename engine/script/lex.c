@@ -1,5 +1,6 @@
 #include "engine/script/ast.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/utf8.h"
 
 /* Longest first. */
@@ -49,13 +50,10 @@ static enum err unexpected(struct lexer *x)
 static enum err lex_push(struct lexer *x, enum token_kind kind, size_t from, struct str text,
                          struct str flags)
 {
-    struct token *grown = arena_grow(x->a, x->v, x->n, &x->cap, sizeof(*x->v));
-    if (grown == NULL) {
-        return err_no_memory(x->em);
-    }
-    x->v = grown;
-    x->v[x->n++] = (struct token){kind, (uint32_t)from, text, str_slice(x->s, from, x->at), flags};
-    return ERR_OK;
+    return ARENA_ADD(x->a, x->v, x->n, x->cap,
+                     (struct token){kind, (uint32_t)from, text, str_slice(x->s, from, x->at), flags})
+               ? ERR_OK
+               : err_no_memory(x->em);
 }
 
 /* Space and comments; false: a comment that does not end. */

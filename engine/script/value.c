@@ -1,6 +1,7 @@
 /* Values: numbers from one kind to another, lists, maps, values of fields. */
 #include "engine/script/kinds.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/coerce.h"
 #include "common/base/hash.h"
 #include "common/base/num.h"
@@ -40,13 +41,7 @@ struct sv_list *sv_list_new(struct arena *a, enum list_form form)
 
 bool sv_list_push(struct arena *a, struct sv_list *l, struct sv v)
 {
-    struct sv *grown = arena_grow(a, l->v, l->n, &l->cap, sizeof(*l->v));
-    if (grown == NULL) {
-        return false;
-    }
-    l->v = grown;
-    l->v[l->n++] = v;
-    return true;
+    return ARENA_ADD(a, l->v, l->n, l->cap, v);
 }
 
 bool sv_list_insert(struct arena *a, struct sv_list *l, uint32_t at, struct sv v)
@@ -148,12 +143,9 @@ bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv valu
         m->e[i].value = value;
         return true;
     }
-    struct sv_map_entry *grown = arena_grow(a, m->e, m->n, &m->cap, sizeof(*m->e));
-    if (grown == NULL) {
+    if (!ARENA_ADD(a, m->e, m->n, m->cap, (struct sv_map_entry){key, value, hash, m->puts++})) {
         return false;
     }
-    m->e = grown;
-    m->e[m->n++] = (struct sv_map_entry){key, value, hash, m->puts++};
     m->arranged = false;
     if (m->n > SLOTS_FROM && m->n * 2 > m->slots_n) {
         uint32_t n = MAX_OF(64U, m->slots_n * 2);

@@ -1,4 +1,5 @@
 /* The matchers that find ranges of a section's paths: fuzzy words, regular expressions. */
+#include "common/base/arena_list.h"
 #include "common/base/utf8.h"
 #include "engine/suggest/completion_search.h"
 
@@ -7,13 +8,10 @@ void completion_ranges_add(struct completion_ranges *r, struct completion_range 
     if (range.from >= range.to) {
         return;
     }
-    struct completion_range *v = arena_grow(r->arena, r->v, r->n, &r->cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ADD(r->arena, r->v, r->n, r->cap, range)) {
         r->failed = true;
         return;
     }
-    r->v = v;
-    v[r->n++] = range;
 }
 
 /* ---- the walk ---- */

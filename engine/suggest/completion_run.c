@@ -2,6 +2,7 @@
  * are taken, `shard_size` for each beginning of a path that matched; of a document the best one counts; a
  * queue keeps the best `shard_size` by score, then input, and the first that does not get into it ends the
  * segment. */
+#include "common/base/arena_list.h"
 #include "common/base/map.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
@@ -218,13 +219,8 @@ static enum err add_context(struct lookup *l, struct found *f, struct str contex
     if (context.p == NULL) {
         return ERR_OK;
     }
-    struct str *v = arena_grow(l->r->arena, f->contexts, f->n_contexts, &f->cap, sizeof(*v));
-    if (v == NULL) {
-        return err_no_memory(l->r->em);
-    }
-    f->contexts = v;
-    v[f->n_contexts++] = context;
-    return ERR_OK;
+    return ARENA_ADD(l->r->arena, f->contexts, f->n_contexts, f->cap, context) ? ERR_OK
+                                                                               : err_no_memory(l->r->em);
 }
 
 static int best_first(const void *a, const void *b)
@@ -309,12 +305,9 @@ static enum err take_hits(struct lookup *l, const struct leaf *leaf, const struc
 static enum err lay_aside(struct lookup *l)
 {
     for (size_t i = 0; i < l->n; i++) {
-        struct found **v = arena_grow(l->r->arena, l->kept, l->n_kept, &l->cap, sizeof(*v));
-        if (v == NULL) {
+        if (!ARENA_ADD(l->r->arena, l->kept, l->n_kept, l->cap, l->queue[i])) {
             return err_no_memory(l->r->em);
         }
-        l->kept = v;
-        v[l->n_kept++] = l->queue[i];
     }
     l->n = 0;
     return ERR_OK;

@@ -2,6 +2,7 @@
  * entries. */
 #include "engine/suggest/completion_search.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/heap.h"
 #include "common/base/map.h"
 #include "common/base/stop.h"
@@ -58,14 +59,12 @@ static bool completion_before(UNUSED const void *cx, const void *x, const void *
 
 static void completion_push(struct search *s, const struct item *it)
 {
-    struct item *heap = arena_grow(s->arena, s->heap, s->n, &s->cap, sizeof(*heap));
-    if (heap == NULL) {
+    if (!ARENA_ROOM(s->arena, s->heap, s->n, s->cap)) {
         s->failed = true;
         return;
     }
-    s->heap = heap;
-    heap[s->n] = *it;
-    heap_up(heap, s->n++, sizeof(*heap), completion_before, NULL);
+    s->heap[s->n] = *it;
+    heap_up(s->heap, s->n++, sizeof(*s->heap), completion_before, NULL);
 }
 
 static void pop(struct search *s)
@@ -184,14 +183,12 @@ static void completion_take(struct search *s, struct item *it)
         }
         s->failed |= !map_put(&s->seen, it->input, s);
     }
-    struct completion_hit *hits = arena_grow(s->arena, s->hits, s->n_hits, &s->hits_cap, sizeof(*hits));
-    if (hits == NULL) {
+    if (!ARENA_ADD(
+            s->arena, s->hits, s->n_hits, s->hits_cap,
+            (struct completion_hit){it->score, it->doc, it->input, s->rq->ranges->v[it->range].context})) {
         s->failed = true;
         return;
     }
-    s->hits = hits;
-    hits[s->n_hits++] =
-        (struct completion_hit){it->score, it->doc, it->input, s->rq->ranges->v[it->range].context};
     if (!s->rq->distinct && completion_group_doc(&it->gaps, &it->doc, &s->cursor.corrupt) && to_live(s, it)) {
         completion_push(s, it);
     }

@@ -1,5 +1,6 @@
 /* The phrase suggester: Elasticsearch's NoisyChannelSpellChecker. Every word of the text has candidates; a phrase's score is
  * the product of each word's likelihood in the language (a model of words and of their pairs) and of its being meant. */
+#include "common/base/arena_list.h"
 #include "common/base/memory_account.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
@@ -164,13 +165,10 @@ static void add_word(struct checker *c, struct word_set *set, size_t from, const
             return;
         }
     }
-    struct word *v = arena_grow(c->r->arena, set->v, set->n, &set->cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ADD(c->r->arena, set->v, set->n, set->cap, *w)) {
         c->failed = true;
         return;
     }
-    set->v = v;
-    v[set->n++] = *w;
 }
 
 static enum err draw(struct checker *c, const struct direct_options *g, struct word_set *set)

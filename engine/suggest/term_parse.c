@@ -1,6 +1,8 @@
 /* The term suggester as it is written, and the options that it shares with the phrase suggester's generators. */
 #include "engine/suggest/suggest_int.h"
 
+#include "common/base/arena_list.h"
+
 #include <ctype.h>
 
 void direct_options_init(struct direct_options *o)
@@ -357,13 +359,10 @@ static enum err read_smoothing(struct json_pull *p, struct phrase_suggestion *s,
 static enum err read_generator(struct json_pull *p, struct phrase_suggestion *s, struct arena *arena,
                                struct errmsg *em)
 {
-    struct direct_options *v =
-        arena_grow(arena, s->generators, s->n_generators, &s->generators_cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ROOM(arena, s->generators, s->n_generators, s->generators_cap)) {
         return err_no_memory(em);
     }
-    s->generators = v;
-    return generator_parse(p, arena, &v[s->n_generators++], em);
+    return generator_parse(p, arena, &s->generators[s->n_generators++], em);
 }
 
 /* Checked as it is read; shards refuse it then, for want of the template's language. */

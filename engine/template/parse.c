@@ -1,6 +1,8 @@
 /* A template's text into its tree, as mustache.java reads it: its rules for lines that hold nothing but tags included. */
 #include "engine/template/nodes.h"
 
+#include "common/base/arena_list.h"
+
 struct tparser {
     struct str text;
     size_t at;
@@ -44,13 +46,11 @@ static struct str java_trim(struct str s)
 
 static struct tnode *add_node(struct tparser *p, struct tlist *l, enum tnode_kind kind, struct str name)
 {
-    struct tnode *v = arena_grow(p->arena, l->of->kids, l->of->n, &l->of->cap, sizeof(*v));
-    if (v == NULL) {
+    if (!ARENA_ROOM(p->arena, l->of->kids, l->of->n, l->of->cap)) {
         return NULL;
     }
-    l->of->kids = v;
-    v[l->of->n] = (struct tnode){.kind = kind, .name = name, .line = p->line};
-    return &v[l->of->n++];
+    l->of->kids[l->of->n] = (struct tnode){.kind = kind, .name = name, .line = p->line};
+    return &l->of->kids[l->of->n++];
 }
 
 /* The pending text becomes a node. */

@@ -1,5 +1,6 @@
 #include "engine/analysis/dict/sources.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/hash.h"
 #include "engine/analysis/dict/lexicon.h"
 
@@ -53,13 +54,7 @@ static enum err add_path(struct sources *s, uint16_t list, const char *path, boo
         sources_warn(s, "[%s] %s", path, exists ? "is too long, or one file too many" : "is missing");
         return ERR_OK;
     }
-    struct source *v = arena_grow(s->arena, s->v, s->n, &s->cap, sizeof(*v));
-    if (v == NULL) {
-        return err_no_memory(em);
-    }
-    s->v = v;
-    s->v[s->n++] = (struct source){path, list};
-    return ERR_OK;
+    return ARENA_ADD(s->arena, s->v, s->n, s->cap, (struct source){path, list}) ? ERR_OK : err_no_memory(em);
 }
 
 enum err sources_add(struct sources *s, uint16_t list, struct str name, bool needed, struct errmsg *em)

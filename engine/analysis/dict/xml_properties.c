@@ -1,5 +1,6 @@
 #include "engine/analysis/dict/xml_properties.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/buf.h"
 #include "common/base/utf8.h"
 
@@ -218,13 +219,7 @@ static enum err entry(struct parser *p, struct xml_properties *out)
     if (e != ERR_OK) {
         return e;
     }
-    struct xml_property *v = arena_grow(p->arena, out->v, out->n, &out->cap, sizeof(*v));
-    if (v == NULL) {
-        return err_no_memory(p->em);
-    }
-    out->v = v;
-    out->v[out->n++] = prop;
-    return ERR_OK;
+    return ARENA_ADD(p->arena, out->v, out->n, out->cap, prop) ? ERR_OK : err_no_memory(p->em);
 }
 
 static enum err elements(struct parser *p, struct xml_properties *out)
