@@ -1,4 +1,5 @@
 #include "master/master_messages.h"
+#include "proto/flat.h"
 
 /* ---- what becomes of a shard --------------------------------------------------------------------------- */
 
@@ -37,54 +38,34 @@ MESSAGE(MARK_STALE, mark_stale, "internal:cluster/shard/stale", TRANSPORT_DATA, 
 
 /* ---- copies on disks ----------------------------------------------------------------------------------- */
 
+#define SHARD_FIELDS(M) M(str, uuid) M(u32_varint, shard)
+FLAT_LIST(shards, shard_id, SHARD_FIELDS, 2)
+
 static void copies_encode(const void *of, struct buf *out)
 {
     const struct copies_question *q = of;
-    put_varint(out, q->n);
-    for (uint32_t i = 0; i < q->n; i++) {
-        put_str(out, q->v[i].uuid);
-        put_varint(out, q->v[i].shard);
-    }
+    put_shards(out, q->v, q->n);
 }
 
 static void copies_decode(void *of, struct bytes_in *in, struct arena *a)
 {
     struct copies_question *q = of;
-    size_t n = get_count(in, 2);
-    q->v = ARENA_ARRAY(a, struct shard_id, n);
-    in->bad |= q->v == NULL;
-    while (q->n < n && !in->bad) {
-        struct shard_id *s = &q->v[q->n++];
-        s->uuid = get_str(in);
-        s->shard = (uint32_t)get_varint(in);
-    }
+    q->v = get_shards(in, &q->n, a);
 }
+
+#define FOUND_FIELDS(M) M(str, index_uuid) M(u32_varint, shard) M(str, allocation_id) M(bool, damaged)
+FLAT_LIST(found, found_copy, FOUND_FIELDS, 4)
 
 static void found_encode(const void *of, struct buf *out)
 {
     const struct copies_answer *f = of;
-    put_varint(out, f->n);
-    for (uint32_t i = 0; i < f->n; i++) {
-        put_str(out, f->v[i].index_uuid);
-        put_varint(out, f->v[i].shard);
-        put_str(out, f->v[i].allocation_id);
-        put_u8(out, f->v[i].damaged);
-    }
+    put_found(out, f->v, f->n);
 }
 
 static void found_decode(void *of, struct bytes_in *in, struct arena *a)
 {
     struct copies_answer *f = of;
-    size_t n = get_count(in, 4);
-    f->v = ARENA_ARRAY(a, struct found_copy, n);
-    in->bad |= f->v == NULL;
-    while (f->n < n && !in->bad) {
-        struct found_copy *c = &f->v[f->n++];
-        c->index_uuid = get_str(in);
-        c->shard = (uint32_t)get_varint(in);
-        c->allocation_id = get_str(in);
-        c->damaged = get_u8(in) != 0;
-    }
+    f->v = get_found(in, &f->n, a);
 }
 
 static const struct codec copies_codec = {sizeof(struct copies_question), copies_encode, copies_decode},

@@ -1,4 +1,5 @@
 #include "proto/recovery_bytes.h"
+#include "proto/flat.h"
 
 #define COPY_BYTES_MIN 3      /* an empty id, a checkpoint, a flag */
 #define REQUEST_MS     30000  /* a request without an answer has failed */
@@ -40,31 +41,23 @@ FLAT_CODEC(finalized, recovery_finalized, FINALIZED_FIELDS, true);
 MESSAGE(RECOVERY_FINALIZE, recovery_finalize, "internal:index/shard/recovery/finalize", TRANSPORT_RECOVERY,
         MESSAGE_ON_WRITES, REQUEST_MS, &finalize_codec, &finalized_codec);
 
+#define COPY_FIELDS(M) M(str, allocation_id) M(zigzag, local_checkpoint) M(bool, in_sync)
+FLAT_LIST(copies, recovery_copy, COPY_FIELDS, COPY_BYTES_MIN)
+
 static void handoff_encode(const void *of, struct buf *out)
 {
     const struct recovery_handoff *m = of;
     put_zigzag(out, m->global_checkpoint);
-    put_varint(out, m->n);
-    for (size_t i = 0; i < m->n; i++) {
-        put_str(out, m->v[i].allocation_id);
-        put_zigzag(out, m->v[i].local_checkpoint);
-        put_bool(out, m->v[i].in_sync);
-    }
+    put_copies(out, m->v, m->n);
 }
 
 static void handoff_decode(void *of, struct bytes_in *in, struct arena *a)
 {
     struct recovery_handoff *m = of;
     m->global_checkpoint = get_zigzag(in);
-    size_t n = get_count(in, COPY_BYTES_MIN);
-    m->v = ARENA_ARRAY(a, struct recovery_copy, n);
-    in->bad |= m->v == NULL;
-    while (m->n < n && !in->bad) {
-        struct recovery_copy *c = &m->v[m->n++];
-        c->allocation_id = get_str(in);
-        c->local_checkpoint = get_zigzag(in);
-        c->in_sync = get_bool(in);
-    }
+    uint32_t n;
+    m->v = get_copies(in, &n, a);
+    m->n = n;
 }
 
 static const struct codec handoff_codec = {sizeof(struct recovery_handoff), handoff_encode, handoff_decode};

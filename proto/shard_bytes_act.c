@@ -1,6 +1,6 @@
 /* Refreshes, flushes, statistics and the like. */
 #include "proto/err_bytes.h"
-#include "proto/message.h"
+#include "proto/flat.h"
 #include "proto/shard_bytes.h"
 
 #include <stddef.h>
@@ -12,59 +12,22 @@ _Static_assert(sizeof(struct shard_stats)
                           + 2 * sizeof(uint32_t),
                "a member of struct shard_stats would not be sent");
 
+#define GROUP_FIELDS(M)                                                                   \
+    M(str, name)                                                                          \
+    M(varint, query_total) M(varint, query_ns) M(varint, fetch_total) M(varint, fetch_ns) \
+        M(varint, suggest_total) M(varint, suggest_ns)
+FLAT_LIST(groups, shard_search_group, GROUP_FIELDS, 7)
+#define COMPLETION_FIELDS(M) M(str, name) M(varint, bytes)
+FLAT_LIST(completions, shard_field_bytes, COMPLETION_FIELDS, 2)
+
 static void put_stats(struct buf *b, const struct shard_stats *s)
 {
     for (size_t i = 0; i < COUNTERS; i++) {
         put_zigzag(b, (int64_t)load_u64((const char *)s + i * sizeof(uint64_t)));
     }
     put_opt_str(b, s->commit_id);
-    put_varint(b, s->n_groups);
-    for (uint32_t i = 0; i < s->n_groups; i++) {
-        const struct shard_search_group *g = &s->groups[i];
-        put_str(b, g->name);
-        put_varint(b, g->query_total);
-        put_varint(b, g->query_ns);
-        put_varint(b, g->fetch_total);
-        put_varint(b, g->fetch_ns);
-        put_varint(b, g->suggest_total);
-        put_varint(b, g->suggest_ns);
-    }
-    put_varint(b, s->n_completions);
-    for (uint32_t i = 0; i < s->n_completions; i++) {
-        put_str(b, s->completions[i].name);
-        put_varint(b, s->completions[i].bytes);
-    }
-}
-
-static void get_groups(struct bytes_in *in, struct shard_stats *s, struct arena *arena)
-{
-    uint32_t n = (uint32_t)get_count(in, 7);
-    struct shard_search_group *v = ARENA_ARRAY(arena, struct shard_search_group, n);
-    in->bad |= v == NULL;
-    for (uint32_t i = 0; i < n && !in->bad; i++) {
-        v[i].name = get_str(in);
-        v[i].query_total = get_varint(in);
-        v[i].query_ns = get_varint(in);
-        v[i].fetch_total = get_varint(in);
-        v[i].fetch_ns = get_varint(in);
-        v[i].suggest_total = get_varint(in);
-        v[i].suggest_ns = get_varint(in);
-    }
-    s->groups = v;
-    s->n_groups = in->bad ? 0 : n;
-}
-
-static void get_completions(struct bytes_in *in, struct shard_stats *s, struct arena *arena)
-{
-    uint32_t n = (uint32_t)get_count(in, 2);
-    struct shard_field_bytes *v = ARENA_ARRAY(arena, struct shard_field_bytes, n);
-    in->bad |= v == NULL;
-    for (uint32_t i = 0; i < n && !in->bad; i++) {
-        v[i].name = get_str(in);
-        v[i].bytes = get_varint(in);
-    }
-    s->completions = v;
-    s->n_completions = in->bad ? 0 : n;
+    put_groups(b, s->groups, s->n_groups);
+    put_completions(b, s->completions, s->n_completions);
 }
 
 static void get_stats(struct bytes_in *in, struct shard_stats *s, struct arena *arena)
@@ -73,34 +36,25 @@ static void get_stats(struct bytes_in *in, struct shard_stats *s, struct arena *
         store_u64((char *)s + i * sizeof(uint64_t), (uint64_t)get_zigzag(in));
     }
     s->commit_id = get_opt_str(in);
-    get_groups(in, s, arena);
-    get_completions(in, s, arena);
+    s->groups = get_groups(in, &s->n_groups, arena);
+    s->completions = get_completions(in, &s->n_completions, arena);
 }
+
+#define RECOVERY_FIELDS(M)                                                                                 \
+    M(opt_str, source_node)                                                                                \
+    M(opt_str, target_node) M(zigzag, start_ms) M(zigzag, stop_ms) M(zigzag, total_ms) M(zigzag, index_ms) \
+        M(zigzag, translog_ms) M(zigzag, verify_ms) M(u32_varint, files_total) M(u32_varint, files_reused) \
+            M(u32_varint, files_recovered) M(varint, bytes_total) M(varint, bytes_reused)                  \
+                M(varint, bytes_recovered) M(zigzag, source_throttle_ms) M(zigzag, target_throttle_ms)     \
+                    M(varint, ops_recovered) M(varint, ops_total) M(varint, ops_total_on_start)
+FLAT_PART(progress, shard_recovery, RECOVERY_FIELDS)
 
 static void put_recovery(struct buf *b, const struct shard_recovery *r)
 {
     put_u8(b, (uint8_t)r->stage);
     put_u8(b, r->source);
     PUT_FLAGS(b, r->primary, r->relocation);
-    put_opt_str(b, r->source_node);
-    put_opt_str(b, r->target_node);
-    put_zigzag(b, r->start_ms);
-    put_zigzag(b, r->stop_ms);
-    put_zigzag(b, r->total_ms);
-    put_zigzag(b, r->index_ms);
-    put_zigzag(b, r->translog_ms);
-    put_zigzag(b, r->verify_ms);
-    put_varint(b, r->files_total);
-    put_varint(b, r->files_reused);
-    put_varint(b, r->files_recovered);
-    put_varint(b, r->bytes_total);
-    put_varint(b, r->bytes_reused);
-    put_varint(b, r->bytes_recovered);
-    put_zigzag(b, r->source_throttle_ms);
-    put_zigzag(b, r->target_throttle_ms);
-    put_varint(b, r->ops_recovered);
-    put_varint(b, r->ops_total);
-    put_varint(b, r->ops_total_on_start);
+    put_progress(b, r);
 }
 
 static void get_recovery(struct bytes_in *in, struct shard_recovery *r)
@@ -110,25 +64,7 @@ static void get_recovery(struct bytes_in *in, struct shard_recovery *r)
     uint32_t flags = get_flags(in, 2);
     r->primary = (flags & 1) != 0;
     r->relocation = (flags & 2) != 0;
-    r->source_node = get_opt_str(in);
-    r->target_node = get_opt_str(in);
-    r->start_ms = get_zigzag(in);
-    r->stop_ms = get_zigzag(in);
-    r->total_ms = get_zigzag(in);
-    r->index_ms = get_zigzag(in);
-    r->translog_ms = get_zigzag(in);
-    r->verify_ms = get_zigzag(in);
-    r->files_total = get_u32_varint(in);
-    r->files_reused = get_u32_varint(in);
-    r->files_recovered = get_u32_varint(in);
-    r->bytes_total = get_varint(in);
-    r->bytes_reused = get_varint(in);
-    r->bytes_recovered = get_varint(in);
-    r->source_throttle_ms = get_zigzag(in);
-    r->target_throttle_ms = get_zigzag(in);
-    r->ops_recovered = get_varint(in);
-    r->ops_total = get_varint(in);
-    r->ops_total_on_start = get_varint(in);
+    get_progress(in, r);
 }
 
 static void act_encode(const struct shard_rq *of, struct buf *out)

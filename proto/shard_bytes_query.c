@@ -1,57 +1,28 @@
 /* The phases of a search. */
 #include "engine/search/search.h"
 #include "proto/err_bytes.h"
+#include "proto/flat.h"
 #include "proto/json_bytes.h"
-#include "proto/message.h"
 #include "proto/shard_bytes.h"
 
 /* ---- statistics of terms ------------------------------------------------------------------------------- */
 
-#define DFS_TERM_BYTES_MIN  4
-#define DFS_FIELD_BYTES_MIN 5
+#define TERM_FIELDS(M) M(str, field) M(str, term) M(zigzag, doc_freq) M(zigzag, total_freq)
+FLAT_LIST(dfs_terms, dfs_term, TERM_FIELDS, 4)
+#define STATS_FIELDS(M) \
+    M(str, field) M(zigzag, max_doc) M(zigzag, doc_count) M(zigzag, sum_df) M(zigzag, sum_ttf)
+FLAT_LIST(dfs_fields, dfs_field, STATS_FIELDS, 5)
 
 static void put_dfs(struct buf *b, const struct dfs_stats *d)
 {
-    put_varint(b, d->n_terms);
-    for (uint32_t i = 0; i < d->n_terms; i++) {
-        put_str(b, d->terms[i].field);
-        put_str(b, d->terms[i].term);
-        put_zigzag(b, d->terms[i].doc_freq);
-        put_zigzag(b, d->terms[i].total_freq);
-    }
-    put_varint(b, d->n_fields);
-    for (uint32_t i = 0; i < d->n_fields; i++) {
-        put_str(b, d->fields[i].field);
-        put_zigzag(b, d->fields[i].max_doc);
-        put_zigzag(b, d->fields[i].doc_count);
-        put_zigzag(b, d->fields[i].sum_df);
-        put_zigzag(b, d->fields[i].sum_ttf);
-    }
+    put_dfs_terms(b, d->terms, d->n_terms);
+    put_dfs_fields(b, d->fields, d->n_fields);
 }
 
 static void get_dfs(struct bytes_in *in, struct dfs_stats *d, struct arena *a)
 {
-    size_t n = get_count(in, DFS_TERM_BYTES_MIN);
-    *d = (struct dfs_stats){.terms = ARENA_ARRAY(a, struct dfs_term, n)};
-    in->bad |= d->terms == NULL;
-    for (size_t i = 0; i < n && !in->bad; i++) {
-        struct dfs_term *t = &d->terms[d->n_terms++];
-        t->field = get_str(in);
-        t->term = get_str(in);
-        t->doc_freq = get_zigzag(in);
-        t->total_freq = get_zigzag(in);
-    }
-    n = get_count(in, DFS_FIELD_BYTES_MIN);
-    d->fields = ARENA_ARRAY(a, struct dfs_field, n);
-    in->bad |= d->fields == NULL;
-    for (size_t i = 0; i < n && !in->bad; i++) {
-        struct dfs_field *f = &d->fields[d->n_fields++];
-        f->field = get_str(in);
-        f->max_doc = get_zigzag(in);
-        f->doc_count = get_zigzag(in);
-        f->sum_df = get_zigzag(in);
-        f->sum_ttf = get_zigzag(in);
-    }
+    d->terms = get_dfs_terms(in, &d->n_terms, a);
+    d->fields = get_dfs_fields(in, &d->n_fields, a);
 }
 
 /* ---- bodies and scopes --------------------------------------------------------------------------------- */
