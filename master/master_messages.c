@@ -3,32 +3,24 @@
 
 /* ---- what becomes of a shard --------------------------------------------------------------------------- */
 
-static void event_encode(const void *of, struct buf *out)
+static void put_event_kind(struct buf *out, enum shard_event_kind kind)
 {
-    const struct shard_event *e = of;
-    put_u8(out, (uint8_t)e->kind);
-    put_str(out, e->index_uuid);
-    put_varint(out, e->shard);
-    put_str(out, e->allocation_id);
-    put_varint(out, e->primary_term);
-    put_str(out, e->why);
+    put_u8(out, (uint8_t)kind);
 }
 
-static void event_decode(void *of, struct bytes_in *in, UNUSED struct arena *a)
+static enum shard_event_kind get_event_kind(struct bytes_in *in)
 {
-    struct shard_event *e = of;
     uint8_t kind = get_u8(in);
     in->bad |= kind > SHARD_EVENT_STALE;
-    e->kind = (enum shard_event_kind)kind;
-    e->index_uuid = get_str(in);
-    e->shard = (uint32_t)get_varint(in);
-    e->allocation_id = get_str(in);
-    e->primary_term = get_varint(in);
-    e->why = get_str(in);
+    return (enum shard_event_kind)kind;
 }
 
+#define EVENT_FIELDS(M) \
+    M(event_kind, kind) \
+    M(str, index_uuid) M(u32_varint, shard) M(str, allocation_id) M(varint, primary_term) M(str, why)
+FLAT_CODEC(event, shard_event, EVENT_FIELDS, true);
+
 #define EVENT_MS 15000 /* then whoever is the master gets it */
-static const struct codec event_codec = {sizeof(struct shard_event), event_encode, event_decode};
 MESSAGE(SHARD_STARTED, shard_started, "internal:cluster/shard/started", TRANSPORT_DATA, MESSAGE_ON_LOOP,
         EVENT_MS, &event_codec, &codec_number);
 MESSAGE(SHARD_FAILED, shard_failed, "internal:cluster/shard/failure", TRANSPORT_DATA, MESSAGE_ON_LOOP,

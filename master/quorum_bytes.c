@@ -1,46 +1,31 @@
 /* Messages of coordination as bytes. One form for all kinds: fields that a kind does not use are empty. */
 #include "master/quorum.h"
+#include "proto/flat.h"
 
 #define MESSAGE_VERSION 1
 
+#define ATTR_FIELDS(M) M(str, name) M(str, value)
+FLAT_LIST(attrs, node_attr, ATTR_FIELDS, 2)
+#define NAME_FIELDS(M)                                                                            \
+    M(str, id)                                                                                    \
+    M(str, name) M(str, ephemeral_id) M(str, host) M(str, transport_address) M(opt, http_address) \
+        M(u32_varint, roles)
+FLAT_PART(names, node_meta, NAME_FIELDS)
+#define HEAD_FIELDS(M) \
+    M(str, cluster_name) M(str, cluster_uuid) M(varint, term) M(varint, accepted_term) M(varint, version)
+FLAT_PART(head, quorum_message, HEAD_FIELDS)
+
 static void put_node(struct buf *b, const struct node_meta *n)
 {
-    put_str(b, n->id);
-    put_str(b, n->name);
-    put_str(b, n->ephemeral_id);
-    put_str(b, n->host);
-    put_str(b, n->transport_address);
-    put_bool(b, n->http_address.p != NULL);
-    put_str(b, n->http_address);
-    put_varint(b, n->roles);
-    put_varint(b, n->n_attrs);
-    for (uint32_t i = 0; i < n->n_attrs; i++) {
-        put_str(b, n->attrs[i].name);
-        put_str(b, n->attrs[i].value);
-    }
+    put_names(b, n);
+    put_attrs(b, n->attrs, n->n_attrs);
 }
 
 static void get_node(struct bytes_in *in, struct node_meta *n, struct arena *a)
 {
-    n->id = get_str(in);
-    n->name = get_str(in);
-    n->ephemeral_id = get_str(in);
-    n->host = get_str(in);
-    n->transport_address = get_str(in);
-    bool http = get_bool(in);
-    struct str address = get_str(in);
-    n->http_address = http ? address : STR_NULL;
-    n->roles = (uint32_t)get_varint(in);
-    size_t k = get_count(in, 2);
-    n->attrs = ARENA_ARRAY(a, struct node_attr, k);
-    n->n_attrs = 0;
-    in->bad |=
-        n->attrs == NULL || n->id.n == 0 || n->id.n > 31 || n->ephemeral_id.n == 0 || n->ephemeral_id.n > 31;
-    for (size_t i = 0; i < k && !in->bad; i++) {
-        n->attrs[i].name = get_str(in);
-        n->attrs[i].value = get_str(in);
-        n->n_attrs++;
-    }
+    get_names(in, n);
+    n->attrs = get_attrs(in, &n->n_attrs, a);
+    in->bad |= n->id.n == 0 || n->id.n > 31 || n->ephemeral_id.n == 0 || n->ephemeral_id.n > 31;
 }
 
 static void message_encode(const void *of, struct buf *out)
@@ -50,11 +35,7 @@ static void message_encode(const void *of, struct buf *out)
     put_u8(out, (uint8_t)m->kind);
     put_u8(out, (uint8_t)(m->answer | m->ok << 1 | m->has_vote << 2 | (m->master.id.p != NULL) << 3));
     put_node(out, &m->from);
-    put_str(out, m->cluster_name);
-    put_str(out, m->cluster_uuid);
-    put_varint(out, m->term);
-    put_varint(out, m->accepted_term);
-    put_varint(out, m->version);
+    put_head(out, m);
     if (m->master.id.p != NULL) {
         put_node(out, &m->master);
     }
@@ -76,11 +57,7 @@ static void message_decode(void *of, struct bytes_in *in, struct arena *arena)
     m->ok = (flags & 2) != 0;
     m->has_vote = (flags & 4) != 0;
     get_node(in, &m->from, arena);
-    m->cluster_name = get_str(in);
-    m->cluster_uuid = get_str(in);
-    m->term = get_varint(in);
-    m->accepted_term = get_varint(in);
-    m->version = get_varint(in);
+    get_head(in, m);
     if ((flags & 8) != 0) {
         get_node(in, &m->master, arena);
     }
