@@ -81,9 +81,7 @@ enum err table_next(struct table *t, struct arena *arena, struct hotel *out, boo
             e = hotel_set(out, (enum hotel_column)c, v[t->from[c]], em);
         }
     }
-    if (e == ERR_OK) {
-        e = hotel_check(out, em);
-    }
+    e = e == ERR_OK ? hotel_check(out, em) : e;
     if (e != ERR_OK) {
         return err_prefix(em, e, "line %llu", (unsigned long long)t->csv.line);
     }

@@ -200,6 +200,5 @@ enum err meta_update_settings(const struct metadata_env *env, const struct clust
     for (uint32_t i = 0; e == ERR_OK && i < rq->n_names; i++) {
         e = update_one(env, cur, cluster_index(cur, rq->names[i]), rq, &given, b, em);
     }
-    e = e == ERR_OK ? index_refuse_removed(&given, em) : e;
-    return e;
+    return e == ERR_OK ? index_refuse_removed(&given, em) : e;
 }

@@ -497,9 +497,7 @@ static enum err add_named(struct date_format *f, const struct date_name *name, s
     for (size_t i = 0; i < ARRAY_LEN(name->parsers) && name->parsers[i] != NULL && e == ERR_OK; i++) {
         struct el_run run = {0};
         e = el_run_of_notation(&run, name->parsers[i], a, em);
-        if (e == ERR_OK) {
-            e = add_parser(f, &run, a, em);
-        }
+        e = e == ERR_OK ? add_parser(f, &run, a, em) : e;
     }
     return e;
 }

@@ -36,9 +36,7 @@ static enum err write_synced(const struct fs *fs, const char *path, struct str b
     if (e == ERR_OK && bytes.n > 0) {
         e = fs->write(fs->self, f, bytes.p, bytes.n, em);
     }
-    if (e == ERR_OK) {
-        e = fs->sync(fs->self, f, em);
-    }
+    e = e == ERR_OK ? fs->sync(fs->self, f, em) : e;
     fs->close(fs->self, f);
     return e;
 }
@@ -50,15 +48,9 @@ enum err fs_replace_file(const struct fs *fs, const char *path, struct str bytes
     struct str tmp = arena_printf(&arena, "%s.tmp", path);
     struct str folder = folder_of(path, &arena);
     enum err e = tmp.p != NULL && folder.p != NULL ? ERR_OK : err_no_memory(em);
-    if (e == ERR_OK) {
-        e = write_synced(fs, tmp.p, bytes, em);
-    }
-    if (e == ERR_OK) {
-        e = fs->rename(fs->self, tmp.p, path, em);
-    }
-    if (e == ERR_OK) {
-        e = fs->sync_dir(fs->self, folder.p, em);
-    }
+    e = e == ERR_OK ? write_synced(fs, tmp.p, bytes, em) : e;
+    e = e == ERR_OK ? fs->rename(fs->self, tmp.p, path, em) : e;
+    e = e == ERR_OK ? fs->sync_dir(fs->self, folder.p, em) : e;
     arena_fini(&arena);
     return e;
 }

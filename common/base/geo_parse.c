@@ -359,9 +359,7 @@ enum err geo_points_of_json(const struct json *v, bool ignore_z, geo_point_fn ea
     if (v->n == 0 || v->items[0].type != JSON_NUMBER) {
         for (uint32_t i = 0; i < v->n; i++) {
             e = geo_point_of_json(&p, &v->items[i], ignore_z, em);
-            if (e == ERR_OK) {
-                e = each(self, p, em);
-            }
+            e = e == ERR_OK ? each(self, p, em) : e;
             if (e != ERR_OK) {
                 return e;
             }
@@ -379,8 +377,6 @@ enum err geo_points_of_json(const struct json *v, bool ignore_z, geo_point_fn ea
                 ? third(ignore_z, json_double(&v->items[2]), em)
                 : err_set(em, ERR_PARSE, "field type does not accept > 3 dimensions");
     }
-    if (e == ERR_OK) {
-        e = each(self, p, em);
-    }
+    e = e == ERR_OK ? each(self, p, em) : e;
     return e == ERR_OK && v->n > 3 ? err_set(em, ERR_PARSE, "geo_point expected") : e;
 }

@@ -95,9 +95,7 @@ static enum err add_param(struct query_reader *q, struct str name, struct str va
         return err_no_memory(q->em);
     }
     enum err e = uri_decode(name, true, q->arena, &out->v[out->n].name, q->em);
-    if (e == ERR_OK) {
-        e = uri_decode(value, true, q->arena, &out->v[out->n].value, q->em);
-    }
+    e = e == ERR_OK ? uri_decode(value, true, q->arena, &out->v[out->n].value, q->em) : e;
     out->n += e == ERR_OK ? 1 : 0;
     return e;
 }

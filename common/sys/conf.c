@@ -233,11 +233,6 @@ enum err conf_load(struct settings *out, const struct conf_opts *opts, struct st
     if (e == ERR_OK && opts->file != NULL) {
         e = load_file(out, opts, em);
     }
-    if (e == ERR_OK) {
-        e = load_environment(out, opts, em);
-    }
-    if (e == ERR_OK) {
-        e = load_arguments(out, opts, rest, rest_n, em);
-    }
-    return e;
+    e = e == ERR_OK ? load_environment(out, opts, em) : e;
+    return e == ERR_OK ? load_arguments(out, opts, rest, rest_n, em) : e;
 }

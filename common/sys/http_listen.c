@@ -228,9 +228,7 @@ enum err server_listen(struct http_server *s, struct errmsg *em)
     int fds[ADDRESSES_MAX];
     unsigned from = 0, to = 0;
     enum err e = parse_ports(s->opts.ports, &from, &to, em);
-    if (e == ERR_OK) {
-        e = listen_resolve(s->opts.hosts, s->opts.hosts_n, &places, em);
-    }
+    e = e == ERR_OK ? listen_resolve(s->opts.hosts, s->opts.hosts_n, &places, em) : e;
     if (e != ERR_OK) {
         return e;
     }

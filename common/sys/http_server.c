@@ -86,9 +86,7 @@ enum err http_server_new(struct http_server **out, const struct http_server_opts
     s->done.run = all_done;
     arena_init(&s->arena, NULL, ARENA_UNLIMITED);
     enum err e = add_workers(s, em);
-    if (e == ERR_OK) {
-        e = server_listen(s, em);
-    }
+    e = e == ERR_OK ? server_listen(s, em) : e;
     if (e != ERR_OK) {
         http_server_free(s);
         return e;

@@ -271,9 +271,7 @@ void by_query_go(struct by_query_rq *q, enum err e)
         by_query_free(q->op);
         return;
     }
-    if (e == ERR_OK) {
-        e = by_query_validate(q->s, &q->source, &r->em);
-    }
+    e = e == ERR_OK ? by_query_validate(q->s, &q->source, &r->em) : e;
     if (e == ERR_OK
         && !(by_query_keep(q->arena, &q->s->search.index) && by_query_keep(q->arena, &q->s->search.routing)
              && by_query_keep(q->arena, &q->s->search.preference)

@@ -144,9 +144,7 @@ enum err index_service_new(struct index_service **out, struct data_service *s, c
         read_settings(ix);
         e = analysis_new(&ix->analysis, &ix->settings->settings, &s->o.env, em);
     }
-    if (e == ERR_OK) {
-        e = parse_mapping(&ix->mapping, m, ix->analysis, &ix->settings->settings, NULL, em);
-    }
+    e = e == ERR_OK ? parse_mapping(&ix->mapping, m, ix->analysis, &ix->settings->settings, NULL, em) : e;
     if (e != ERR_OK) {
         index_service_unref(ix);
         return e;

@@ -107,9 +107,7 @@ static enum err add_char_filters(struct chain *c, struct group_walk *w, const ch
             e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom normalizer [%.*s] may not use char filter [%.*s]",
                         STR_ARG(c->an.name), STR_ARG(names[i]));
         }
-        if (e == ERR_OK) {
-            e = chain_add_char_filter(c, part, names[i], em);
-        }
+        e = e == ERR_OK ? chain_add_char_filter(c, part, names[i], em) : e;
         if (e != ERR_OK) {
             return e;
         }
@@ -132,9 +130,7 @@ static enum err add_filters(struct chain *c, struct group_walk *w, const char *w
             e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom normalizer [%.*s] may not use filter [%.*s]",
                         STR_ARG(c->an.name), STR_ARG(names[i]));
         }
-        if (e == ERR_OK) {
-            e = chain_add_filter(c, part, names[i], em);
-        }
+        e = e == ERR_OK ? chain_add_filter(c, part, names[i], em) : e;
         if (e != ERR_OK) {
             return e;
         }
@@ -161,12 +157,8 @@ static enum err custom_analyzer_new(const struct analyzer **out, struct group_wa
         c.an.tokenizer = part;
         e = add_char_filters(&c, w, what, s, em);
     }
-    if (e == ERR_OK) {
-        e = part_int(s, "position_increment_gap", 100, &c.an.position_increment_gap, em);
-    }
-    if (e == ERR_OK) {
-        e = add_filters(&c, w, what, s, em);
-    }
+    e = e == ERR_OK ? part_int(s, "position_increment_gap", 100, &c.an.position_increment_gap, em) : e;
+    e = e == ERR_OK ? add_filters(&c, w, what, s, em) : e;
     return e == ERR_OK ? chain_end(&c, out, em) : e;
 }
 
@@ -209,9 +201,7 @@ static enum err normalizer_parts(struct chain *c, struct group_walk *w, const ch
 {
     static const char what[] = "Custom normalizer";
     enum err e = chain_add_builtin(c, PART_TOKENIZER, tokenizer, NULL, em);
-    if (e == ERR_OK) {
-        e = add_char_filters(c, w, what, s, em);
-    }
+    e = e == ERR_OK ? add_char_filters(c, w, what, s, em) : e;
     return e == ERR_OK ? add_filters(c, w, what, s, em) : e;
 }
 
@@ -269,9 +259,7 @@ static enum err build(struct analysis *a, struct errmsg *em)
         }
     }
     enum err e = each_in_group(&w, "analyzer", build_analyzer, em);
-    if (e == ERR_OK) {
-        e = each_in_group(&w, "normalizer", build_normalizer, em);
-    }
+    e = e == ERR_OK ? each_in_group(&w, "normalizer", build_normalizer, em) : e;
     struct settings lower;
     if (e == ERR_OK && !map_has(&a->normalizers, STR("lowercase"))) {
         settings_init(&lower, &a->arena);

@@ -427,12 +427,8 @@ enum err analyze_request(const struct analyze_context *cx, const struct json *bo
     const struct analyzer *an = NULL;
     struct str shown = STR_NULL;
     enum err e = analyze_parse(&r, body, em);
-    if (e == ERR_OK) {
-        e = choose(&an, &shown, &r, em);
-    }
-    if (e == ERR_OK) {
-        e = respond(&r, an, shown, w, em);
-    }
+    e = e == ERR_OK ? choose(&an, &shown, &r, em) : e;
+    e = e == ERR_OK ? respond(&r, an, shown, w, em) : e;
     cleanups_run(&r.cleanups);
     return e;
 }

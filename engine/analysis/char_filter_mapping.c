@@ -107,9 +107,7 @@ static enum err add_rule(struct mapping *f, struct str rule, struct arena *arena
         return err_no_memory(em);
     }
     enum err e = unescape(str_trim(str_slice(rule, 0, arrow)), arena, &key, em);
-    if (e == ERR_OK) {
-        e = unescape(str_trim(str_slice(rule, arrow + 2, rule.n)), arena, &with, em);
-    }
+    e = e == ERR_OK ? unescape(str_trim(str_slice(rule, arrow + 2, rule.n)), arena, &with, em) : e;
     if (e != ERR_OK) {
         return e;
     }

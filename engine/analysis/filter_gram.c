@@ -147,15 +147,9 @@ PART_FACTORY(shingle_filter_new)
     f->separator = arena_str(arena, settings_str(s, "token_separator", STR(" ")));
     f->filler = arena_str(arena, settings_str(s, "filler_token", STR("_")));
     enum err e = f->separator.p != NULL && f->filler.p != NULL ? ERR_OK : err_no_memory(em);
-    if (e == ERR_OK) {
-        e = part_int(s, "min_shingle_size", 2, &f->min, em);
-    }
-    if (e == ERR_OK) {
-        e = part_int(s, "max_shingle_size", 2, &f->max, em);
-    }
-    if (e == ERR_OK) {
-        e = settings_bool(s, "output_unigrams", true, &f->unigrams, em);
-    }
+    e = e == ERR_OK ? part_int(s, "min_shingle_size", 2, &f->min, em) : e;
+    e = e == ERR_OK ? part_int(s, "max_shingle_size", 2, &f->max, em) : e;
+    e = e == ERR_OK ? settings_bool(s, "output_unigrams", true, &f->unigrams, em) : e;
     if (e == ERR_OK) {
         e = settings_bool(s, "output_unigrams_if_no_shingles", false, &f->unigrams_if_none, em);
     }
@@ -251,12 +245,8 @@ PART_FACTORY(common_grams_filter_new)
     }
     bool found;
     enum err e = settings_bool(s, "ignore_case", false, &f->common.ignore_case, em);
-    if (e == ERR_OK) {
-        e = settings_bool(s, "query_mode", false, &f->query_mode, em);
-    }
-    if (e == ERR_OK) {
-        e = word_set_read(&f->common, &found, s, "common_words", true, env, arena, em);
-    }
+    e = e == ERR_OK ? settings_bool(s, "query_mode", false, &f->query_mode, em) : e;
+    e = e == ERR_OK ? word_set_read(&f->common, &found, s, "common_words", true, env, arena, em) : e;
     if (e == ERR_OK && f->common.words.n == 0 && !found) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "missing or empty [common_words] or [common_words_path] configuration for "

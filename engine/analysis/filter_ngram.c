@@ -119,9 +119,7 @@ static enum err grams_new(struct ngram_filter **out, const struct settings *s, i
     f->base.synonym_use = SYNONYM_USE_REFUSED;
     *out = f;
     enum err e = part_int(s, "min_gram", 1, &f->min, em);
-    if (e == ERR_OK) {
-        e = part_int(s, "max_gram", max, &f->max, em);
-    }
+    e = e == ERR_OK ? part_int(s, "max_gram", max, &f->max, em) : e;
     return e == ERR_OK ? settings_bool(s, "preserve_original", false, &f->preserve, em) : e;
 }
 
@@ -129,12 +127,8 @@ PART_FACTORY(ngram_filter_new)
 {
     struct ngram_filter *f;
     enum err e = grams_new(&f, s, 2, arena, em);
-    if (e == ERR_OK) {
-        e = ngram_width(f->min, f->max, env, em);
-    }
-    if (e == ERR_OK) {
-        e = ngram_sizes(f->min, f->max, em);
-    }
+    e = e == ERR_OK ? ngram_width(f->min, f->max, env, em) : e;
+    e = e == ERR_OK ? ngram_sizes(f->min, f->max, em) : e;
     *out = e == ERR_OK ? &f->base : NULL;
     return e;
 }
@@ -152,9 +146,7 @@ PART_FACTORY(edge_ngram_filter_new)
         f->edges = true;
         f->back = back;
     }
-    if (e == ERR_OK) {
-        e = ngram_sizes(f->min, f->max, em);
-    }
+    e = e == ERR_OK ? ngram_sizes(f->min, f->max, em) : e;
     *out = e == ERR_OK ? &f->base : NULL;
     return e;
 }

@@ -72,9 +72,7 @@ PART_FACTORY(pattern_replace_filter_new)
         return err_no_memory(em);
     }
     enum err e = part_regex_new(&f->regex, pattern, settings_str(s, "flags", STR("")), env, arena, em);
-    if (e == ERR_OK) {
-        e = settings_bool(s, "all", true, &f->all, em);
-    }
+    e = e == ERR_OK ? settings_bool(s, "all", true, &f->all, em) : e;
     f->replacement = arena_str(arena, settings_str(s, "replacement", STR("")));
     if (e == ERR_OK && f->replacement.p == NULL) {
         e = err_no_memory(em);

@@ -162,8 +162,8 @@ static const struct language languages[] = {
     {"turkish", NULL, "turkish"},
 };
 
-static enum err stem_new(const void **out, const struct language *language,
-                         struct arena *arena, struct errmsg *em)
+static enum err stem_new(const void **out, const struct language *language, struct arena *arena,
+                         struct errmsg *em)
 {
     struct stem_filter *f = ARENA_NEW(arena, struct stem_filter);
     if (f == NULL) {
@@ -305,9 +305,7 @@ PART_FACTORY(keyword_marker_filter_new)
     }
     bool found;
     enum err e = settings_bool(s, "ignore_case", false, &f->words.ignore_case, em);
-    if (e == ERR_OK) {
-        e = word_set_read(&f->words, &found, s, "keywords", false, env, arena, em);
-    }
+    e = e == ERR_OK ? word_set_read(&f->words, &found, s, "keywords", false, env, arena, em) : e;
     if (e == ERR_OK && pattern.p != NULL && found) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "cannot specify both `keywords_pattern` and `keywords` or `keywords_path`");

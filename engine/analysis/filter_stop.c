@@ -45,12 +45,8 @@ PART_FACTORY(stop_filter_new)
     }
     bool found, remove_trailing;
     enum err e = settings_bool(s, "ignore_case", false, &f->words.ignore_case, em);
-    if (e == ERR_OK) {
-        e = settings_bool(s, "remove_trailing", true, &remove_trailing, em);
-    }
-    if (e == ERR_OK) {
-        e = word_set_read(&f->words, &found, s, "stopwords", true, env, arena, em);
-    }
+    e = e == ERR_OK ? settings_bool(s, "remove_trailing", true, &remove_trailing, em) : e;
+    e = e == ERR_OK ? word_set_read(&f->words, &found, s, "stopwords", true, env, arena, em) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -94,9 +90,7 @@ PART_FACTORY(keep_filter_new)
     }
     bool found;
     enum err e = settings_bool(s, "keep_words_case", false, &f->words.ignore_case, em);
-    if (e == ERR_OK) {
-        e = word_set_read(&f->words, &found, s, "keep_words", true, env, arena, em);
-    }
+    e = e == ERR_OK ? word_set_read(&f->words, &found, s, "keep_words", true, env, arena, em) : e;
     f->base.apply = apply_keep;
     *out = &f->base;
     return e;
@@ -167,9 +161,7 @@ PART_FACTORY(length_filter_new)
         return err_no_memory(em);
     }
     enum err e = part_int(s, "min", 0, &f->min, em);
-    if (e == ERR_OK) {
-        e = part_int(s, "max", INT32_MAX, &f->max, em);
-    }
+    e = e == ERR_OK ? part_int(s, "max", INT32_MAX, &f->max, em) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -205,9 +197,7 @@ PART_FACTORY(limit_filter_new)
         return err_no_memory(em);
     }
     enum err e = part_int(s, "max_token_count", 1, &f->max, em);
-    if (e == ERR_OK) {
-        e = settings_bool(s, "consume_all_tokens", false, &f->consume_all, em);
-    }
+    e = e == ERR_OK ? settings_bool(s, "consume_all_tokens", false, &f->consume_all, em) : e;
     if (e == ERR_OK && f->max < 1) {
         return err_set(em, ERR_PART_UNUSABLE, "maxTokenCount must be greater than zero");
     }

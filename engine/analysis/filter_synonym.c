@@ -367,12 +367,8 @@ static enum err part_new_synonym(const void **out, bool graph, const struct sett
     p->options.wordnet = str_is(settings_str(s, "format", STR("")), "wordnet");
     *out = &p->base;
     enum err e = settings_bool(s, "expand", true, &p->options.expand, em);
-    if (e == ERR_OK) {
-        e = settings_bool(s, "lenient", false, &p->options.lenient, em);
-    }
-    if (e == ERR_OK) {
-        e = settings_bool(s, "updateable", false, &p->base.search_only, em);
-    }
+    e = e == ERR_OK ? settings_bool(s, "lenient", false, &p->options.lenient, em) : e;
+    e = e == ERR_OK ? settings_bool(s, "updateable", false, &p->base.search_only, em) : e;
     if (e != ERR_OK) {
         return e;
     }

@@ -152,9 +152,7 @@ PART_FACTORY(elision_filter_new)
     }
     bool found;
     enum err e = settings_bool(s, "articles_case", false, &f->articles.ignore_case, em);
-    if (e == ERR_OK) {
-        e = word_set_read(&f->articles, &found, s, "articles", false, env, arena, em);
-    }
+    e = e == ERR_OK ? word_set_read(&f->articles, &found, s, "articles", false, env, arena, em) : e;
     if (e == ERR_OK && !found) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "elision filter requires [articles] or [articles_path] setting");

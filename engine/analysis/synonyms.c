@@ -154,15 +154,9 @@ static enum err add_explicit(struct parsing *p, struct str left, struct str righ
 {
     struct parts from, to;
     enum err e = split(left, ",", p->arena, &from, em);
-    if (e == ERR_OK) {
-        e = split(right, ",", p->arena, &to, em);
-    }
-    if (e == ERR_OK) {
-        e = analyze_all(p, &from, em);
-    }
-    if (e == ERR_OK) {
-        e = analyze_all(p, &to, em);
-    }
+    e = e == ERR_OK ? split(right, ",", p->arena, &to, em) : e;
+    e = e == ERR_OK ? analyze_all(p, &from, em) : e;
+    e = e == ERR_OK ? analyze_all(p, &to, em) : e;
     for (size_t i = 0; e == ERR_OK && i < from.n; i++) {
         for (size_t k = 0; e == ERR_OK && k < to.n; k++) {
             e = synonyms_add(p, from.v[i], to.v[k], false, em);
@@ -201,9 +195,7 @@ static enum err parse_rule(struct parsing *p, struct str line, struct errmsg *em
         return add_explicit(p, sides.v[0], sides.v[1], em);
     }
     e = split(line, ",", p->arena, &words, em);
-    if (e == ERR_OK) {
-        e = analyze_all(p, &words, em);
-    }
+    e = e == ERR_OK ? analyze_all(p, &words, em) : e;
     return e == ERR_OK ? add_equivalent(p, &words, em) : e;
 }
 

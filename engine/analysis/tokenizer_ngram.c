@@ -133,15 +133,9 @@ PART_FACTORY(ngram_tokenizer_new)
 {
     struct ngram_tokenizer *t;
     enum err e = grams_new(&t, s, arena, em);
-    if (e == ERR_OK) {
-        e = ngram_width(t->min, t->max, env, em);
-    }
-    if (e == ERR_OK) {
-        e = read_kinds(t, s, arena, em);
-    }
-    if (e == ERR_OK) {
-        e = ngram_sizes(t->min, t->max, em);
-    }
+    e = e == ERR_OK ? ngram_width(t->min, t->max, env, em) : e;
+    e = e == ERR_OK ? read_kinds(t, s, arena, em) : e;
+    e = e == ERR_OK ? ngram_sizes(t->min, t->max, em) : e;
     *out = e == ERR_OK ? &t->base : NULL;
     return e;
 }
@@ -154,9 +148,7 @@ PART_FACTORY(edge_ngram_tokenizer_new)
         t->edges = true;
         e = read_kinds(t, s, arena, em);
     }
-    if (e == ERR_OK) {
-        e = ngram_sizes(t->min, t->max, em);
-    }
+    e = e == ERR_OK ? ngram_sizes(t->min, t->max, em) : e;
     *out = e == ERR_OK ? &t->base : NULL;
     return e;
 }

@@ -147,15 +147,9 @@ PART_FACTORY(path_hierarchy_tokenizer_new)
     t->base.run = path_hierarchy_run;
     *out = &t->base;
     enum err e = read_char(s, "delimiter", '/', &t->delimiter, em);
-    if (e == ERR_OK) {
-        e = read_char(s, "replacement", t->delimiter, &t->replacement, em);
-    }
-    if (e == ERR_OK) {
-        e = part_int(s, "buffer_size", 1024, &buffer, em);
-    }
-    if (e == ERR_OK) {
-        e = part_int(s, "skip", 0, &t->skip, em);
-    }
+    e = e == ERR_OK ? read_char(s, "replacement", t->delimiter, &t->replacement, em) : e;
+    e = e == ERR_OK ? part_int(s, "buffer_size", 1024, &buffer, em) : e;
+    e = e == ERR_OK ? part_int(s, "skip", 0, &t->skip, em) : e;
     if (e == ERR_OK && buffer < 0) {
         return err_set(em, ERR_PART_UNUSABLE, "bufferSize cannot be negative");
     }

@@ -72,9 +72,7 @@ static enum err parse_context(struct builder *b, const struct json *def, struct 
                        java_class(def));
     }
     enum err e = parse_text(b, def, "name", &out->name);
-    if (e == ERR_OK) {
-        e = parse_type(b, def, &out->kind);
-    }
+    e = e == ERR_OK ? parse_type(b, def, &out->kind) : e;
     for (uint32_t i = 0; e == ERR_OK && i < def->n; i++) {
         const struct json_member *m = &def->members[i];
         if (str_is(m->key, "path")) {

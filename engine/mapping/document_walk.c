@@ -134,9 +134,7 @@ static enum err copy_to(struct doc_parser *p, struct str path, const struct json
     bool stopped = false;
     const struct field *parent = NULL;
     enum err e = split_name(p, path, names, &n);
-    if (e == ERR_OK) {
-        e = doc_dynamic_parent(p, mapping_root(p->m), names, n, &parent, &stopped);
-    }
+    e = e == ERR_OK ? doc_dynamic_parent(p, mapping_root(p->m), names, n, &parent, &stopped) : e;
     return e == ERR_OK ? doc_dynamic_scalar(p, parent, names[n - 1], v) : e;
 }
 
@@ -220,9 +218,7 @@ static enum err parse_nested(struct doc_parser *p, const struct field *f, const 
     struct part_build part = {.nested = f, .parent = p->part};
     p->part = &part;
     enum err e = doc_parse_members(p, f, v);
-    if (e == ERR_OK) {
-        e = end_nested(p, f, &part);
-    }
+    e = e == ERR_OK ? end_nested(p, f, &part) : e;
     p->part = part.parent;
     return e;
 }

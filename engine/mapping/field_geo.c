@@ -154,9 +154,7 @@ static enum err geo_value(struct doc_parser *p, const struct field *f, const str
     }
     buf_init(&sink.hashes, p->arena->alloc, BUF_UNLIMITED);
     enum err e = read_points(&sink, v, &rest);
-    if (e == ERR_OK) {
-        e = geo_multi_fields(&sink);
-    }
+    e = e == ERR_OK ? geo_multi_fields(&sink) : e;
     buf_fini(&sink.hashes);
     if (e == ERR_OK || e == ERR_NO_MEMORY) {
         return e;

@@ -220,9 +220,7 @@ static enum err take_similarity(struct builder *b, struct node *n, size_t i, con
         return ERR_OK;
     }
     enum err e = param_text(b, v, &s);
-    if (e == ERR_OK) {
-        e = similarity_of(b, s, &n->f.similarity, &known);
-    }
+    e = e == ERR_OK ? similarity_of(b, s, &n->f.similarity, &known) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -281,9 +279,7 @@ static enum err take_scaling(struct builder *b, struct node *n, size_t i, const 
     double d = 0;
     struct json shown;
     enum err e = v->type == JSON_NULL ? ERR_OK : parse_node_double(b, v, &d);
-    if (e == ERR_OK) {
-        e = param_fraction(b, d, false, &shown);
-    }
+    e = e == ERR_OK ? param_fraction(b, d, false, &shown) : e;
     n->f.scaling_factor = d;
     return e == ERR_OK && v->type != JSON_NULL ? param_keep(b, n, i, shown) : e;
 }

@@ -15,9 +15,7 @@ static enum err take_null_number(struct builder *b, struct node *n, size_t i, co
     if (e == ERR_OK && !num_parse_double(s, &any)) {
         return jr_bad_double(s, b->em);
     }
-    if (e == ERR_OK) {
-        e = num_of_text(&num, s, n->f.class->num, false, b->em);
-    }
+    e = e == ERR_OK ? num_of_text(&num, s, n->f.class->num, false, b->em) : e;
     if (e == ERR_OK) {
         bool single = n->f.class->form == FORM_FLOAT;
         e = num.whole ? param_whole(b, num.i, &shown) : param_fraction(b, num.d, single, &shown);

@@ -92,12 +92,8 @@ static enum err parse_tree(struct builder *b, const struct json *body, struct no
         return no_memory(b);
     }
     enum err e = root_parse(b, *root, def, own);
-    if (e == ERR_OK) {
-        e = node_build(b, *root);
-    }
-    if (e == ERR_OK) {
-        e = node_link(b, *root, NULL);
-    }
+    e = e == ERR_OK ? node_build(b, *root) : e;
+    e = e == ERR_OK ? node_link(b, *root, NULL) : e;
     if (e != ERR_OK && e != ERR_NO_MEMORY) {
         e = err_wrap(em, ERR_MAPPER_PARSING, "Failed to parse mapping [_doc]: %s", err_reason(em));
     }
@@ -126,9 +122,7 @@ static enum err add_fields(struct builder *b, struct mapping *m, struct node *n,
     for (size_t i = 0; e == ERR_OK && i < n->n_kids; i++) {
         e = add_field(b, m, n->kids[i], cap);
         m->has_nested |= n->kids[i]->f.class->is_nested;
-        if (e == ERR_OK) {
-            e = add_fields(b, m, n->kids[i], cap);
-        }
+        e = e == ERR_OK ? add_fields(b, m, n->kids[i], cap) : e;
     }
     return e;
 }
@@ -280,12 +274,8 @@ static enum err make_first(struct mapping **out, struct mapping *m, const struct
     read_settings(m);
     struct builder b = mapping_builder(m, &m->arena, em);
     enum err e = similarities_check(&b);
-    if (e == ERR_OK) {
-        e = parse_tree(&b, body, &m->root, &m->def);
-    }
-    if (e == ERR_OK) {
-        e = mapping_finish(&b, m, NULL);
-    }
+    e = e == ERR_OK ? parse_tree(&b, body, &m->root, &m->def) : e;
+    e = e == ERR_OK ? mapping_finish(&b, m, NULL) : e;
     if (e != ERR_OK) {
         mapping_free(m);
         return e;

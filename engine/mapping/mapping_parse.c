@@ -292,9 +292,7 @@ static enum err parse_object(struct builder *b, struct str name, const struct fi
         return no_memory(b);
     }
     enum err e = parse_nested_flag(b, n, def, "include_in_parent", &n->f.include_in_parent);
-    if (e == ERR_OK) {
-        e = parse_nested_flag(b, n, def, "include_in_root", &n->f.include_in_root);
-    }
+    e = e == ERR_OK ? parse_nested_flag(b, n, def, "include_in_root", &n->f.include_in_root) : e;
     const struct json_member *unknown = NULL;
     for (uint32_t i = 0; e == ERR_OK && i < def->n; i++) {
         struct str key = order[i]->key;

@@ -189,9 +189,7 @@ static enum err constant_over_filters(struct weight_shared *sh, struct clauses *
     const struct query *filters = inner.v[0].query, *constant;
     enum err e =
         inner.n == 1 ? query_rewrite(sh, filters, &filters, em) : make_bool(sh, &inner, 1, &filters, em);
-    if (e == ERR_OK) {
-        e = rewrite_to_constant(sh, filters, all->boost, &constant, em);
-    }
+    e = e == ERR_OK ? rewrite_to_constant(sh, filters, all->boost, &constant, em) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -267,12 +265,8 @@ static enum err simplify(struct weight_shared *sh, struct clauses *c, struct err
         if (c->min_should <= 1) {
             e = merge_equal(sh, c, OCCUR_SHOULD, em);
         }
-        if (e == ERR_OK) {
-            e = merge_equal(sh, c, OCCUR_MUST, em);
-        }
-        if (e == ERR_OK) {
-            e = flatten(sh, c, &changed, em);
-        }
+        e = e == ERR_OK ? merge_equal(sh, c, OCCUR_MUST, em) : e;
+        e = e == ERR_OK ? flatten(sh, c, &changed, em) : e;
     }
     return e;
 }
@@ -305,12 +299,8 @@ enum err bool_rewrite(struct weight_shared *sh, const struct query *q, const str
     if (e == ERR_OK && contradiction(&c)) {
         return rewrite_to_none(sh, "FILTER or MUST clause also in MUST_NOT", out, em);
     }
-    if (e == ERR_OK) {
-        e = constant_over_filters(sh, &c, &changed, em);
-    }
-    if (e == ERR_OK) {
-        e = single(sh, &c, q->boost, &done, out, em);
-    }
+    e = e == ERR_OK ? constant_over_filters(sh, &c, &changed, em) : e;
+    e = e == ERR_OK ? single(sh, &c, q->boost, &done, out, em) : e;
     if (e != ERR_OK || done) {
         return e;
     }

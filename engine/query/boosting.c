@@ -263,9 +263,7 @@ static enum err build_boosting(struct builder *b, const struct dsl *d, struct qu
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
     enum err e = build_dsl(b, q->positive, &positive, em);
-    if (e == ERR_OK) {
-        e = build_dsl(b, q->negative, &negative, em);
-    }
+    e = e == ERR_OK ? build_dsl(b, q->negative, &negative, em) : e;
     if (e != ERR_OK) {
         return e;
     }

@@ -87,9 +87,7 @@ static enum err group_query(const struct text_run *run, const struct field_group
     r.field = build_field(r.b, g->fields.v[0].pattern);
     r.group = g->fields.n > 1 ? &g->fields : NULL;
     enum err e = text_run_on(&r, text, out);
-    if (e == ERR_OK) {
-        e = apply_min_should(r.b, out, min_should, r.em);
-    }
+    e = e == ERR_OK ? apply_min_should(r.b, out, min_should, r.em) : e;
     if (e == ERR_OK && *out != NULL && r.group == NULL) {
         e = qnode_boost(r.b, out, g->fields.v[0].boost, r.em);
     }
@@ -139,9 +137,7 @@ static enum err field_queries(struct builder *b, const struct field_boosts *fiel
     for (size_t i = 0; i < fields->n; i++) {
         struct query *q = NULL;
         enum err e = build_text(b, fields->v[i].pattern, text, &to, &q, em);
-        if (e == ERR_OK) {
-            e = apply_min_should(b, &q, o->min_should, em);
-        }
+        e = e == ERR_OK ? apply_min_should(b, &q, o->min_should, em) : e;
         if (e == ERR_OK && q != NULL && q->ops != &q_match_none) {
             e = qnode_boost(b, &q, fields->v[i].boost, em);
         }

@@ -274,9 +274,7 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
     if (field_is_date(f)) {
         int64_t origin, pivot;
         e = field_date(b, f, json_text(q->origin), true, NULL, NULL, &origin, em);
-        if (e == ERR_OK) {
-            e = parse_time_ms(q->pivot, "distance_feature.pivot", &pivot, em);
-        }
+        e = e == ERR_OK ? parse_time_ms(q->pivot, "distance_feature.pivot", &pivot, em) : e;
         if (e != ERR_OK) {
             return e;
         }

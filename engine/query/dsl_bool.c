@@ -92,9 +92,7 @@ static enum err add_clauses(struct builder *b, struct bool_build *bb, enum bool_
     for (size_t i = 0; i < list->n; i++) {
         struct query *q;
         enum err e = build_dsl(b, list->v[i], &q, em);
-        if (e == ERR_OK) {
-            e = bool_add(b, bb, occur, q, em);
-        }
+        e = e == ERR_OK ? bool_add(b, bb, occur, q, em) : e;
         if (e != ERR_OK) {
             return e;
         }
@@ -129,15 +127,9 @@ static enum err build_bool(struct builder *b, const struct dsl *d, struct query 
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
     enum err e = add_clauses(b, &bb, OCCUR_MUST, &q->must, em);
-    if (e == ERR_OK) {
-        e = add_clauses(b, &bb, OCCUR_MUST_NOT, &q->must_not, em);
-    }
-    if (e == ERR_OK) {
-        e = add_clauses(b, &bb, OCCUR_SHOULD, &q->should, em);
-    }
-    if (e == ERR_OK) {
-        e = add_clauses(b, &bb, OCCUR_FILTER, &q->filter, em);
-    }
+    e = e == ERR_OK ? add_clauses(b, &bb, OCCUR_MUST_NOT, &q->must_not, em) : e;
+    e = e == ERR_OK ? add_clauses(b, &bb, OCCUR_SHOULD, &q->should, em) : e;
+    e = e == ERR_OK ? add_clauses(b, &bb, OCCUR_FILTER, &q->filter, em) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -148,9 +140,7 @@ static enum err build_bool(struct builder *b, const struct dsl *d, struct query 
     if (negative) {
         struct query *all;
         e = qnode_all(b, &all, em);
-        if (e == ERR_OK) {
-            e = bool_add(b, &bb, OCCUR_FILTER, all, em);
-        }
+        e = e == ERR_OK ? bool_add(b, &bb, OCCUR_FILTER, all, em) : e;
         if (e != ERR_OK) {
             return e;
         }

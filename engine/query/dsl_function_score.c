@@ -264,9 +264,7 @@ static enum err parse_functions(struct json_pull *p, struct arena *arena, struct
         }
         struct dsl_function f = {.kind = FUNC_WEIGHT};
         enum err e = parse_entry(p, arena, &f, em);
-        if (e == ERR_OK) {
-            e = add_function(q, arena, &f, em);
-        }
+        e = e == ERR_OK ? add_function(q, arena, &f, em) : e;
         if (e != ERR_OK) {
             return e;
         }

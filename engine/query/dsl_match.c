@@ -168,10 +168,7 @@ static enum err build_match(struct builder *b, const struct dsl *d, struct query
     }
     enum err e = check_rewrite(m->rewrite, em);
     e = e == ERR_OK ? build_text(b, m->field, json_text(m->value), &o, out, em) : e;
-    if (e == ERR_OK) {
-        e = apply_min_should(b, out, m->minimum_should_match, em);
-    }
-    return e;
+    return e == ERR_OK ? apply_min_should(b, out, m->minimum_should_match, em) : e;
 }
 
 /* ---- match_all, match_none ---- */

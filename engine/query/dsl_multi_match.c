@@ -142,9 +142,7 @@ static enum err build_multi_match(struct builder *b, const struct dsl *d, struct
     } else {
         struct field_boosts defaults = {0};
         e = default_fields(b, &defaults, &all, em);
-        if (e == ERR_OK) {
-            e = resolve_fields(b, &defaults, STR_NULL, false, &fields, em);
-        }
+        e = e == ERR_OK ? resolve_fields(b, &defaults, STR_NULL, false, &fields, em) : e;
     }
     if (e != ERR_OK) {
         return e;

@@ -189,12 +189,8 @@ static enum err word_run(struct parser *p, struct str field, bool first, struct 
         e = err_no_memory(p->r.em);
     }
     buf_fini(&text);
-    if (e == ERR_OK) {
-        e = parser_unescape(p, whole, &whole);
-    }
-    if (e == ERR_OK) {
-        e = parser_text(p, field, whole, &q);
-    }
+    e = e == ERR_OK ? parser_unescape(p, whole, &whole) : e;
+    e = e == ERR_OK ? parser_text(p, field, whole, &q) : e;
     if (first) {
         *plain = q;
     }
@@ -223,9 +219,7 @@ static enum err one_clause(struct parser *p, struct str field, bool first, struc
         e = parser_advance(p);
     }
     struct query *q = NULL;
-    if (e == ERR_OK) {
-        e = parser_clause(p, field, &q);
-    }
+    e = e == ERR_OK ? parser_clause(p, field, &q) : e;
     if (first && mod == MOD_PLAIN) {
         *plain = q;
     }
@@ -261,9 +255,7 @@ enum err parser_query(struct parser *p, struct str field, struct query **out)
     if (negative) {
         struct query *all;
         enum err e = qnode_all(p->r.b, &all, p->r.em);
-        if (e == ERR_OK) {
-            e = bool_add(p->r.b, &bb, OCCUR_FILTER, all, p->r.em);
-        }
+        e = e == ERR_OK ? bool_add(p->r.b, &bb, OCCUR_FILTER, all, p->r.em) : e;
         if (e != ERR_OK) {
             return e;
         }
@@ -278,9 +270,7 @@ static enum err parse_syntax(struct parser *p, struct str text, struct query **o
     for (int i = 0; i < 2 && e == ERR_OK; i++) {
         e = parser_advance(p);
     }
-    if (e == ERR_OK) {
-        e = parser_query(p, p->r.field, out);
-    }
+    e = e == ERR_OK ? parser_query(p, p->r.field, out) : e;
     return e == ERR_OK && p->t1.kind != LEX_EOF ? parser_refuse(p) : e;
 }
 

@@ -163,12 +163,8 @@ static enum err negate(struct string_run *r, struct query **branch)
     struct bool_build bb = {0};
     struct query *all;
     enum err e = bool_add(r->b, &bb, OCCUR_MUST_NOT, *branch, r->em);
-    if (e == ERR_OK) {
-        e = qnode_all(r->b, &all, r->em);
-    }
-    if (e == ERR_OK) {
-        e = bool_add(r->b, &bb, OCCUR_SHOULD, all, r->em);
-    }
+    e = e == ERR_OK ? qnode_all(r->b, &all, r->em) : e;
+    e = e == ERR_OK ? bool_add(r->b, &bb, OCCUR_SHOULD, all, r->em) : e;
     return e == ERR_OK ? bool_done(r->b, &bb, branch, r->em) : e;
 }
 
@@ -195,12 +191,8 @@ static enum err add_branch(struct string_run *r, struct state *s, struct query *
         s->clauses = (struct bool_build){0};
         e = bool_add(r->b, &s->clauses, occur, s->top, r->em);
     }
-    if (e == ERR_OK) {
-        e = bool_add(r->b, &s->clauses, occur, branch, r->em);
-    }
-    if (e == ERR_OK) {
-        e = bool_done(r->b, &s->clauses, &s->top, r->em);
-    }
+    e = e == ERR_OK ? bool_add(r->b, &s->clauses, occur, branch, r->em) : e;
+    e = e == ERR_OK ? bool_done(r->b, &s->clauses, &s->top, r->em) : e;
     s->has_previous = true;
     s->previous_and = and;
     s->has_current = false;
@@ -297,9 +289,7 @@ static enum err consume_phrase(struct string_run *r, struct state *s)
     struct query *branch;
     int32_t distance = slop ? parse_distance(r, s) : 0;
     enum err e = phrase(r, str_mk(text, n), distance, &branch);
-    if (e == ERR_OK) {
-        e = add_branch(r, s, branch);
-    }
+    e = e == ERR_OK ? add_branch(r, s, branch) : e;
     s->at++;
     return e;
 }
@@ -419,9 +409,7 @@ static enum err consume_sub(struct string_run *r, struct state *s, unsigned dept
     }
     struct state sub = {.data = str_slice(s->data, 0, s->at), .at = start};
     enum err e = parse_sub(r, &sub, depth + 1);
-    if (e == ERR_OK) {
-        e = add_branch(r, s, sub.top);
-    }
+    e = e == ERR_OK ? add_branch(r, s, sub.top) : e;
     s->at++;
     return e;
 }

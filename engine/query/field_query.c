@@ -288,9 +288,7 @@ enum err field_term_nocase(struct builder *b, const struct field *f, const struc
             STR_ARG(f->path), field_shown_type(f));
     }
     enum err e = must_be_indexed(f, em);
-    if (e == ERR_OK) {
-        e = field_term_bytes(b, f, text, &term, em);
-    }
+    e = e == ERR_OK ? field_term_bytes(b, f, text, &term, em) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -313,9 +311,7 @@ enum err field_any_term(struct builder *b, const struct field *f, const struct j
     for (uint32_t i = 0; i < n; i++) {
         struct query *one;
         enum err e = field_term(b, f, v[i], &one, em);
-        if (e == ERR_OK) {
-            e = bool_add(b, &bb, OCCUR_SHOULD, one, em);
-        }
+        e = e == ERR_OK ? bool_add(b, &bb, OCCUR_SHOULD, one, em) : e;
         if (e != ERR_OK) {
             return e;
         }
@@ -422,9 +418,7 @@ enum err build_exists(struct builder *b, struct str pattern, struct query **out,
         if (e == ERR_OK && n > 1 && !object) { /* each is a query of its own, under the whole one */
             e = qnode_constant(b, one, &one, em);
         }
-        if (e == ERR_OK) {
-            e = bool_add(b, &bb, OCCUR_SHOULD, one, em);
-        }
+        e = e == ERR_OK ? bool_add(b, &bb, OCCUR_SHOULD, one, em) : e;
         if (e != ERR_OK) {
             return e;
         }

@@ -89,11 +89,7 @@ enum err range_of_ranges(struct builder *b, const struct field *f, const struct 
     } else {
         e = range_bounds_of(b, f, &closed, q, &wrong, em);
     }
-    if (e == ERR_OK) {
-        e = check_order(f, r, (int64_t[2]){q->range_field.lo, q->range_field.hi}, wrong, em);
-    }
-    if (e == ERR_OK) {
-        e = range_bounds_of(b, f, r, q, &none, em);
-    }
+    e = e == ERR_OK ? check_order(f, r, (int64_t[2]){q->range_field.lo, q->range_field.hi}, wrong, em) : e;
+    e = e == ERR_OK ? range_bounds_of(b, f, r, q, &none, em) : e;
     return e == ERR_OK && none ? qnode_none(b, out, em, "%s", "") : e;
 }

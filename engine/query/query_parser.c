@@ -347,9 +347,7 @@ static enum err suffixes(struct parser *p, bool fuzzy, struct str *slop, struct 
         } else {
             break;
         }
-        if (e == ERR_OK) {
-            e = parser_advance(p);
-        }
+        e = e == ERR_OK ? parser_advance(p) : e;
         if (e != ERR_OK) {
             return e;
         }
@@ -391,19 +389,13 @@ static enum err range(struct parser *p, struct str field, struct query **out)
     struct str slop, boost;
     enum err e = parser_advance(p);
     p->expected = EXPECT_BOUND;
-    if (e == ERR_OK) {
-        e = range_end(p, &a.from);
-    }
+    e = e == ERR_OK ? range_end(p, &a.from) : e;
     if (e == ERR_OK && p->t1.kind != LEX_RANGE_TO) {
         p->expected = EXPECT_TO;
         e = parser_refuse(p);
     }
-    if (e == ERR_OK) {
-        e = parser_advance(p);
-    }
-    if (e == ERR_OK) {
-        e = range_end(p, &a.to);
-    }
+    e = e == ERR_OK ? parser_advance(p) : e;
+    e = e == ERR_OK ? range_end(p, &a.to) : e;
     if (e == ERR_OK && p->t1.kind != LEX_RANGE_IN_END && p->t1.kind != LEX_RANGE_EX_END) {
         p->expected = EXPECT_RANGE_END;
         e = parser_refuse(p);
@@ -413,12 +405,8 @@ static enum err range(struct parser *p, struct str field, struct query **out)
     }
     a.to_inclusive = p->t1.kind == LEX_RANGE_IN_END;
     e = parser_advance(p);
-    if (e == ERR_OK) {
-        e = suffixes(p, false, &slop, &boost);
-    }
-    if (e == ERR_OK) {
-        e = parser_each(p, field, string_make_range, &a, out);
-    }
+    e = e == ERR_OK ? suffixes(p, false, &slop, &boost) : e;
+    e = e == ERR_OK ? parser_each(p, field, string_make_range, &a, out) : e;
     return e == ERR_OK ? boosted(p, boost, out) : e;
 }
 
@@ -434,9 +422,7 @@ static enum err term(struct parser *p, struct str field, struct query **out)
         return parser_refuse(p);
     }
     e = parser_advance(p);
-    if (e == ERR_OK) {
-        e = suffixes(p, true, &slop, &boost);
-    }
+    e = e == ERR_OK ? suffixes(p, true, &slop, &boost) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -447,9 +433,7 @@ static enum err term(struct parser *p, struct str field, struct query **out)
             s = f >= 2e9F ? INT32_MAX : f <= -2e9F ? INT32_MIN : (int32_t)f;
         }
         e = parser_unescape(p, str_slice(t.text, 1, t.text.n - 1), &text);
-        if (e == ERR_OK) {
-            e = field_phrase(p, field, text, s, out);
-        }
+        e = e == ERR_OK ? field_phrase(p, field, text, s, out) : e;
     } else {
         e = bare_token(p, field, t, slop, out);
     }
@@ -466,12 +450,8 @@ enum err parser_clause(struct parser *p, struct str field, struct query **out)
         if (p->t1.kind == LEX_STAR) {
             field = STR("*");
         }
-        if (e == ERR_OK) {
-            e = parser_advance(p);
-        }
-        if (e == ERR_OK) {
-            e = parser_advance(p);
-        }
+        e = e == ERR_OK ? parser_advance(p) : e;
+        e = e == ERR_OK ? parser_advance(p) : e;
         if (e != ERR_OK) {
             return e;
         }
@@ -484,18 +464,12 @@ enum err parser_clause(struct parser *p, struct str field, struct query **out)
         return err_set(p->r.em, ERR_QUERY_SYNTAX, "parentheses are nested too deeply");
     }
     e = parser_advance(p);
-    if (e == ERR_OK) {
-        e = parser_query(p, field, out);
-    }
+    e = e == ERR_OK ? parser_query(p, field, out) : e;
     if (e == ERR_OK && p->t1.kind != LEX_RPAREN) {
         e = parser_refuse(p);
     }
     p->depth--;
-    if (e == ERR_OK) {
-        e = parser_advance(p);
-    }
-    if (e == ERR_OK) {
-        e = suffixes(p, false, &slop, &boost);
-    }
+    e = e == ERR_OK ? parser_advance(p) : e;
+    e = e == ERR_OK ? suffixes(p, false, &slop, &boost) : e;
     return e == ERR_OK ? boosted(p, boost, out) : e;
 }

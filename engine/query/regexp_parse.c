@@ -348,9 +348,7 @@ static enum err parse_concat(struct re_parser *p, struct regexp **out)
            && (!regexp_on(p, REGEXP_INTERSECTION) || !peek(p, "&"))) {
         struct regexp *right;
         e = parse_repeat(p, &right);
-        if (e == ERR_OK) {
-            e = regexp_done(p, node(p, RE_CONCAT, *out, right), out);
-        }
+        e = e == ERR_OK ? regexp_done(p, node(p, RE_CONCAT, *out, right), out) : e;
     }
     return e;
 }
@@ -361,9 +359,7 @@ static enum err parse_intersection(struct re_parser *p, struct regexp **out)
     while (e == ERR_OK && regexp_on(p, REGEXP_INTERSECTION) && match(p, '&')) {
         struct regexp *right;
         e = parse_concat(p, &right);
-        if (e == ERR_OK) {
-            e = regexp_done(p, node(p, RE_INTERSECTION, *out, right), out);
-        }
+        e = e == ERR_OK ? regexp_done(p, node(p, RE_INTERSECTION, *out, right), out) : e;
     }
     return e;
 }
@@ -374,9 +370,7 @@ static enum err parse_union(struct re_parser *p, struct regexp **out)
     while (e == ERR_OK && match(p, '|')) {
         struct regexp *right;
         e = parse_intersection(p, &right);
-        if (e == ERR_OK) {
-            e = regexp_done(p, node(p, RE_UNION, *out, right), out);
-        }
+        e = e == ERR_OK ? regexp_done(p, node(p, RE_UNION, *out, right), out) : e;
     }
     return e;
 }

@@ -377,9 +377,7 @@ static enum err build_script_score(struct builder *b, const struct dsl *d, struc
     struct script *script;
     enum err e = script_of_form(b->cx, q->script, SCRIPT_SCORE, &script, em);
     struct query *child;
-    if (e == ERR_OK) {
-        e = build_dsl(b, q->query, &child, em);
-    }
+    e = e == ERR_OK ? build_dsl(b, q->query, &child, em) : e;
     if (e != ERR_OK) {
         return e;
     }

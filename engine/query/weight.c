@@ -93,9 +93,7 @@ static enum err make_names(struct weight_shared *sh, const struct query *origin,
     for (size_t i = 0; i < g.n && e == ERR_OK; i++) {
         const struct query *q;
         e = query_rewrite(sh, g.v[i].query, &q, em);
-        if (e == ERR_OK) {
-            e = weight_make(sh, q, 1, NEED_NO_SCORES, &g.v[i].weight, em);
-        }
+        e = e == ERR_OK ? weight_make(sh, q, 1, NEED_NO_SCORES, &g.v[i].weight, em) : e;
     }
     sh->named = g.v;
     sh->n_named = (uint32_t)g.n;
@@ -171,9 +169,7 @@ enum err weight_new(const struct weight **out, const struct weight_context *cx, 
         return err_no_memory(em);
     }
     enum err e = query_rewrite(sh, q, &rewritten, em);
-    if (e == ERR_OK) {
-        e = weight_make(sh, rewritten, 1, need, out, em);
-    }
+    e = e == ERR_OK ? weight_make(sh, rewritten, 1, need, out, em) : e;
     return e == ERR_OK ? make_names(sh, q, em) : e;
 }
 

@@ -304,9 +304,7 @@ enum err query_prepare(struct query_run *r)
         const struct weight *all;
         e = weight_new(&all, &r->cx.weight, r->query,
                        aggs_need_scores(s->agg_spec) ? NEED_SCORES : NEED_NO_SCORES, r->em);
-        if (e == ERR_OK) {
-            e = aggs_collector_new(&r->aggs, s->agg_spec, &r->cx, all, r->em);
-        }
+        e = e == ERR_OK ? aggs_collector_new(&r->aggs, s->agg_spec, &r->cx, all, r->em) : e;
     }
     return e == ERR_OK ? make_weight(r) : e;
 }

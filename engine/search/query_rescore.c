@@ -27,9 +27,7 @@ enum err query_rescore(struct query_run *r, const struct rescore_spec *s, struct
     struct query_context cx = r->cx.query;
     cx.raw_errors = true;
     enum err e = query_build(&q, &cx, s->query, r->em);
-    if (e == ERR_OK) {
-        e = weight_new(&w, &r->cx.weight, q, NEED_SCORES, r->em);
-    }
+    e = e == ERR_OK ? weight_new(&w, &r->cx.weight, q, NEED_SCORES, r->em) : e;
     if (e != ERR_OK) {
         return e;
     }

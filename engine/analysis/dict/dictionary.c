@@ -68,12 +68,8 @@ enum err dictionary_load(struct dictionary **out, const struct dictionary_kind *
     arena_init(&arena, NULL, ARENA_UNLIMITED);
     lexicon_init(&words);
     enum err e = gather(&s, k, fs, path_conf, warnings, &arena, em);
-    if (e == ERR_OK) {
-        e = sources_read(&s, add_words, &(struct reader){k, &s, &words}, em);
-    }
-    if (e == ERR_OK) {
-        e = dictionary_of(out, k, &words, em);
-    }
+    e = e == ERR_OK ? sources_read(&s, add_words, &(struct reader){k, &s, &words}, em) : e;
+    e = e == ERR_OK ? dictionary_of(out, k, &words, em) : e;
     lexicon_fini(&words);
     arena_fini(&arena);
     return e;
@@ -87,9 +83,7 @@ enum err dictionary_present(const struct dictionary_kind *k, const struct fs *fs
     *present = false;
     arena_init(&arena, NULL, ARENA_UNLIMITED);
     enum err e = sources_init(&s, fs, path_conf, k->folder, NULL, &arena, em);
-    if (e == ERR_OK) {
-        e = sources_exists(&s, k->main, present, em);
-    }
+    e = e == ERR_OK ? sources_exists(&s, k->main, present, em) : e;
     arena_fini(&arena);
     return e;
 }
@@ -107,9 +101,7 @@ enum err dictionary_fingerprint(const struct dictionary_kind *k, const struct fs
     struct sources s;
     arena_init(&arena, NULL, ARENA_UNLIMITED);
     e = gather(&s, k, fs, path_conf, NULL, &arena, em);
-    if (e == ERR_OK) {
-        e = sources_fingerprint(&s, out, em);
-    }
+    e = e == ERR_OK ? sources_fingerprint(&s, out, em) : e;
     arena_fini(&arena);
     return e;
 }

@@ -35,15 +35,9 @@ static enum err add_configured(struct sources *s, struct errmsg *em)
         e = xml_properties_parse(&props, text, s->arena, em);
         e = e == ERR_OK ? e : err_prefix(em, e, "[%s]", path);
     }
-    if (e == ERR_OK) {
-        e = sources_add(s, CONFIG_LIST, STR(CONFIG_FILE), false, em);
-    }
-    if (e == ERR_OK) {
-        e = add_named(s, IK_MAIN, xml_properties_get(&props, "ext_dict"), em);
-    }
-    if (e == ERR_OK) {
-        e = add_named(s, IK_STOP, xml_properties_get(&props, "ext_stopwords"), em);
-    }
+    e = e == ERR_OK ? sources_add(s, CONFIG_LIST, STR(CONFIG_FILE), false, em) : e;
+    e = e == ERR_OK ? add_named(s, IK_MAIN, xml_properties_get(&props, "ext_dict"), em) : e;
+    e = e == ERR_OK ? add_named(s, IK_STOP, xml_properties_get(&props, "ext_stopwords"), em) : e;
     static const char *const remote[] = {"remote_ext_dict", "remote_ext_stopwords"};
     for (size_t i = 0; i < ARRAY_LEN(remote) && e == ERR_OK; i++) {
         if (text_trim(xml_properties_get(&props, remote[i])).n > 0) {
@@ -56,12 +50,8 @@ static enum err add_configured(struct sources *s, struct errmsg *em)
 static enum err ik_gather(struct sources *s, struct errmsg *em)
 {
     enum err e = sources_add(s, IK_MAIN, STR(MAIN_FILE), true, em);
-    if (e == ERR_OK) {
-        e = sources_add(s, IK_QUANTIFIER, STR("quantifier.dic"), false, em);
-    }
-    if (e == ERR_OK) {
-        e = sources_add(s, IK_STOP, STR("stopword.dic"), false, em);
-    }
+    e = e == ERR_OK ? sources_add(s, IK_QUANTIFIER, STR("quantifier.dic"), false, em) : e;
+    e = e == ERR_OK ? sources_add(s, IK_STOP, STR("stopword.dic"), false, em) : e;
     return e == ERR_OK ? add_configured(s, em) : e;
 }
 

@@ -222,9 +222,7 @@ enum err lexicon_open(struct lexicon *l, enum image_kind kind, struct image *out
     struct buf b;
     buf_init(&b, NULL, IMAGE_BYTES_MAX);
     enum err e = lexicon_compile(l, kind, &b, em);
-    if (e == ERR_OK) {
-        e = image_take(out, &b, kind, em);
-    }
+    e = e == ERR_OK ? image_take(out, &b, kind, em) : e;
     buf_fini(&b);
     if (e != ERR_OK) {
         return e;

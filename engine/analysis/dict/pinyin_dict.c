@@ -85,13 +85,8 @@ static enum err pinyin_add(const struct sources *s, struct lexicon *words, uint1
 static enum err pinyin_gather(struct sources *s, struct errmsg *em)
 {
     enum err e = sources_add(s, PINYIN_CHARACTER, STR(READINGS_FILE), true, em);
-    if (e == ERR_OK) {
-        e = sources_add(s, PINYIN_PHRASE, STR("polyphone.txt"), false, em);
-    }
-    if (e == ERR_OK) {
-        e = sources_add(s, PINYIN_SYLLABLE, STR("pinyin_alphabet.dict"), false, em);
-    }
-    return e;
+    e = e == ERR_OK ? sources_add(s, PINYIN_PHRASE, STR("polyphone.txt"), false, em) : e;
+    return e == ERR_OK ? sources_add(s, PINYIN_SYLLABLE, STR("pinyin_alphabet.dict"), false, em) : e;
 }
 
 const struct dictionary_kind dictionary_pinyin = {IMAGE_PINYIN,  "analysis-pinyin", READINGS_FILE,

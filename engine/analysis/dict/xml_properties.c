@@ -237,9 +237,7 @@ static enum err elements(struct parser *p, struct xml_properties *out)
         } else {
             e = xml_fail(p, "only <comment> and <entry> can be in <properties>");
         }
-        if (e == ERR_OK) {
-            e = skip_misc(p);
-        }
+        e = e == ERR_OK ? skip_misc(p) : e;
     }
     return e;
 }
@@ -257,12 +255,8 @@ enum err xml_properties_parse(struct xml_properties *out, struct str text, struc
     if (e == ERR_OK && !eat(&p, "<properties>")) {
         e = xml_fail(&p, "<properties> must come first");
     }
-    if (e == ERR_OK) {
-        e = elements(&p, out);
-    }
-    if (e == ERR_OK) {
-        e = skip_misc(&p);
-    }
+    e = e == ERR_OK ? elements(&p, out) : e;
+    e = e == ERR_OK ? skip_misc(&p) : e;
     if (e == ERR_OK && p.at < p.s.n) {
         e = xml_fail(&p, "nothing can follow </properties>");
     }
