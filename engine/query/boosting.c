@@ -221,20 +221,15 @@ static enum err parse_boosting(struct json_pull *p, struct arena *arena, struct 
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
-        bool known = false;
         if (p->token == TOK_START_OBJECT && (str_is(name, "positive") || str_is(name, "negative"))) {
-            known = true;
             e = dsl_parse_query(p, arena, str_is(name, "positive") ? &q->positive : &q->negative, em);
         } else if (json_token_is_value(p->token)) {
-            e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
-        } else if (p->token != TOK_START_OBJECT) {
-            continue;
+            e = dsl_param_of(p, "boosting", name, params, ARRAY_LEN(params), q, em);
+        } else if (p->token == TOK_START_OBJECT) {
+            e = dsl_unsupported(p, "boosting", name, em);
         }
         if (e != ERR_OK) {
             return e;
-        }
-        if (!known) {
-            return dsl_unsupported(p, "boosting", name, em);
         }
     }
     if (q->positive == NULL) {

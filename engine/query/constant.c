@@ -146,26 +146,21 @@ static enum err parse_constant(struct json_pull *p, struct arena *arena, struct 
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
-        bool known = false;
-        if (p->token == TOK_START_OBJECT) {
-            if (str_is(name, "filter")) {
-                if (q->filter != NULL) {
-                    return json_pull_err(p, em, ERR_PARSING,
-                                         "[constant_score] accepts only one 'filter' element.");
-                }
-                known = true;
-                e = dsl_parse_query(p, arena, &q->filter, em);
+        if (p->token == TOK_START_OBJECT && str_is(name, "filter")) {
+            if (q->filter != NULL) {
+                return json_pull_err(p, em, ERR_PARSING,
+                                     "[constant_score] accepts only one 'filter' element.");
             }
+            e = dsl_parse_query(p, arena, &q->filter, em);
+        } else if (p->token == TOK_START_OBJECT) {
+            e = dsl_unsupported(p, "constant_score", name, em);
         } else if (json_token_is_value(p->token)) {
-            e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+            e = dsl_param_of(p, "constant_score", name, params, ARRAY_LEN(params), q, em);
         } else {
             return json_pull_err(p, em, ERR_PARSING, "unexpected token [%s]", json_token_text(p->token));
         }
         if (e != ERR_OK) {
             return e;
-        }
-        if (!known) {
-            return dsl_unsupported(p, "constant_score", name, em);
         }
     }
     if (q->filter == NULL) {

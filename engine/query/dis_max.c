@@ -232,20 +232,16 @@ static enum err parse_dis_max(struct json_pull *p, struct arena *arena, struct d
     bool found = false;
     while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
-        bool known = false;
-        if (p->token == TOK_START_OBJECT || p->token == TOK_START_ARRAY) {
-            if (str_is(name, "queries")) {
-                known = found = true;
-                e = parse_dis_max_queries(p, arena, &q->queries, em);
-            }
+        bool opens = p->token == TOK_START_OBJECT || p->token == TOK_START_ARRAY;
+        if (opens && str_is(name, "queries")) {
+            found = true;
+            e = parse_dis_max_queries(p, arena, &q->queries, em);
         } else {
-            e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+            e = opens ? dsl_unsupported(p, "dis_max", name, em)
+                      : dsl_param_of(p, "dis_max", name, params, ARRAY_LEN(params), q, em);
         }
         if (e != ERR_OK) {
             return e;
-        }
-        if (!known) {
-            return dsl_unsupported(p, "dis_max", name, em);
         }
     }
     if (!found) {

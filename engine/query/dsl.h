@@ -86,6 +86,9 @@ struct param {
 /* Reads the current value into *base when the table knows its name; *known tells. */
 enum err dsl_param(struct json_pull *p, struct str name, const struct param *params, size_t n, void *base,
                    bool *known, struct errmsg *em);
+/* The same; ERR_PARSING, which names the query, for a name that the table does not know. */
+enum err dsl_param_of(struct json_pull *p, const char *query, struct str name, const struct param *params,
+                      size_t n, void *base, struct errmsg *em);
 /* objectText(): a scalar, NULL for null; containers fail as text() does. The text of a number is what Java prints of it: 1.50 is
  * "1.5". */
 enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct errmsg *em);

@@ -207,16 +207,11 @@ static enum err parse_none(struct json_pull *p, struct arena *arena, struct dsl 
         return err_no_memory(em);
     }
     while (json_pull_member(p, &name)) {
-        bool known = false;
-        if (!json_token_is_value(p->token)) {
-            return dsl_unknown_token(p, "match_none", name, em);
-        }
-        enum err e = dsl_param(p, name, params, ARRAY_LEN(params), *out, &known, em);
+        enum err e = json_token_is_value(p->token)
+                         ? dsl_param_of(p, "match_none", name, params, ARRAY_LEN(params), *out, em)
+                         : dsl_unknown_token(p, "match_none", name, em);
         if (e != ERR_OK) {
             return e;
-        }
-        if (!known) {
-            return dsl_unsupported(p, "match_none", name, em);
         }
     }
     return ERR_OK;

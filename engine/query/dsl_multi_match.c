@@ -42,11 +42,9 @@ static enum err parse_value(struct json_pull *p, struct dsl_multi *q, struct str
         enum err e = json_pull_text(p, &q->type_text, em);
         return e == ERR_OK ? multi_type_parse(q->type_text, &q->type, em) : e;
     }
-    bool known;
-    enum err e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
     q->has_tie_breaker = q->has_tie_breaker || str_is(name, "tie_breaker");
     q->lenient_given = q->lenient_given || str_is(name, "lenient");
-    return e != ERR_OK || known ? e : dsl_unsupported(p, "multi_match", name, em);
+    return dsl_param_of(p, "multi_match", name, params, ARRAY_LEN(params), q, em);
 }
 
 static enum err multi_match_check(struct json_pull *p, const struct dsl_multi *q, struct errmsg *em)

@@ -173,6 +173,14 @@ enum err dsl_param(struct json_pull *p, struct str name, const struct param *par
     return ERR_OK;
 }
 
+enum err dsl_param_of(struct json_pull *p, const char *query, struct str name, const struct param *params,
+                      size_t n, void *base, struct errmsg *em)
+{
+    bool known;
+    enum err e = dsl_param(p, name, params, n, base, &known, em);
+    return e != ERR_OK || known ? e : dsl_unsupported(p, query, name, em);
+}
+
 static enum err parse_inner(struct json_pull *p, const struct field_form *form, void *base, struct errmsg *em)
 {
     struct str name = p->name;
@@ -182,13 +190,9 @@ static enum err parse_inner(struct json_pull *p, const struct field_form *form, 
                                  form->unexpected ? "unexpected" : "unknown", json_token_text(p->token),
                                  STR_ARG(name));
         }
-        bool known;
-        enum err e = dsl_param(p, name, form->params, form->n_params, base, &known, em);
+        enum err e = dsl_param_of(p, form->query, name, form->params, form->n_params, base, em);
         if (e != ERR_OK) {
             return e;
-        }
-        if (!known) {
-            return dsl_unsupported(p, form->query, name, em);
         }
     }
     return ERR_OK;

@@ -41,11 +41,9 @@ static enum err parse_value(struct json_pull *p, struct string_query *q, struct 
         enum err e = json_pull_text(p, &s, em);
         return e == ERR_OK ? multi_type_parse(s, &q->type, em) : e;
     }
-    bool known;
-    enum err e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
     q->lenient_given = q->lenient_given || str_is(name, "lenient");
     q->has_tie_breaker = q->has_tie_breaker || str_is(name, "tie_breaker");
-    return e != ERR_OK || known ? e : dsl_unsupported(p, "query_string", name, em);
+    return dsl_param_of(p, "query_string", name, params, ARRAY_LEN(params), q, em);
 }
 
 static enum err query_string_check(struct json_pull *p, const struct string_query *q, struct arena *arena,

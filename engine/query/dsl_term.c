@@ -126,8 +126,6 @@ static enum err parse_terms_member(struct json_pull *p, struct arena *arena, str
                                    struct str name, struct errmsg *em)
 {
     static const struct param params[] = {DSL_COMMON_PARAMS(struct dsl_terms_query)};
-    bool known;
-    enum err e;
     switch (p->token) {
     case TOK_START_ARRAY:
         if (q->field.p != NULL) {
@@ -154,8 +152,7 @@ static enum err parse_terms_member(struct json_pull *p, struct arena *arena, str
     case TOK_NONE:
         break;
     }
-    e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
-    return e != ERR_OK || known ? e : dsl_unsupported(p, "terms", name, em);
+    return dsl_param_of(p, "terms", name, params, ARRAY_LEN(params), q, em);
 }
 
 static enum err parse_terms(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
@@ -222,16 +219,11 @@ static enum err parse_exists(struct json_pull *p, struct arena *arena, struct ds
     }
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
-        if (!json_token_is_value(p->token)) {
-            return dsl_unknown_token(p, "exists", name, em);
-        }
-        bool known;
-        enum err e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+        enum err e = json_token_is_value(p->token)
+                         ? dsl_param_of(p, "exists", name, params, ARRAY_LEN(params), q, em)
+                         : dsl_unknown_token(p, "exists", name, em);
         if (e != ERR_OK) {
             return e;
-        }
-        if (!known) {
-            return dsl_unsupported(p, "exists", name, em);
         }
     }
     if (q->field.p == NULL) {
@@ -347,15 +339,11 @@ static enum err parse_type(struct json_pull *p, struct arena *arena, struct dsl 
     }
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
-        bool known = false;
         enum err e = json_token_is_value(p->token)
-                         ? dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em)
-                         : ERR_OK;
+                         ? dsl_param_of(p, "type", name, params, ARRAY_LEN(params), q, em)
+                         : dsl_unsupported(p, "type", name, em);
         if (e != ERR_OK) {
             return e;
-        }
-        if (!known) {
-            return dsl_unsupported(p, "type", name, em);
         }
     }
     if (q->value.p == NULL) {

@@ -347,31 +347,21 @@ static enum err parse_nested(struct json_pull *p, struct arena *arena, struct ds
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
         enum err e = ERR_OK;
-        bool known = false;
         if (p->token == TOK_START_OBJECT) {
-            known = true;
             if (str_is(name, "query")) {
                 e = dsl_parse_query(p, arena, &q->query, em);
             } else if (str_is(name, "inner_hits")) {
                 e = inner_hits_pull(p, &q->inner_hits, arena, em);
             } else {
-                known = false;
+                e = dsl_unsupported(p, "nested", name, em);
             }
         } else if (json_token_is_value(p->token)) {
-            if (str_is(name, "score_mode")) {
-                known = true;
-                e = parse_nested_mode(p, q, em);
-            } else {
-                e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
-            }
-        } else {
-            continue;
+            e = str_is(name, "score_mode")
+                    ? parse_nested_mode(p, q, em)
+                    : dsl_param_of(p, "nested", name, params, ARRAY_LEN(params), q, em);
         }
         if (e != ERR_OK) {
             return e;
-        }
-        if (!known) {
-            return dsl_unsupported(p, "nested", name, em);
         }
     }
     if (q->path.p == NULL) {

@@ -406,7 +406,6 @@ static enum err parse_script(struct json_pull *p, struct arena *arena, struct ds
     }
     struct str name = STR_NULL;
     while (json_pull_member(p, &name)) {
-        bool known = false;
         enum err e = ERR_OK;
         if (p->token == TOK_START_ARRAY) {
             return json_pull_err(p, em, ERR_PARSING,
@@ -414,16 +413,14 @@ static enum err parse_script(struct json_pull *p, struct arena *arena, struct ds
                                  "a clause per script instead.");
         }
         if (str_is(name, "script") && p->token != TOK_NULL) {
-            known = true;
             e = script_form_parse(p, &q->script, em);
-        } else if (json_token_is_value(p->token)) {
-            e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+        } else {
+            e = json_token_is_value(p->token)
+                    ? dsl_param_of(p, "script", name, params, ARRAY_LEN(params), q, em)
+                    : dsl_unsupported(p, "script", name, em);
         }
         if (e != ERR_OK) {
             return e;
-        }
-        if (!known) {
-            return dsl_unsupported(p, "script", name, em);
         }
     }
     if (q->script == NULL) {
