@@ -171,16 +171,8 @@ static enum err distance_explain(const struct weight *w, const struct explain_re
 static const struct weight_ops distance_weight_ops = {
     .cost = distance_cost, .scorer = distance_scorer, .explain = distance_explain};
 
-static enum err distance_weight(struct weight_shared *sh, const struct query *q, float boost,
-                                enum score_need need, const struct weight **out, struct errmsg *em)
-{
-    struct weight *w = weight_alloc(sh, sizeof(*w), &distance_weight_ops, q, boost, need);
-    *out = w;
-    return w != NULL ? ERR_OK : err_no_memory(em);
-}
-
 const struct query_ops q_distance_feature = {
-    .name = "distance_feature", .print = distance_print, .weight = distance_weight};
+    .name = "distance_feature", .print = distance_print, .plain_weight = &distance_weight_ops};
 
 /* ---- as it is written ---- */
 

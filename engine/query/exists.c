@@ -88,12 +88,5 @@ static enum err exists_scorer(const struct weight *w, const struct scorer_reques
 
 static const struct weight_ops exists_ops = {.cost = exists_cost, .scorer = exists_scorer};
 
-static enum err exists_weight(struct weight_shared *sh, const struct query *q, float boost,
-                              enum score_need need, const struct weight **out, struct errmsg *em)
-{
-    *out = weight_alloc(sh, sizeof(**out), &exists_ops, q, boost, need);
-    return *out != NULL ? ERR_OK : err_no_memory(em);
-}
-
 const struct query_ops q_exists = {
-    .name = "exists", .same = exists_same, .print = exists_print, .weight = exists_weight};
+    .name = "exists", .same = exists_same, .print = exists_print, .plain_weight = &exists_ops};

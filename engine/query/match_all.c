@@ -37,18 +37,11 @@ static int64_t all_count(UNUSED const struct weight *w, const struct leaf *leaf)
 static const struct weight_ops all_ops = {
     .cost = all_cost, .scorer = all_scorer, .count = all_count, .counts_roots = true};
 
-static enum err all_weight(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                           const struct weight **out, struct errmsg *em)
-{
-    *out = weight_alloc(sh, sizeof(**out), &all_ops, q, boost, need);
-    return *out != NULL ? ERR_OK : err_no_memory(em);
-}
-
 const struct query_ops q_match_all = {.name = "match_all",
                                       .same = always_same,
                                       .print = all_print,
                                       .cost = all_docs,
-                                      .weight = all_weight,
+                                      .plain_weight = &all_ops,
                                       .one_score = true};
 
 /* ---- none ---- */
@@ -97,17 +90,10 @@ static const struct weight_ops none_ops = {.cost = none_cost,
                                            .count = none_count,
                                            .counts_roots = true};
 
-static enum err none_weight(struct weight_shared *sh, const struct query *q, float boost,
-                            enum score_need need, const struct weight **out, struct errmsg *em)
-{
-    *out = weight_alloc(sh, sizeof(**out), &none_ops, q, boost, need);
-    return *out != NULL ? ERR_OK : err_no_memory(em);
-}
-
 const struct query_ops q_match_none = {.name = "match_none",
                                        .may = none_may,
                                        .same = always_same,
                                        .print = none_print,
                                        .cost = none_docs,
-                                       .weight = none_weight,
+                                       .plain_weight = &none_ops,
                                        .keeps_zero = true};

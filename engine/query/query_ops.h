@@ -83,6 +83,7 @@ struct query_ops {
     /* Prepares it; `boost` is that of all around it and its own. NULL: rewriting always puts another in its place. */
     enum err (*weight)(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
                        const struct weight **out, struct errmsg *em);
+    const struct weight_ops *plain_weight; /* instead of it: of a weight that has nothing of its own */
     /* Which terms of a dictionary it stands for (multi_terms.h). NULL: it is no pattern. */
     enum err (*matcher)(struct term_matcher *m, const struct query *q, struct arena *arena,
                         struct errmsg *em);

@@ -103,12 +103,5 @@ static enum err range_field_scorer(const struct weight *w, const struct scorer_r
 
 static const struct weight_ops range_field_ops = {.cost = set_cost, .scorer = range_field_scorer};
 
-static enum err range_field_weight(struct weight_shared *sh, const struct query *q, float boost,
-                                   enum score_need need, const struct weight **out, struct errmsg *em)
-{
-    *out = weight_alloc(sh, sizeof(**out), &range_field_ops, q, boost, need);
-    return *out != NULL ? ERR_OK : err_no_memory(em);
-}
-
 const struct query_ops q_range_field = {
-    .name = "range_field", .print = range_field_print, .weight = range_field_weight};
+    .name = "range_field", .print = range_field_print, .plain_weight = &range_field_ops};

@@ -297,15 +297,8 @@ static enum err filter_scorer(const struct weight *w, const struct scorer_reques
 
 static const struct weight_ops filter_ops = {.cost = filter_cost, .scorer = filter_scorer};
 
-static enum err script_weight(struct weight_shared *sh, const struct query *q, float boost,
-                              enum score_need need, const struct weight **out, struct errmsg *em)
-{
-    *out = weight_alloc(sh, sizeof(**out), &filter_ops, q, boost, need);
-    return *out != NULL ? ERR_OK : err_no_memory(em);
-}
-
 const struct query_ops q_script = {
-    .name = "script", .print = script_print, .weight = script_weight, .expensive = "[script] queries"};
+    .name = "script", .print = script_print, .plain_weight = &filter_ops, .expensive = "[script] queries"};
 
 /* ---- as it is written ---- */
 

@@ -47,6 +47,10 @@ enum err weight_error(const struct weight *w, struct errmsg *em)
 enum err weight_make(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
                      const struct weight **out, struct errmsg *em)
 {
+    if (q->ops->plain_weight != NULL) {
+        *out = weight_alloc(sh, sizeof(**out), q->ops->plain_weight, q, boost * q->boost, need);
+        return *out != NULL ? ERR_OK : err_no_memory(em);
+    }
     return q->ops->weight(sh, q, boost * q->boost, need, out, em);
 }
 

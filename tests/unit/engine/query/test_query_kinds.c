@@ -18,9 +18,9 @@ START_TEST(rows_are_whole)
             ck_assert_str_ne(o->name, query_kinds[k]->name); /* keys of the filter cache begin with it */
         }
         ck_assert_msg(o->print != NULL, "%s does not print itself", o->name);
-        ck_assert_msg(o->weight != NULL || o->rewrite != NULL, "%s neither runs nor becomes another",
-                      o->name);
-        ck_assert_int_eq(o->weight == NULL, o == &q_boost || o == &q_blended);
+        ck_assert_msg(o->weight != NULL || o->plain_weight != NULL || o->rewrite != NULL,
+                      "%s neither runs nor becomes another", o->name);
+        ck_assert_int_eq(o->weight == NULL && o->plain_weight == NULL, o == &q_boost || o == &q_blended);
         ck_assert_msg(o->print_bare == NULL || o->rewrite != NULL, "%s never has clauses", o->name);
         ck_assert_msg(o->matcher == NULL || o->words != NULL, "%s hides its words", o->name);
         ck_assert_msg(o->expensive != NULL || o->expensive_advice == NULL, "%s gives advice alone", o->name);
