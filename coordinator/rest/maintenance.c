@@ -87,8 +87,7 @@ static void write_flush_failure(struct jsonw *w, uint32_t shard, struct str reas
 
 static void write_flush_failures(struct jsonw *w, const struct broadcast *bc, const struct index_meta *m)
 {
-    jw_k(w, "failures");
-    jw_arr(w);
+    jw_karr(w, "failures");
     for (uint32_t shard = 0; m->closed && shard < m->n_shards; shard++) {
         write_flush_failure(w, shard, STR("closed"));
     }

@@ -333,8 +333,7 @@ static void write_no_status(struct rest *r)
     }
     jsonw_start(&w, &b);
     jw_obj(&w);
-    jw_k(&w, "snapshots");
-    jw_arr(&w);
+    jw_karr(&w, "snapshots");
     jw_arr_end(&w);
     jw_obj_end(&w);
     rest_send(r, 200, &b);
