@@ -318,11 +318,9 @@ bool settings_split(struct str text, struct arena *arena, struct str **out, uint
     struct str *items = NULL, rest = text;
     while (rest.p != NULL) {
         struct str part = str_trim(str_cut(rest, ',', &rest));
-        items = arena_grow(arena, items, used, &cap, sizeof(*items));
-        if (items == NULL) {
+        if (!ARENA_ADD(arena, items, used, cap, part)) {
             return false;
         }
-        items[used++] = part;
     }
     *out = items;
     *n = (uint32_t)used;
@@ -354,11 +352,9 @@ bool settings_list(const struct settings *s, const char *key, struct arena *aren
         if (t == NULL || t->is_null || t->is_list) {
             break;
         }
-        items = arena_grow(arena, items, used, &cap, sizeof(*items));
-        if (items == NULL) {
+        if (!ARENA_ADD(arena, items, used, cap, t->value)) {
             return false;
         }
-        items[used++] = t->value;
     }
     *out = items;
     *n = (uint32_t)used;

@@ -1,4 +1,5 @@
 /* Parameters: parts of the path and of the query, their types, and what nobody asked for. */
+#include "common/base/arena_list.h"
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
 #include "coordinator/core/active.h"
@@ -168,11 +169,9 @@ enum err rest_list(struct rest *r, const char *name, const struct str **out, uin
     *n = 0;
     while (v.n > 0 && rest.p != NULL) {
         struct str part = str_cut(rest, ',', &rest);
-        list = arena_grow(r->arena, list, used, &cap, sizeof(*list));
-        if (list == NULL) {
+        if (!ARENA_ADD(r->arena, list, used, cap, part)) {
             return err_no_memory(&r->em);
         }
-        list[used++] = part;
     }
     *out = list;
     *n = (uint32_t)used;

@@ -1,5 +1,7 @@
 #include "coordinator/rest/table.h"
 
+#include "common/base/arena_list.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -209,11 +211,9 @@ static enum err choose_columns(struct table *t, struct selected_column **out, si
             if (there) {
                 continue;
             }
-            *out = arena_grow(r->arena, *out, *n, &cap, sizeof(**out));
-            if (*out == NULL) {
+            if (!ARENA_ADD(r->arena, *out, *n, cap, (struct selected_column){i, title})) {
                 return err_no_memory(&r->em);
             }
-            (*out)[(*n)++] = (struct selected_column){i, title};
         }
     }
     return ERR_OK;

@@ -1,5 +1,6 @@
 #include "engine/analysis/parts.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/num.h"
 #include "common/base/utf8.h"
 
@@ -304,12 +305,9 @@ static enum err split_lines(struct str text, struct arena *arena, struct str **o
         if (line.n == 0 || line.p[0] == '#') {
             continue;
         }
-        struct str *grown = arena_grow(arena, *out, *n, &cap, sizeof(**out));
-        if (grown == NULL) {
+        if (!ARENA_ADD(arena, *out, *n, cap, line)) {
             return err_no_memory(em);
         }
-        *out = grown;
-        (*out)[(*n)++] = line;
     }
     return ERR_OK;
 }

@@ -2,6 +2,7 @@
 #include "engine/collect/value_format.h"
 #include "engine/fetch/fetch.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/java_hash.h"
 
 struct shown_field {
@@ -194,11 +195,9 @@ static bool write_unpacked(const struct value_format *vf, const struct json *v, 
 {
     const struct json **queue = NULL;
     size_t n = 0, cap = 0;
-    queue = arena_grow(arena, queue, n, &cap, sizeof(*queue));
-    if (queue == NULL) {
+    if (!ARENA_ADD(arena, queue, n, cap, v)) {
         return false;
     }
-    queue[n++] = v;
     for (size_t at = 0; at < n; at++) {
         const struct json *one = queue[at];
         if (one->type != JSON_ARRAY) {
@@ -206,11 +205,9 @@ static bool write_unpacked(const struct value_format *vf, const struct json *v, 
             continue;
         }
         for (uint32_t i = 0; i < one->n; i++) {
-            queue = arena_grow(arena, queue, n, &cap, sizeof(*queue));
-            if (queue == NULL) {
+            if (!ARENA_ADD(arena, queue, n, cap, &one->items[i])) {
                 return false;
             }
-            queue[n++] = &one->items[i];
         }
     }
     return true;

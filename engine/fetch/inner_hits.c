@@ -5,6 +5,8 @@
  * children, or its parent, wherever in the shard they are. The best of them are hits in turn, which may have inner hits of the queries
  * inside. */
 #include "common/settings/setting_read.h"
+
+#include "common/base/arena_list.h"
 #include "engine/collect/top_docs.h"
 #include "engine/fetch/fetch.h"
 #include "engine/query/join.h"
@@ -76,12 +78,7 @@ static enum err add_wanted(struct inner_queries *w, const struct query *of)
     if (spec->source->seq_no_primary_term && !is_join(of)) {
         return err_set(w->em, ERR_UNSUPPORTED, "nested documents are not assigned sequence numbers");
     }
-    w->v = arena_grow(w->arena, w->v, w->n, &w->cap, sizeof(*w->v));
-    if (w->v == NULL) {
-        return err_no_memory(w->em);
-    }
-    w->v[w->n++] = of;
-    return ERR_OK;
+    return ARENA_ADD(w->arena, w->v, w->n, w->cap, of) ? ERR_OK : err_no_memory(w->em);
 }
 
 /* Nothing matches below must_not, and a function's filter only weighs: neither has inner hits. Those inside a nested query or a

@@ -1,5 +1,6 @@
 #include "engine/mapping/mapping.h"
 
+#include "common/base/arena_list.h"
 #include "common/base/hash.h"
 #include "common/base/sort_items.h"
 #include "common/settings/setting_read.h"
@@ -424,12 +425,9 @@ bool mapping_match(const struct mapping *m, struct str pattern, struct arena *ar
         if (!str_glob(pattern, m->sorted[i]->path)) {
             continue;
         }
-        const struct field **v = arena_grow(arena, *out, *n, &cap, sizeof(*v));
-        if (v == NULL) {
+        if (!ARENA_ADD(arena, *out, *n, cap, m->sorted[i])) {
             return false;
         }
-        *out = v;
-        v[(*n)++] = m->sorted[i];
     }
     return true;
 }

@@ -1,6 +1,8 @@
 /* Statements, functions, whole scripts. */
 #include "engine/script/parse.h"
 
+#include "common/base/arena_list.h"
+
 /* `alone`: it stands where a block could, and a semicolon ends it. */
 static struct node *statement(struct parser *p, bool alone);
 
@@ -282,14 +284,10 @@ static bool function(struct parser *p, struct program *out)
         }
     }
     f.body = parse_block(p);
-    struct function *grown =
-        arena_grow(p->a, out->functions, out->functions_n, &out->functions_cap, sizeof(f));
-    if (grown == NULL) {
+    if (!ARENA_ADD(p->a, out->functions, out->functions_n, out->functions_cap, f)) {
         (void)p_no_memory(p);
         return false;
     }
-    out->functions = grown;
-    out->functions[out->functions_n++] = f;
     return p->e == ERR_OK;
 }
 

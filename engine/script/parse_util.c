@@ -1,6 +1,8 @@
 /* Looking at tokens, making nodes, recognising types. */
 #include "engine/script/parse.h"
 
+#include "common/base/arena_list.h"
+
 #include <stdio.h>
 
 const struct token *p_peek(const struct parser *p, uint32_t ahead)
@@ -119,12 +121,9 @@ struct node *p_kid(struct parser *p, struct node *n, struct node *k)
     if (p->e != ERR_OK || n == NULL) {
         return NULL;
     }
-    struct node **grown = arena_grow(p->a, n->kids, n->n, &n->cap, sizeof(struct node *));
-    if (grown == NULL) {
+    if (!ARENA_ADD(p->a, n->kids, n->n, n->cap, k)) {
         return p_no_memory(p);
     }
-    n->kids = grown;
-    n->kids[n->n++] = k;
     n->height = node_height(n, k);
     return n->height > HEIGHT_MAX ? p_too_deep(p, HEIGHT_MAX) : n;
 }
