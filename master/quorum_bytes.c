@@ -6,10 +6,10 @@
 
 #define ATTR_FIELDS(M) M(str, name) M(str, value)
 FLAT_LIST(attrs, node_attr, ATTR_FIELDS, 2)
-#define NAME_FIELDS(M)                                                                            \
-    M(str, id)                                                                                    \
-    M(str, name) M(str, ephemeral_id) M(str, host) M(str, transport_address) M(opt, http_address) \
-        M(u32_varint, roles)
+#define NAME_FIELDS(M) \
+    M(str, id)         \
+    M(str, name)       \
+    M(str, ephemeral_id) M(str, host) M(str, transport_address) M(opt, http_address) M(u32_varint, roles)
 FLAT_PART(names, node_meta, NAME_FIELDS)
 #define HEAD_FIELDS(M) \
     M(str, cluster_name) M(str, cluster_uuid) M(varint, term) M(varint, accepted_term) M(varint, version)

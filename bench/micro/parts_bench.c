@@ -4,13 +4,13 @@
 #include "bench/micro/bench.h"
 #include "common/base/json.h"
 #include "common/base/jsonw.h"
-#include "tests/seams/clock_sim.h"
-#include "tests/seams/fs_mem.h"
 #include "common/sys/fs_posix.h"
 #include "engine/analysis/analysis.h"
 #include "engine/analysis/dict/ik_dict.h"
 #include "engine/analysis/ik.h"
 #include "engine/index/translog.h"
+#include "tests/seams/clock_sim.h"
+#include "tests/seams/fs_mem.h"
 
 #include <stdlib.h>
 

@@ -4,10 +4,10 @@
  * request's JSON to the ten documents' numbers. query_bench [documents, default 50000] */
 #include "bench/micro/bench.h"
 #include "common/base/rand.h"
-#include "tests/seams/clock_sim.h"
-#include "tests/seams/fs_mem.h"
 #include "engine/index/engine.h"
 #include "engine/search/search.h"
+#include "tests/seams/clock_sim.h"
+#include "tests/seams/fs_mem.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -225,8 +225,7 @@ static void rollover_answer(const struct rollover *q, bool acknowledged, bool ac
     jw_kstr(&w, "new_index", q->name);
     jw_kbool(&w, "rolled_over", acknowledged);
     jw_kbool(&w, "dry_run", q->dry_run);
-    jw_k(&w, "conditions");
-    jw_obj(&w);
+    jw_kobj(&w, "conditions");
     for (unsigned i = 0; i < ROLLOVER_CONDITIONS; i++) {
         if (q->given[i]) {
             write_condition(&w, q, i);

@@ -122,12 +122,11 @@ struct spread {
     uint32_t n;
 };
 
-static void take_found(void *self, doc_id doc, const struct join_id *id)
+static void take_found(void *self, doc_id doc, UNUSED const struct join_id *id)
 {
     const struct spread *x = self;
     struct children *s = x->s;
     struct agg_run *r = s->c.run;
-    (void)id;
     if (s->c.n_subs > 0 && !run_reserve(r, &s->noted, &s->cap, (uint64_t)s->n + x->n, sizeof(*s->noted))) {
         return;
     }
@@ -196,9 +195,8 @@ static enum err children_build(struct collector *c, uint32_t bucket, struct agg_
     return collector_single(c, bucket, count_of((struct children *)c, bucket), out, em);
 }
 
-static double children_value(struct collector *c, uint32_t bucket, struct str key)
+static double children_value(struct collector *c, uint32_t bucket, UNUSED struct str key)
 {
-    (void)key;
     return (double)count_of((struct children *)c, bucket);
 }
 

@@ -194,8 +194,7 @@ static uint32_t greek_lower(uint32_t c)
     }
 }
 
-static enum err map_new(const void **out, struct arena *arena, uint32_t (*map)(uint32_t),
-                        struct errmsg *em)
+static enum err map_new(const void **out, struct arena *arena, uint32_t (*map)(uint32_t), struct errmsg *em)
 {
     struct char_map *f = ARENA_NEW(arena, struct char_map);
     if (f == NULL) {

@@ -153,8 +153,8 @@ static enum err apply_rules(const struct token_filter *self, struct token_list *
     return ERR_OK;
 }
 
-static enum err rules_new(const void **out, const struct char_rule *rules, size_t n,
-                          struct arena *arena, struct errmsg *em)
+static enum err rules_new(const void **out, const struct char_rule *rules, size_t n, struct arena *arena,
+                          struct errmsg *em)
 {
     struct rule_filter *f = ARENA_NEW(arena, struct rule_filter);
     if (f == NULL) {

@@ -40,8 +40,8 @@ static enum err simple_pattern_run(const struct tokenizer *self, struct str text
     return ok ? ERR_OK : err_no_memory(em);
 }
 
-static enum err simple_new(const void **out, bool split, const struct settings *s,
-                           struct arena *arena, struct errmsg *em)
+static enum err simple_new(const void **out, bool split, const struct settings *s, struct arena *arena,
+                           struct errmsg *em)
 {
     struct simple_tokenizer *t = ARENA_NEW(arena, struct simple_tokenizer);
     if (t == NULL) {

@@ -263,11 +263,10 @@ struct join_run {
     bool scored;
 };
 
-static void take_joined(void *self, doc_id doc, const struct join_id *id)
+static void take_joined(void *self, doc_id doc, UNUSED const struct join_id *id)
 {
     struct join_run *r = self;
     struct scorer *s = r->s;
-    (void)id;
     if ((s->doc == POSTINGS_UNPOSITIONED || s->doc < doc ? s->ops->seek(s, doc) : s->doc) == doc
         && scorer_accepts(s)) {
         inner_hits_take(r->out, r->top, s, r->scored, doc);

@@ -218,9 +218,8 @@ bool relations_may_become(struct builder *b, const struct node *into, const stru
 
 /* ---- the hidden fields ---- */
 
-static enum err refuse_fetch(const struct field *f, struct errmsg *em)
+static enum err refuse_fetch(UNUSED const struct field *f, struct errmsg *em)
 {
-    (void)f;
     return err_set(em, ERR_UNSUPPORTED, "Cannot fetch values for internal field [parent].");
 }
 
@@ -239,9 +238,8 @@ const struct field_class field_class_join_parent = {
 
 /* ---- the definition as a whole ---- */
 
-static void join_init(struct builder *b, struct node *n)
+static void join_init(UNUSED struct builder *b, struct node *n)
 {
-    (void)b;
     n->f.doc_values = true;
 }
 

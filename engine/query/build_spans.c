@@ -133,11 +133,9 @@ enum err build_span_term(struct builder *b, const struct dsl *d, struct query **
     return spans_node(b, &part, false, out, em);
 }
 
-enum err build_span_gap(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+enum err build_span_gap(UNUSED struct builder *b, UNUSED const struct dsl *d, UNUSED struct query **out,
+                        struct errmsg *em)
 {
-    (void)b;
-    (void)d;
-    (void)out;
     return err_set(em, ERR_UNSUPPORTED, "[span_gap] is a clause of [span_near] alone");
 }
 

@@ -98,11 +98,10 @@ static enum err parse_has_child(struct json_pull *p, struct arena *arena, struct
         {"min_children", PARAM_INT, offsetof(struct dsl_join, min)},
         {"max_children", PARAM_INT, offsetof(struct dsl_join, max)},
     };
-    struct dsl_join *q = (struct dsl_join *)(void *)dsl_new(arena, &dsl_has_child, sizeof(*q));
+    struct dsl_join *q = dsl_new(out, arena, &dsl_has_child, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     q->min = 1;
     q->max = INT32_MAX;
     enum err e = parse_join(p, arena, &dsl_has_child, params, ARRAY_LEN(params), q, em);
@@ -130,11 +129,10 @@ static enum err parse_has_parent(struct json_pull *p, struct arena *arena, struc
         {"score", PARAM_BOOL, offsetof(struct dsl_join, score)},
         {"ignore_unmapped", PARAM_BOOL, offsetof(struct dsl_join, ignore_unmapped)},
     };
-    struct dsl_join *q = (struct dsl_join *)(void *)dsl_new(arena, &dsl_has_parent, sizeof(*q));
+    struct dsl_join *q = dsl_new(out, arena, &dsl_has_parent, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     q->min = 1;
     q->max = INT32_MAX;
     enum err e = parse_join(p, arena, &dsl_has_parent, params, ARRAY_LEN(params), q, em);
@@ -278,13 +276,11 @@ static enum err parse_parent_id(struct json_pull *p, struct arena *arena, struct
         {"id", PARAM_TEXT, offsetof(struct dsl_parent_id_query, id)},
         {"ignore_unmapped", PARAM_BOOL, offsetof(struct dsl_parent_id_query, ignore_unmapped)},
     };
-    struct dsl_parent_id_query *q =
-        (struct dsl_parent_id_query *)(void *)dsl_new(arena, &dsl_parent_id, sizeof(*q));
+    struct dsl_parent_id_query *q = dsl_new(out, arena, &dsl_parent_id, sizeof(*q));
     struct str name = STR_NULL;
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     while (json_pull_until(p, TOK_END_OBJECT)) {
         bool known = false;
         if (p->token == TOK_FIELD_NAME) {

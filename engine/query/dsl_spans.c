@@ -15,18 +15,13 @@ static enum err parse_term(struct json_pull *p, struct arena *arena, struct dsl 
         {"term", PARAM_TOKEN, AT(value)},
         {"value", PARAM_TOKEN, AT(value)},
     };
-    struct dsl_span *q = (struct dsl_span *)(void *)dsl_new(arena, &dsl_span_term, sizeof(*q));
+    struct dsl_span *q = dsl_new(out, arena, &dsl_span_term, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     struct str name = STR_NULL;
     bool in_array = false;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
+    while (json_pull_member(p, &name)) {
         bool object = p->token == TOK_START_OBJECT, known;
         bool named = !in_array || p->token == TOK_END_ARRAY; /* elements have no names */
         in_array = p->token == TOK_START_ARRAY;
@@ -64,11 +59,10 @@ static enum err parse_term(struct json_pull *p, struct arena *arena, struct dsl 
 
 static enum err parse_gap(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct dsl_span *q = (struct dsl_span *)(void *)dsl_new(arena, &dsl_span_gap, sizeof(*q));
+    struct dsl_span *q = dsl_new(out, arena, &dsl_span_gap, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
-    *out = &q->dsl;
     while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {
@@ -161,7 +155,6 @@ static enum err read_list(struct json_pull *p, struct arena *arena, const struct
 static enum err read_member(struct json_pull *p, struct arena *arena, const struct span_form *f,
                             struct str name, struct dsl_span *q, struct errmsg *em)
 {
-    bool known = false;
     if (p->token == TOK_START_OBJECT) {
         for (size_t i = 0; i < f->n_slots; i++) {
             if (str_is(name, f->slots[i].key)) {
@@ -178,25 +171,21 @@ static enum err read_member(struct json_pull *p, struct arena *arena, const stru
     if (!json_token_is_value(p->token) && (f->values || f->forgives)) {
         return f->forgives ? ERR_OK : dsl_unsupported(p, f->type->name, name, em);
     }
-    enum err e = dsl_param(p, name, f->params, f->n_params, q, &known, em);
-    return e != ERR_OK || known ? e : dsl_unsupported(p, f->type->name, name, em);
+    return dsl_param_of(p, f->type->name, name, f->params, f->n_params, q, em);
 }
 
 static enum err parse_form(struct json_pull *p, struct arena *arena, const struct span_form *f,
                            struct dsl_span **out, struct errmsg *em)
 {
-    struct dsl_span *q = *out = (struct dsl_span *)(void *)dsl_new(arena, f->type, sizeof(*q));
+    struct dsl *made;
+    struct dsl_span *q = *out = dsl_new(&made, arena, f->type, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
     q->in_order = true;
     q->end = q->dist = q->before = q->after = SPAN_NOT_SET;
     struct str name = STR_NULL;
-    while (json_pull_until(p, TOK_END_OBJECT)) {
-        if (p->token == TOK_FIELD_NAME) {
-            name = p->name;
-            continue;
-        }
+    while (json_pull_member(p, &name)) {
         enum err e = read_member(p, arena, f, name, q, em);
         if (e != ERR_OK) {
             return e;

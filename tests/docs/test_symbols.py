@@ -22,6 +22,7 @@ FOR_TESTS = {
     "health_least_active": "what the naive model of the health is compared with",
     "http_server_addresses": "a port that the system chose",
     "http_watch": "a client that goes away, as the server sees it",
+    "later_switch": "the simulator goes from one stack to another",
     "log_debug": "the level below those that the product writes",
     "mapping_routing_required": "what coordinator/ keeps of a mapping",
     "member_cluster": "the simulator looks into its nodes",

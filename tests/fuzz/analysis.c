@@ -2,12 +2,12 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "common/base/utf8.h"
-#include "tests/seams/fs_mem.h"
 #include "engine/analysis/analysis.h"
 #include "engine/analysis/dict/image.h"
 #include "engine/analysis/ik.h"
 #include "engine/analysis/pinyin.h"
 #include "engine/analysis/regex.h"
+#include "tests/seams/fs_mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>

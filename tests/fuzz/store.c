@@ -1,11 +1,11 @@
 /* What lies on disk: segments, deletions, commits, logs of operations and of states. */
 #include "tests/fuzz/fuzz.h"
 
-#include "tests/seams/fs_mem.h"
 #include "engine/index/live.h"
 #include "engine/index/manifest.h"
 #include "engine/index/translog_record.h"
 #include "master/state_log.h"
+#include "tests/seams/fs_mem.h"
 #include "tests/unit/engine/index/random_docs.h"
 
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #define SIM_NETWORK_H
 
 #include "common/base/rand.h"
-#include "tests/seams/sim_exec.h"
 #include "proto/message.h"
+#include "tests/seams/sim_exec.h"
 
 struct network;
 

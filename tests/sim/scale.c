@@ -2,8 +2,8 @@
 
 #include "common/base/rand.h"
 #include "common/cluster/health.h"
-#include "tests/seams/sim_exec.h"
 #include "master/cluster.h"
+#include "tests/seams/sim_exec.h"
 #include "tests/sim/network.h"
 #include "tests/sim/null_disk.h"
 

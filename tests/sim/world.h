@@ -4,8 +4,8 @@
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 
-#include "tests/seams/fs_mem.h"
 #include "node/member.h"
+#include "tests/seams/fs_mem.h"
 #include "tests/sim/network.h"
 
 #define SIM_NODES_MAX 9

@@ -6,9 +6,9 @@
 #define TEST_DATA_RIG_H
 
 #include "common/base/rand.h"
+#include "data/data.h"
 #include "tests/seams/fs_mem.h"
 #include "tests/seams/sim_exec.h"
-#include "data/data.h"
 
 #include <pthread.h>
 

@@ -4,9 +4,9 @@
 #define TESTS_UNIT_DATA_SMALL_CLUSTER_H
 
 #include "common/base/rand.h"
+#include "data/data.h"
 #include "tests/seams/fs_mem.h"
 #include "tests/seams/sim_exec.h"
-#include "data/data.h"
 
 #include <check.h>
 

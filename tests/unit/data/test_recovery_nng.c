@@ -1,10 +1,10 @@
 /* A copy that comes from another node over the real transport, with real threads, while documents are written. */
 #include "common/sys/clock_real.h"
-#include "tests/seams/fs_mem.h"
 #include "common/sys/pool.h"
 #include "data/data.h"
 #include "engine/index/engine.h"
 #include "proto/transport_nng.h"
+#include "tests/seams/fs_mem.h"
 
 #include <check.h>
 #include <stdio.h>

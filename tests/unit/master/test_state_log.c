@@ -1,7 +1,7 @@
 /* The log of states: what was written is there again, whatever stops the writing. */
 #include "common/base/rand.h"
-#include "tests/seams/fs_mem.h"
 #include "master/state_log.h"
+#include "tests/seams/fs_mem.h"
 
 #include <check.h>
 #include <stdio.h>

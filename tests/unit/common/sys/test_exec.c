@@ -1,7 +1,7 @@
 /* Pools, strands and the simulator's scheduler. */
 #include "common/sys/pool.h"
-#include "tests/seams/sim_exec.h"
 #include "common/sys/strand.h"
+#include "tests/seams/sim_exec.h"
 
 #include <check.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* One contract that both implementations keep; then what only the one in memory can do. */
-#include "tests/seams/fs_mem.h"
 #include "common/sys/fs_posix.h"
+#include "tests/seams/fs_mem.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Ends are told when the task has returned: in order, on a flat stack, each task its own. */
 #include "common/base/later.h"
 #include "common/sys/pool.h"
-#include "tests/seams/sim_exec.h"
 #include "common/sys/strand.h"
+#include "tests/seams/sim_exec.h"
 
 #include <check.h>
 #include <stdlib.h>

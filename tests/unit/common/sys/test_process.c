@@ -4,9 +4,9 @@
 
 #include "common/base/json.h"
 #include "common/base/log.h"
-#include "tests/seams/clock_sim.h"
 #include "common/sys/log_fd.h"
 #include "common/sys/notify.h"
+#include "tests/seams/clock_sim.h"
 
 #include <check.h>
 #include <pthread.h>

@@ -2,13 +2,13 @@
 #ifndef TESTS_ASK_RIG_H
 #define TESTS_ASK_RIG_H
 
-#include "tests/seams/sim_exec.h"
 #include "coordinator/core/active.h"
 #include "coordinator/core/ask.h"
 #include "coordinator/ops/writes.h"
 #include "engine/index/engine.h"
 #include "engine/search/search.h"
 #include "proto/remote_shards.h"
+#include "tests/seams/sim_exec.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -4,11 +4,11 @@
 #define TEST_AGG_RIG_H
 
 #include "common/base/rand.h"
-#include "tests/seams/clock_sim.h"
-#include "tests/seams/fs_mem.h"
 #include "engine/aggs/result.h"
 #include "engine/index/engine.h"
 #include "engine/search/search.h"
+#include "tests/seams/clock_sim.h"
+#include "tests/seams/fs_mem.h"
 
 #define AR_SHARDS 4
 #define AR_DOCS   600

@@ -1,8 +1,8 @@
 /* The pinyin filter and tokenizer over a small dictionary: readings, options, numbering, hostile bytes. */
 #include "common/base/rand.h"
 #include "common/base/utf8.h"
-#include "tests/seams/fs_mem.h"
 #include "engine/analysis/pinyin_int.h"
+#include "tests/seams/fs_mem.h"
 
 #include <check.h>
 #include <stdio.h>

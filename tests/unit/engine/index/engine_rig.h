@@ -6,9 +6,9 @@
 #define TEST_ENGINE_RIG_H
 
 #include "common/base/rand.h"
+#include "engine/index/engine.h"
 #include "tests/seams/clock_sim.h"
 #include "tests/seams/fs_mem.h"
-#include "engine/index/engine.h"
 
 #define RIG_IDS 24
 #define RIG_OPS 20000

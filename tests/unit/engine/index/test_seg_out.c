@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "common/base/bits.h"
-#include "tests/seams/fs_mem.h"
 #include "engine/index/seg_out.h"
+#include "tests/seams/fs_mem.h"
 #include "tests/unit/engine/index/random_docs.h"
 
 START_TEST(a_spool_goes_through_a_file)

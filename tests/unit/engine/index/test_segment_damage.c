@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "common/base/hash.h"
-#include "tests/seams/fs_mem.h"
 #include "common/sys/fs_posix.h"
 #include "engine/index/format.h"
+#include "tests/seams/fs_mem.h"
 #include "tests/unit/engine/index/random_docs.h"
 
 struct bytes {

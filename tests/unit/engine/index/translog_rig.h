@@ -2,9 +2,9 @@
 #ifndef TESTS_ENGINE_TRANSLOG_RIG_H
 #define TESTS_ENGINE_TRANSLOG_RIG_H
 
+#include "engine/index/translog.h"
 #include "tests/seams/clock_sim.h"
 #include "tests/seams/fs_mem.h"
-#include "engine/index/translog.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* Skipping changes nothing: the first k of a search that may leave documents out equal, bit for bit, the
  * first k of one that looks at all of them; and totals are as exact as promised. Random documents, random
  * queries, several segments, deletions. */
-#include "tests/seams/clock_sim.h"
-#include "tests/seams/fs_mem.h"
 #include "engine/index/engine.h"
 #include "engine/search/search_cost.h"
+#include "tests/seams/clock_sim.h"
+#include "tests/seams/fs_mem.h"
 
 #include "common/base/rand.h"
 

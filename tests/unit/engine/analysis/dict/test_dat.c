@@ -1,9 +1,9 @@
 /* Tries against a sorted list of words; images with every byte flipped. */
 #include "common/base/rand.h"
 #include "common/base/utf8.h"
-#include "tests/seams/fs_mem.h"
 #include "engine/analysis/dict/dat_build.h"
 #include "engine/analysis/dict/ik_dict.h"
+#include "tests/seams/fs_mem.h"
 
 #include <check.h>
 #include <stdlib.h>

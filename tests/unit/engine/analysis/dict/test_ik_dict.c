@@ -1,8 +1,8 @@
 /* IK's configuration folder: what is read, what is left out, when it counts as changed. */
 #include "common/base/bytes.h"
-#include "tests/seams/fs_mem.h"
 #include "engine/analysis/dict/ik_dict.h"
 #include "engine/analysis/dict/xml_properties.h"
+#include "tests/seams/fs_mem.h"
 
 #include <check.h>
 #include <stdio.h>
