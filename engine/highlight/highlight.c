@@ -59,7 +59,7 @@ static enum err add_masked_word(void *self, struct str field, struct str text, s
         return err_no_memory(em);
     }
     own->terms = v;
-    v[own->n_terms++] = (struct hl_term){field, text, m->boost, m->order, m->order, false};
+    v[own->n_terms++] = (struct hl_term){field, text, m->boost, m->order, m->order, false, false};
     return ERR_OK;
 }
 
@@ -84,8 +84,13 @@ static enum err add_masked(struct hl_target *t, const struct hl_terms *all, stru
                 }
                 own->terms = v;
                 v += own->n_terms++;
-                *v = (struct hl_term){q->field_name,         q->phrase.v[k].terms[j], all->phrases[i].boost,
-                                      all->phrases[i].order, all->phrases[i].number,  false};
+                *v = (struct hl_term){q->field_name,
+                                      q->phrase.v[k].terms[j],
+                                      all->phrases[i].boost,
+                                      all->phrases[i].order,
+                                      all->phrases[i].number,
+                                      false,
+                                      false};
             }
         }
     }
@@ -114,7 +119,7 @@ static enum err choose_terms(struct hl_target *t, const struct hl_terms *all, st
     own->terms = ARENA_ARRAY(arena, struct hl_term, all->n_terms);
     own->multis = ARENA_ARRAY(arena, struct hl_multi, all->n_multis);
     own->phrases = ARENA_ARRAY(arena, struct hl_phrase, all->n_phrases);
-    bool fvh = str_is(t->o->type, "fvh"),
+    bool unified = str_is(t->o->type, "unified"), fvh = str_is(t->o->type, "fvh"),
          all_fields = !t->o->require_field_match || str_is(t->o->type, "plain");
     map_init(&t->by_text, arena);
     own->spans = ARENA_ARRAY(arena, struct hl_span_query, all->n_spans);
@@ -122,12 +127,12 @@ static enum err choose_terms(struct hl_target *t, const struct hl_terms *all, st
         return err_no_memory(em);
     }
     for (size_t i = 0; i < all->n_terms; i++) {
-        if (counts_for(t, all->terms[i].field) && (fvh || !all->terms[i].of_spans)) {
+        if (counts_for(t, all->terms[i].field) && (fvh ? !all->terms[i].loose : !all->terms[i].of_spans)) {
             own->terms[own->n_terms++] = all->terms[i];
         }
     }
     for (size_t i = 0; i < all->n_multis; i++) {
-        if (counts_for(t, all->multis[i].field)) {
+        if (counts_for(t, all->multis[i].field) && (unified || !all->multis[i].loose)) {
             own->multis[own->n_multis++] = all->multis[i];
         }
     }

@@ -23,6 +23,7 @@ struct hl_term {
     float boost;
     uint32_t order, number;
     bool of_spans; /* it is a span_term, which fvh alone takes for a term */
+    bool loose;    /* fvh does not take it */
 };
 
 struct hl_multi {
@@ -30,6 +31,7 @@ struct hl_multi {
     struct term_matcher matcher;
     float boost;
     uint32_t order, number;
+    bool loose; /* unified alone takes it */
 };
 
 struct hl_phrase {

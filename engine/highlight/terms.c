@@ -23,9 +23,19 @@ static enum err add_term(void *self, struct str field, struct str text, float bo
         return err_no_memory(em);
     }
     t->terms[t->n_terms] =
-        (struct hl_term){field, text, boost, t->next_order++, number_of(t, field, text), false};
+        (struct hl_term){field, text, boost, t->next_order++, number_of(t, field, text), false, false};
     t->n_terms++;
     return ERR_OK;
+}
+
+static enum err add_loose(void *self, struct str field, struct str text, float boost, struct errmsg *em)
+{
+    struct hl_terms *t = self;
+    enum err e = add_term(t, field, text, boost, em);
+    if (e == ERR_OK) {
+        t->terms[t->n_terms - 1].loose = true;
+    }
+    return e;
 }
 
 static enum err add_pattern(void *self, const struct query *q, float boost, struct errmsg *em)
@@ -43,6 +53,16 @@ static enum err add_pattern(void *self, const struct query *q, float boost, stru
     }
     enum err e = q->ops->matcher(&m->matcher, q, t->arena, em);
     t->n_multis += e == ERR_OK;
+    return e;
+}
+
+static enum err add_loose_pattern(void *self, const struct query *q, float boost, struct errmsg *em)
+{
+    struct hl_terms *t = self;
+    enum err e = add_pattern(t, q, boost, em);
+    if (e == ERR_OK) {
+        t->multis[t->n_multis - 1].loose = true;
+    }
     return e;
 }
 
@@ -92,7 +112,8 @@ static enum err add_spans(void *self, const struct query *q, float boost, struct
 enum err hl_terms_collect(struct hl_terms *out, const struct query *q, const struct weight_context *index,
                           struct errmsg *em)
 {
-    const struct word_sink sink = {out, add_term, add_pattern, add_phrase, add_spans};
+    const struct word_sink sink = {out,        add_term, add_loose, add_pattern, add_loose_pattern,
+                                   add_phrase, add_spans};
     *out = (struct hl_terms){.arena = index->arena, .index = index};
     return query_words(q, 1, &sink, em);
 }

@@ -37,6 +37,9 @@ enum err text_run_on(struct text_run *r, struct str text, struct query **out);
 enum err text_zero_terms(struct text_run *r, struct query **out);
 /* The analyzer of a field's text; NULL: the text stays as it is. */
 const struct analyzer *text_search_analyzer(const struct text_run *r, const struct field *f);
+/* A text's tokens with absolute positions, in the request's arena. `no_increments`: gaps between them do not count. */
+enum err text_analyse(struct builder *b, const struct analyzer *an, struct str text, bool no_increments,
+                      struct text_tokens *out, struct errmsg *em);
 /* The query of a token list; *out NULL when it is empty. */
 enum err text_query(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and,
                     struct query **out);

@@ -374,20 +374,18 @@ enum err text_query(struct text_run *r, const struct text_tokens *t, enum match_
     return multi_boolean(r, t, and, kind == MATCH_BOOL_PREFIX, out);
 }
 
-/* Tokens with absolute positions; texts are copied into the request's arena by the analyzer's list. */
-static enum err analyse(struct text_run *r, const struct analyzer *an, struct str text,
-                        struct text_tokens *out)
+enum err text_analyse(struct builder *b, const struct analyzer *an, struct str text, bool no_increments,
+                      struct text_tokens *out, struct errmsg *em)
 {
     struct token_list list;
-    token_list_init(&list, r->b->arena);
-    enum err e = analyzer_run(an, text, &list, r->em);
+    token_list_init(&list, b->arena);
+    enum err e = analyzer_run(an, text, &list, em);
     if (e != ERR_OK) {
         return e;
     }
-    *out =
-        (struct text_tokens){.v = ARENA_ARRAY(r->b->arena, struct text_token, list.n), .n = (uint32_t)list.n};
+    *out = (struct text_tokens){.v = ARENA_ARRAY(b->arena, struct text_token, list.n), .n = (uint32_t)list.n};
     if (out->v == NULL) {
-        return err_no_memory(r->em);
+        return err_no_memory(em);
     }
     out->end_gap = list.end_pos_inc;
     out->open_end = list.n > 0 && list.v[list.n - 1].end == list.end_offset && list.end_pos_inc == 0;
@@ -397,7 +395,7 @@ static enum err analyse(struct text_run *r, const struct analyzer *an, struct st
         if (inc > 0) {
             out->positions += inc;
         }
-        position += r->o->no_position_increments ? (inc > 0 || i == 0 ? 1 : 0) : inc;
+        position += no_increments ? (inc > 0 || i == 0 ? 1 : 0) : inc;
         out->v[i] = (struct text_token){list.v[i].text, position, MAX_OF(list.v[i].pos_len, 1)};
         out->graph = out->graph || (list.v[i].pos_len > 1 && !list.no_graph);
     }
@@ -462,7 +460,8 @@ enum err text_run_on(struct text_run *r, struct str text, struct query **out)
         return text_position(r, copy, 1, prefix, out);
     }
     bool paths = r->field->class == &field_class_completion && r->o->analyzer == NULL;
-    e = paths ? analyse_completion(r, text, &t) : analyse(r, an, text, &t);
+    e = paths ? analyse_completion(r, text, &t)
+              : text_analyse(r->b, an, text, r->o->no_position_increments, &t, r->em);
     if (e == ERR_OK) {
         enum match_kind kind = r->o->kind == MATCH_BOOL_PREFIX && !t.open_end ? MATCH_BOOLEAN : r->o->kind;
         e = text_query(r, &t, kind, r->o->and, out);

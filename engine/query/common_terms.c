@@ -56,8 +56,20 @@ enum err split_common(struct weight_shared *sh, const struct bool_clause *v, uin
             return e;
         }
     }
-    for (uint32_t i = 0; n_rare == 0 && i < n_common; i++) { /* common terms alone: all of them */
-        common[i].occur = OCCUR_MUST;
+    if (c->apart && c->common_occur == OCCUR_SHOULD && n_common > 0 && c->common_min_should.p != NULL) {
+        enum err e = min_should_match(sh->cx.arena, (int32_t)n_common, c->common_min_should,
+                                      &of_common->boolean.min_should, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    bool all = n_rare == 0 && of_common->boolean.min_should <= 0; /* common terms alone: all of them */
+    for (uint32_t i = 0; i < n_common; i++) {
+        common[i].occur = all ? OCCUR_MUST : c->apart ? c->common_occur : common[i].occur;
+    }
+    if (c->apart && MAX_OF(n_rare, n_common) > query_node_settings()->clauses_max) {
+        return err_set(em, ERR_TOO_MANY_CLAUSES, "maxClauseCount is set to %u",
+                       query_node_settings()->clauses_max);
     }
     both[0] = (struct bool_clause){.occur = OCCUR_MUST, .query = of_rare};
     both[1] = (struct bool_clause){.occur = OCCUR_SHOULD, .query = of_common};
@@ -69,6 +81,12 @@ enum err expand_common(struct weight_shared *sh, const struct query *q, const st
                        struct errmsg *em)
 {
     struct query *made = NULL;
+    if (q->boolean.common->apart && q->boolean.n == 0) {
+        return rewrite_to_none(sh, "CommonTermsQuery with no terms", out, em);
+    }
+    if (q->boolean.common->apart && q->boolean.n == 1) {
+        return rewrite_boosted(sh, q->boolean.v[0].query, q->boost, out, em);
+    }
     enum err e = split_common(sh, q->boolean.v, q->boolean.n, q->boolean.common, &made, em);
     if (e == ERR_OK) {
         made->boost = q->boost;

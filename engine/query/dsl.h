@@ -231,12 +231,14 @@ enum err dsl_one_field(const struct json_pull *p, const char *query, struct str 
     X(span_within)         \
     X(span_multi)          \
     X(field_masking_span)  \
-    X(span_gap)
+    X(span_gap)            \
+    X(common)              \
+    X(intervals)
 #define DSL_TYPE_ROW(name) extern const struct dsl_type dsl_##name;
 DSL_TYPES(DSL_TYPE_ROW)
 #undef DSL_TYPE_ROW
 
 /* Known to Elasticsearch, not offered here: refused by name, so that the client does not look for a typing error. */
-#define DSL_NOT_OFFERED "intervals", "geo_shape", "common", "percolate", "shape", "rank_feature"
+#define DSL_NOT_OFFERED "geo_shape", "percolate", "shape", "rank_feature"
 
 #endif

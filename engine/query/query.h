@@ -23,6 +23,7 @@ struct inner_hits_spec; /* engine/query/source.h */
     X(synonym)          \
     X(phrase)           \
     X(spans)            \
+    X(intervals)        \
     X(prefix)           \
     X(wildcard)         \
     X(regexp)           \
@@ -114,6 +115,10 @@ struct term_override {
 struct common_terms {
     float cutoff;          /* a share of the documents, from 1 on a number of them */
     struct str min_should; /* of the rare ones; p == NULL: none */
+    /* Of the query `common`: the common ones have a say of their own. */
+    bool apart;
+    enum bool_occur common_occur;
+    struct str common_min_should; /* p == NULL: none */
 };
 
 struct query {

@@ -24,8 +24,11 @@ typedef enum err (*child_fn)(void *arg, const struct query *child, enum child_ro
 struct word_sink {
     void *self;
     enum err (*term)(void *self, struct str field, struct str term, float boost, struct errmsg *em);
-    /* A query with a matcher of terms (multi_terms.h). */
+    /* The same of one that the fast vector highlighter does not take. */
+    enum err (*loose)(void *self, struct str field, struct str term, float boost, struct errmsg *em);
+    /* A query with a matcher of terms (multi_terms.h); one that the unified highlighter alone takes. */
     enum err (*pattern)(void *self, const struct query *q, float boost, struct errmsg *em);
+    enum err (*loose_pattern)(void *self, const struct query *q, float boost, struct errmsg *em);
     /* A q_phrase. */
     enum err (*phrase)(void *self, const struct query *q, float boost, struct errmsg *em);
     /* A q_spans that the request has; its own boost is not in `boost`. */

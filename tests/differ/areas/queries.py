@@ -219,7 +219,32 @@ def q_span(draw, world, depth):
     return body
 
 
-LEAVES = [q_match, q_match, q_phrase, q_phrase, q_multi, q_multi, q_term, q_term, q_terms, q_range, q_range, q_pattern, q_pattern, q_string, q_simple, q_other, q_other, q_geo, q_span]
+def rule(draw, world, depth):
+    """A random rule of intervals."""
+    if depth <= 0 or draw.chance(0.35):
+        kind = draw.choice(["match", "match", "match", "prefix", "wildcard", "fuzzy"])
+        body = {"match": lambda: {"query": world.text(3), **draw.keys(ordered=(0.4, lambda: draw.chance(0.6)), max_gaps=(0.4, lambda: draw.choice([-1, 0, 1, 5])), analyzer=(0.1, lambda: "whitespace"), use_field=(0.1, lambda: world.field("text")))},
+                "prefix": lambda: {"prefix": draw.choice(["r", "f", "Re"])}, "wildcard": lambda: {"pattern": draw.choice(["r*", "*d", "?o?"])}, "fuzzy": lambda: {"term": draw.choice(["rad", "fx"]), **draw.keys(fuzziness=(0.4, lambda: draw.choice([0, 1, "AUTO"])))}}[kind]()
+    else:
+        kind = draw.choice(["all_of", "any_of"])
+        body = {"intervals": [rule(draw, world, depth - 1) for _ in range(draw.randint(1, 3))]}
+        if kind == "all_of":
+            body.update(draw.keys(ordered=(0.5, lambda: draw.chance(0.6)), max_gaps=(0.4, lambda: draw.choice([-1, 0, 1, 5]))))
+    if kind in ("match", "all_of", "any_of") and draw.chance(0.2):
+        body["filter"] = {draw.choice(["containing", "contained_by", "not_containing", "not_contained_by", "overlapping", "not_overlapping", "before", "after"]): rule(draw, world, depth - 1)}
+    return {kind: body}
+
+
+def q_intervals(draw, world, depth):
+    return {"intervals": {world.field(*draw.choice([TEXTS, TEXTS, TEXTS, ()])): {**rule(draw, world, draw.randint(0, 2)), **boost(draw)}}}
+
+
+def q_common(draw, world, depth):
+    options = draw.keys(cutoff_frequency=(0.9, lambda: draw.choice([0, 0.001, 0.1, 0.3, 1, 10])), low_freq_operator=(0.3, lambda: "and"), high_freq_operator=(0.3, lambda: "and"), minimum_should_match=(0.4, lambda: draw.choice([1, "50%", {"low_freq": 2}, {"high_freq": "50%"}])))
+    return {"common": {world.field(*draw.choice([TEXTS, TEXTS, ("keyword",)])): {"query": world.text(4), **options, **boost(draw)}}}
+
+
+LEAVES = [q_match, q_match, q_phrase, q_phrase, q_multi, q_multi, q_term, q_term, q_terms, q_range, q_range, q_pattern, q_pattern, q_string, q_simple, q_other, q_other, q_geo, q_span, q_intervals, q_common]
 ALL = LEAVES + [q_bool, q_bool, q_bool, q_compound, q_compound, q_function, q_function, q_script, q_nested]
 
 
