@@ -39,7 +39,8 @@ static enum err dispatch(const struct metadata_env *env, const struct cluster_st
 {
     bool of_cluster = rq->action == META_CREATE_INDEX || rq->action == META_PUT_TEMPLATE
                       || rq->action == META_DELETE_TEMPLATE || rq->action == META_PUT_SCRIPT
-                      || rq->action == META_DELETE_SCRIPT;
+                      || rq->action == META_DELETE_SCRIPT || rq->action == META_PUT_PIPELINE
+                      || rq->action == META_DELETE_PIPELINE;
     enum err e = of_cluster ? cluster_block_check(cur, BLOCK_METADATA_WRITE, em) : ERR_OK;
     if (e != ERR_OK) {
         return e;
@@ -76,6 +77,10 @@ static enum err dispatch(const struct metadata_env *env, const struct cluster_st
         return meta_put_script(cur, rq, b, em);
     case META_DELETE_SCRIPT:
         return meta_delete_script(cur, rq, b, em);
+    case META_PUT_PIPELINE:
+        return meta_put_pipeline(cur, rq, b, em);
+    case META_DELETE_PIPELINE:
+        return meta_delete_pipeline(cur, rq, b, em);
     case META_ACTIONS:
         break;
     }

@@ -30,6 +30,8 @@ enum meta_action {
     META_CLEAR_EXCLUSIONS,
     META_PUT_SCRIPT, /* name: its id; body: lang, source, content_type (where it has one) */
     META_DELETE_SCRIPT,
+    META_PUT_PIPELINE,    /* name: its id; body: the definition */
+    META_DELETE_PIPELINE, /* name: a pattern of ids */
     META_ACTIONS /* how many there are */
 };
 

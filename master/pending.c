@@ -87,7 +87,9 @@ static struct str meta_source(const struct meta_request *rq, struct arena *a)
                                         [META_EXCLUDE_VOTERS] = "add-voting-config-exclusions",
                                         [META_CLEAR_EXCLUSIONS] = "clear-voting-config-exclusions",
                                         [META_PUT_SCRIPT] = "put-script",
-                                        [META_DELETE_SCRIPT] = "delete-script"};
+                                        [META_DELETE_SCRIPT] = "delete-script",
+                                        [META_PUT_PIPELINE] = "put-pipeline",
+                                        [META_DELETE_PIPELINE] = "delete-pipeline"};
     const char *name = (size_t)rq->action < ARRAY_LEN(names) ? names[rq->action] : NULL;
     name = name != NULL ? name : "metadata";
     if (rq->n_names == 0) {

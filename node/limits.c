@@ -2,6 +2,7 @@
 
 #include "common/cluster/script_settings.h"
 #include "common/settings/setting_read.h"
+#include "engine/ingest/ingest.h"
 #include "engine/query/query.h"
 #include "engine/script/rate.h"
 #include "engine/script/stored.h"
@@ -44,6 +45,20 @@ bool node_scripts_apply(const struct cluster_state *state)
         v[i] = (struct script_text){m->source, m->lang, m->id};
     }
     bool kept = v != NULL && stored_scripts_set(v, n);
+    arena_fini(&scratch);
+    return kept;
+}
+
+bool node_pipelines_apply(const struct cluster_state *state)
+{
+    struct arena scratch;
+    uint32_t n = state->pipelines != NULL ? state->pipelines->n : 0;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    struct ingest_source *v = ARENA_ARRAY(&scratch, struct ingest_source, n);
+    for (uint32_t i = 0; v != NULL && i < n; i++) {
+        v[i] = (struct ingest_source){state->pipelines->v[i].id, state->pipelines->v[i].body};
+    }
+    bool kept = v != NULL && ingest_set_replace(v, n);
     arena_fini(&scratch);
     return kept;
 }

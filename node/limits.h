@@ -10,6 +10,8 @@
 void node_limits_start(const struct settings *own);
 /* The state's stored scripts, for requests that name them: before the state is known to be applied. Any thread. false: no memory. */
 bool node_scripts_apply(const struct cluster_state *state);
+/* The same of ingest pipelines, which are compiled. */
+bool node_pipelines_apply(const struct cluster_state *state);
 /* script.*, which the cluster's settings change. */
 void node_limits_apply(const struct cluster_state *state, const struct clock *clock);
 

@@ -114,7 +114,7 @@ static enum err check_query(void *self, const struct json *query, struct str tex
 static bool apply_state(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg)
 {
     struct member *m = self;
-    return node_scripts_apply(state) && data_apply(m->data, state, done, arg);
+    return node_scripts_apply(state) && node_pipelines_apply(state) && data_apply(m->data, state, done, arg);
 }
 
 static struct cluster_state *state_of(void *self)

@@ -102,7 +102,7 @@ void errmsg_encode(const struct errmsg *em, struct buf *out)
 
 static void get_about(struct bytes_in *in, struct errmsg *em)
 {
-    struct err_about a = {0};
+    struct err_about a = {.processor_type = "", .processor_tag = "", .property = ""};
     a.index = get_text(in, em);
     a.index_uuid = get_text(in, em);
     a.resource_type = get_text(in, em);

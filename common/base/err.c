@@ -243,7 +243,10 @@ static const struct err_about about_nothing = {.index = "",
                                                .shard = -1,
                                                .script = "",
                                                .script_id = "",
-                                               .lang = ""};
+                                               .lang = "",
+                                               .processor_type = "",
+                                               .processor_tag = "",
+                                               .property = ""};
 
 const struct err_about *err_about(const struct errmsg *em)
 {
@@ -299,6 +302,16 @@ void err_about_resource(struct errmsg *em, const char *type, struct str id)
     }
 }
 
+void err_about_processor(struct errmsg *em, struct str type, struct str tag, struct str property)
+{
+    struct err_about *a = err_about_change(em);
+    if (a != NULL) {
+        a->processor_type = err_text(em, type);
+        a->processor_tag = err_text(em, tag);
+        a->property = err_text(em, property);
+    }
+}
+
 void err_about_status(struct errmsg *em, int http_status)
 {
     struct err_about *a = err_about_change(em);
@@ -317,25 +330,9 @@ static const struct err_frame *frames_copy(const struct errmsg *to, const struct
     return frame_of(to, as, "%s", f->reason);
 }
 
-static const struct err_suppressed *suppressed_new(const struct errmsg *em, const struct err_frame *f,
-                                                   const struct err_suppressed *before)
+static const struct err_about *about_copy(const struct errmsg *to, const struct err_about *from)
 {
-    struct err_suppressed *s = take(em, sizeof(*s));
-    if (s == NULL) {
-        return before;
-    }
-    *s = (struct err_suppressed){frames_copy(em, f), before, before != NULL ? before->n + 1 : 1};
-    return s;
-}
-
-static const struct err_suppressed *suppressed_copy(const struct errmsg *to, const struct err_suppressed *s)
-{
-    return s != NULL ? suppressed_new(to, s->frame, suppressed_copy(to, s->before)) : NULL;
-}
-
-static void about_copy(struct errmsg *to, const struct err_about *from)
-{
-    struct err_about *a = err_about_change(to);
+    struct err_about *a = from != NULL ? take(to, sizeof(*a)) : NULL;
     if (a != NULL) {
         *a = *from;
         a->index = err_text(to, str_of(from->index));
@@ -345,7 +342,28 @@ static void about_copy(struct errmsg *to, const struct err_about *from)
         a->script = err_text(to, str_of(from->script));
         a->lang = err_text(to, str_of(from->lang));
         a->script_id = err_text(to, str_of(from->script_id));
+        a->processor_type = err_text(to, str_of(from->processor_type));
+        a->processor_tag = err_text(to, str_of(from->processor_tag));
+        a->property = err_text(to, str_of(from->property));
     }
+    return a;
+}
+
+static const struct err_suppressed *suppressed_new(const struct errmsg *em, const struct err_frame *f,
+                                                   const struct err_about *about,
+                                                   const struct err_suppressed *before)
+{
+    struct err_suppressed *s = take(em, sizeof(*s));
+    if (s == NULL) {
+        return before;
+    }
+    *s = (struct err_suppressed){frames_copy(em, f), about_copy(em, about), before, before != NULL ? before->n + 1 : 1};
+    return s;
+}
+
+static const struct err_suppressed *suppressed_copy(const struct errmsg *to, const struct err_suppressed *s)
+{
+    return s != NULL ? suppressed_new(to, s->frame, s->about, suppressed_copy(to, s->before)) : NULL;
 }
 
 void err_copy(struct errmsg *to, const struct errmsg *from)
@@ -360,9 +378,7 @@ void err_copy(struct errmsg *to, const struct errmsg *from)
     err_clear(to);
     to->frame = from->frame != NULL ? frames_copy(to, from->frame) : NULL;
     to->suppressed = suppressed_copy(to, from->suppressed);
-    if (from->about != NULL) {
-        about_copy(to, from->about);
-    }
+    to->about = about_copy(to, from->about);
 }
 
 struct errmsg *err_out_of_memory(void)
@@ -386,7 +402,7 @@ void err_suppress(struct errmsg *em, const struct errmsg *other)
 {
     const bool full = em != NULL && em->suppressed != NULL && em->suppressed->n >= ERR_SUPPRESSED_MAX;
     if (em != NULL && other->frame != NULL && !full) {
-        em->suppressed = suppressed_new(em, other->frame, em->suppressed);
+        em->suppressed = suppressed_new(em, other->frame, other->about, em->suppressed);
     }
 }
 

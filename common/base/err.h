@@ -133,7 +133,11 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_INPUT_MISMATCH, 500, "input_mismatch_exception", JAVA)                                     \
     X(ERR_NEGATIVE_ARRAY_SIZE, 500, "negative_array_size_exception", JAVA)                           \
     X(ERR_STACK_OVERFLOW, 500, "stack_overflow_error", JAVA)                                         \
-    X(ERR_UNSUPPORTED_TEMPORAL, 500, "unsupported_temporal_type_exception", JAVA)
+    X(ERR_UNSUPPORTED_TEMPORAL, 500, "unsupported_temporal_type_exception", JAVA)                    \
+    X(ERR_FAIL_PROCESSOR, 500, "fail_processor_exception", JAVA)                                     \
+    X(ERR_DISSECT, 500, "find_match", JAVA) \
+    X(ERR_DISSECT_KEY, 500, "key_parse", JAVA) \
+    X(ERR_DISSECT_PARSE, 500, "pattern_parse", JAVA)
 
 enum err {
 #define ERR_ENUM(code, status, type, family) code,
@@ -170,6 +174,8 @@ struct err_about {
     uint32_t script_at, script_start, script_end;
     int64_t limit;              /* too_many_buckets_exception only: `max_buckets` */
     struct err_refused refused; /* circuit_breaking_exception only */
+    /* of definitions of pipelines only: which processor and which of its properties; kept on one node */
+    const char *processor_type, *processor_tag, *property;
     int http_status;            /* replaces the table's; 0: it does not */
 };
 
@@ -192,6 +198,7 @@ _Static_assert(sizeof(struct errmsg) <= 32, "errors are passed by value");
 /* Other mistakes of the same request, shown beside the outermost frame: the newest, and those before it. */
 struct err_suppressed {
     const struct err_frame *frame;
+    const struct err_about *about; /* NULL: nothing */
     const struct err_suppressed *before;
     uint32_t n;
 };
@@ -259,6 +266,8 @@ void err_about_index(struct errmsg *em, struct str index, struct str uuid);
 void err_about_shard(struct errmsg *em, int shard);
 void err_about_resource(struct errmsg *em, const char *type, struct str id);
 void err_about_status(struct errmsg *em, int http_status);
+/* Names the processor of a pipeline's definition and its property (n == 0: none). */
+void err_about_processor(struct errmsg *em, struct str type, struct str tag, struct str property);
 /* What the error is about, to be changed at once, with texts that live as long as em->arena. NULL: there is no memory, or em is NULL. */
 struct err_about *err_about_change(struct errmsg *em);
 /* A copy of a text for it. */

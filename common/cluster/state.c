@@ -54,6 +54,7 @@ void cluster_state_unref(struct cluster_state *s)
     state_part_unref(s->coordination != NULL ? &s->coordination->part : NULL);
     state_part_unref(s->nodes != NULL ? &s->nodes->part : NULL);
     state_part_unref(s->scripts != NULL ? &s->scripts->part : NULL);
+    state_part_unref(s->pipelines != NULL ? &s->pipelines->part : NULL);
     state_part_unref(s->persistent != NULL ? &s->persistent->part : NULL);
     state_part_unref(s->transient != NULL ? &s->transient->part : NULL);
     struct arena arena = s->part.arena;
@@ -253,6 +254,10 @@ static bool copy_refs(struct cluster_state *to, const struct cluster_state *from
         state_part_ref(&to->coordination->part);
     }
     to->nodes = from->nodes;
+    to->pipelines = from->pipelines;
+    if (to->pipelines != NULL) {
+        state_part_ref(&to->pipelines->part);
+    }
     to->scripts = from->scripts;
     if (to->scripts != NULL) {
         state_part_ref(&to->scripts->part);

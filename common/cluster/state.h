@@ -162,6 +162,18 @@ struct scripts_part {
     uint32_t n;
 };
 
+/* An ingest pipeline: its definition is JSON text as the API prints it. */
+struct pipeline_meta {
+    struct str id, body;
+};
+
+/* All of them, sorted by id; one part. */
+struct pipelines_part {
+    struct state_part part;
+    struct pipeline_meta *v;
+    uint32_t n;
+};
+
 /* A settings value with an arena of its own. */
 struct settings_part {
     struct state_part part;
@@ -201,7 +213,8 @@ struct cluster_state {
     uint32_t n_routing;
     struct template_meta **templates; /* sorted by kind, then name */
     uint32_t n_templates;
-    struct scripts_part *scripts; /* NULL: none was ever stored */
+    struct scripts_part *scripts;     /* NULL: none was ever stored */
+    struct pipelines_part *pipelines; /* the same */
 };
 
 struct cluster_state *cluster_state_ref(struct cluster_state *s);
@@ -217,6 +230,7 @@ bool cluster_has_alias(const struct cluster_state *s, struct str alias);
 const struct template_meta *cluster_template(const struct cluster_state *s, enum template_kind kind,
                                              struct str name);
 const struct script_meta *cluster_script(const struct cluster_state *s, struct str id);
+const struct pipeline_meta *cluster_pipeline(const struct cluster_state *s, struct str id);
 const struct index_routing *cluster_routing(const struct cluster_state *s, struct str index_name);
 const struct node_meta *cluster_node(const struct cluster_state *s, struct str id);
 const struct node_meta *cluster_master(const struct cluster_state *s); /* NULL: none is known */
@@ -263,6 +277,7 @@ bool state_put_routing(struct state_builder *b, struct index_routing *r) NODISCA
 bool state_remove_routing(struct state_builder *b, struct str index_name);
 void state_put_coordination(struct state_builder *b, struct coordination_part *p);
 void state_put_scripts(struct state_builder *b, struct scripts_part *p);
+void state_put_pipelines(struct state_builder *b, struct pipelines_part *p);
 bool state_set_names(struct state_builder *b, struct str cluster_name, struct str cluster_uuid) NODISCARD;
 
 /* Parts begin empty, with their own arena; the caller fills them and gives them away. NULL: no memory. */
@@ -289,6 +304,9 @@ struct coordination_part *coordination_part_copy(const struct coordination_part 
 /* The same scripts (NULL: none) with one more, which replaces the one of its id; and without one. Strings are copied. NULL: no memory. */
 struct scripts_part *scripts_part_with(const struct scripts_part *from, const struct script_meta *m);
 struct scripts_part *scripts_part_without(const struct scripts_part *from, struct str id);
+/* The same of pipelines. */
+struct pipelines_part *pipelines_part_with(const struct pipelines_part *from, const struct pipeline_meta *m);
+struct pipelines_part *pipelines_part_without(const struct pipelines_part *from, struct str id);
 /* The same set in an arena, as it is, and with x added or taken out. v == NULL and n > 0: no memory. */
 struct str_set str_set_copy(const struct str_set *s, struct arena *a);
 struct str_set str_set_with(const struct str_set *s, struct str x, struct arena *a);

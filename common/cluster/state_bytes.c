@@ -359,6 +359,9 @@ void cluster_state_encode(const struct cluster_state *s, struct buf *out)
     if (s->scripts != NULL) { /* states that were written before there were any end here */
         state_scripts_encode(s->scripts, out);
     }
+    if (s->pipelines != NULL) {
+        state_pipelines_encode(s->pipelines, out);
+    }
 }
 
 static void decode_parts(struct bytes_in *in, struct state_builder *b, struct errmsg *em)
@@ -389,9 +392,7 @@ static void decode_parts(struct bytes_in *in, struct state_builder *b, struct er
         struct template_meta *t = state_template_decode(in);
         in->bad |= t == NULL || !state_put_template(b, t);
     }
-    if (!in->bad && bytes_left(in) > 0) {
-        state_put_scripts(b, state_scripts_decode(in));
-    }
+    state_stored_decode(in, b);
 }
 
 enum err cluster_state_decode(struct cluster_state **out, struct str bytes, struct errmsg *em)

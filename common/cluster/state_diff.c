@@ -169,6 +169,9 @@ void cluster_state_diff(const struct cluster_state *from, const struct cluster_s
     if (changed(from->scripts, to->scripts) == PART_WHOLE) { /* else it ends here; they never go as a whole */
         state_scripts_encode(to->scripts, out);
     }
+    if (changed(from->pipelines, to->pipelines) == PART_WHOLE) {
+        state_pipelines_encode(to->pipelines, out);
+    }
     arena_fini(&scratch);
 }
 
@@ -292,9 +295,7 @@ enum err cluster_state_patch(struct cluster_state **out, const struct cluster_st
     patch_indices(&in, &b, format == DIFF_VERSION_OLD, em);
     patch_routing(&in, &b, format == DIFF_VERSION_OLD);
     patch_templates(&in, &b);
-    if (!in.bad && bytes_left(&in) > 0) {
-        state_put_scripts(&b, state_scripts_decode(&in));
-    }
+    state_stored_decode(&in, &b);
     if (in.bad || bytes_left(&in) != 0) {
         state_builder_fini(&b);
         return err_set(em, ERR_CORRUPT, "a difference of cluster states cannot be read");

@@ -18,7 +18,8 @@ static inline struct str state_keep(struct arena *a, struct str s, bool *ok)
     return copy;
 }
 
-#define PART_VERSION 1
+#define PART_VERSION  1
+#define PIPELINES_TAG 2 /* in the place of a version, which tells them from scripts */
 
 /* state_bytes.c: what parts consist of. Decoders set in->bad, and allocate in `a`, or in the part. */
 void state_opt_out(struct buf *b, struct str s);
@@ -40,6 +41,10 @@ void state_template_encode(const struct template_meta *t, struct buf *out);
 struct template_meta *state_template_decode(struct bytes_in *in);
 void state_scripts_encode(const struct scripts_part *p, struct buf *out);
 struct scripts_part *state_scripts_decode(struct bytes_in *in);
+void state_pipelines_encode(const struct pipelines_part *p, struct buf *out);
+struct pipelines_part *state_pipelines_decode(struct bytes_in *in);
+/* What ends a state and a difference: scripts, pipelines, both or none. Sets in->bad. */
+void state_stored_decode(struct bytes_in *in, struct state_builder *b);
 void state_settings_encode(const struct settings_part *p, struct buf *out);
 struct settings_part *state_settings_decode(struct bytes_in *in);
 

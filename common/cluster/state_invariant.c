@@ -56,6 +56,9 @@ void state_invariant(const struct cluster_state *s)
     if (s->nodes != NULL) {
         check_nodes(s->nodes);
     }
+    for (uint32_t i = 1; s->pipelines != NULL && i < s->pipelines->n; i++) {
+        assert(str_cmp(s->pipelines->v[i - 1].id, s->pipelines->v[i].id) < 0);
+    }
     for (uint32_t i = 1; s->scripts != NULL && i < s->scripts->n; i++) {
         assert(str_cmp(s->scripts->v[i - 1].id, s->scripts->v[i].id) < 0);
     }

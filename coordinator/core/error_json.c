@@ -25,9 +25,27 @@ static void write_resource(struct str ids, struct jsonw *w)
     }
 }
 
+/* What the definition of a processor was refused for: beside the outermost frames of Elasticsearch's own. */
+static void write_processor(struct jsonw *w, const struct err_frame *f, const struct err_about *a)
+{
+    if (err_family(f->code) != ERR_FAMILY_ES) {
+        return;
+    }
+    if (a->property[0] != '\0') {
+        jw_kz(w, "property_name", a->property);
+    }
+    if (a->processor_type[0] != '\0') {
+        jw_kz(w, "processor_type", a->processor_type);
+    }
+    if (a->processor_tag[0] != '\0') {
+        jw_kz(w, "processor_tag", a->processor_tag);
+    }
+}
+
 static void write_about(struct jsonw *w, const struct err_frame *f, const struct err_about *a)
 {
     enum err code = f->code;
+    write_processor(w, f, a);
     if (code == ERR_SCRIPT) {
         script_error_write(w, a, str_is(str_of(f->reason), "compile error"));
         return;
@@ -62,7 +80,8 @@ void error_write_frame(struct jsonw *w, const struct err_frame *f, const struct 
     bool silent = f->code == ERR_NO_SHARD || f->code == ERR_NO_VIABLE_ALT
                   || f->code == ERR_LEXER_NO_VIABLE_ALT || f->code == ERR_INPUT_MISMATCH
                   || f->code == ERR_STACK_OVERFLOW || f->code == ERR_NO_SUCH_ELEMENT
-                  || f->code == ERR_CONCURRENT_MODIFICATION || f->code == ERR_UNSUPPORTED;
+                  || f->code == ERR_CONCURRENT_MODIFICATION || f->code == ERR_UNSUPPORTED
+                  || f->code == ERR_NULL_POINTER;
     if (silent && f->reason[0] == '\0') { /* no node could have given a reason */
         jw_null(w);
     } else {
@@ -91,12 +110,21 @@ void error_write_frames(struct jsonw *w, const struct err_frame *f, const struct
 /* The oldest first. */
 static void write_suppressed(struct jsonw *w, const struct err_suppressed *s)
 {
-    static const struct errmsg nothing = {0};
     if (s != NULL) {
         write_suppressed(w, s->before);
         jw_obj(w);
-        error_write_frames(w, s->frame, err_about(&nothing));
+        error_write_frames(w, s->frame, err_about(&(struct errmsg){.about = s->about}));
         jw_obj_end(w);
+    }
+}
+
+static void write_all_suppressed(struct jsonw *w, const struct errmsg *em)
+{
+    if (em->suppressed != NULL) {
+        jw_k(w, "suppressed");
+        jw_arr(w);
+        write_suppressed(w, em->suppressed);
+        jw_arr_end(w);
     }
 }
 
@@ -117,7 +145,11 @@ void error_write(struct jsonw *w, const struct errmsg *em)
 {
     jw_karr(w, "root_cause");
     jw_obj(w);
-    error_write_frame(w, err_is(em) ? err_root(em) : &unsaid, err_about(em));
+    const struct err_frame *root = err_is(em) ? err_root(em) : &unsaid;
+    error_write_frame(w, root, err_about(em));
+    if (root == em->frame && err_family(root->code) == ERR_FAMILY_ES) {
+        write_all_suppressed(w, em);
+    }
     jw_obj_end(w);
     jw_arr_end(w);
     error_write_cause(w, em);

@@ -98,6 +98,9 @@ static enum err finish_write(struct by_query_worker *w, struct write_entry *e, s
                              struct errmsg *em)
 {
     struct write_item *it = &e->item;
+    if (it->kind == WRITE_INDEX) {
+        e->pipeline = w->op->spec.pipeline;
+    }
     if (e->auto_id && it->kind == WRITE_INDEX) {
         it->id = writes_auto_id(&w->env);
         it->auto_id_ms = clock_wall_ms(w->op->co->o.clock);
@@ -109,11 +112,6 @@ static enum err finish_write(struct by_query_worker *w, struct write_entry *e, s
     }
     if (e->target.n == 0) {
         return refuse(w, e, ERR_STRING_BOUNDS, STR("String index out of range: 0"), em);
-    }
-    if (w->op->spec.pipeline.p != NULL && it->kind == WRITE_INDEX) {
-        struct str why = arena_printf(w->env.arena, "pipeline with id [%.*s] does not exist",
-                                      STR_ARG(w->op->spec.pipeline));
-        return why.p == NULL ? err_no_memory(em) : refuse(w, e, ERR_ILLEGAL_ARGUMENT, why, em);
     }
     writes_complain(c, e);
     return ERR_OK;

@@ -1,3 +1,4 @@
+#include "coordinator/ops/writes_ingest.h"
 #include "coordinator/ops/writes_int.h"
 
 #include "common/base/hash.h"
@@ -81,25 +82,6 @@ static enum err not_an_alias(const struct write_entry *e, struct errmsg *em)
     return ERR_INDEX_NOT_FOUND;
 }
 
-/* Ingest pipelines are not offered: there is none that could be named. */
-static enum err check_pipeline(struct str name, struct errmsg *em)
-{
-    return name.n == 0 || str_is(name, "_none")
-               ? ERR_OK
-               : err_set(em, ERR_ILLEGAL_ARGUMENT, "pipeline with id [%.*s] does not exist", STR_ARG(name));
-}
-
-static enum err check_own_pipelines(const struct write_entry *e, struct errmsg *em)
-{
-    const struct settings *s = &e->meta->settings;
-    if (e->item.kind == WRITE_DELETE) {
-        return ERR_OK;
-    }
-    enum err err =
-        e->pipeline.p == NULL ? check_pipeline(setting_str(s, SET_INDEX_DEFAULT_PIPELINE), em) : ERR_OK;
-    return err == ERR_OK ? check_pipeline(setting_str(s, SET_INDEX_FINAL_PIPELINE), em) : err;
-}
-
 /* An index has one type, `_doc`: documents of another are refused as Elasticsearch refuses a second one, and
  * none is there. */
 static enum err check_type(const struct write_entry *e, struct errmsg *em)
@@ -158,10 +140,6 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
         }
         e->item.routing = alias->index_routing;
     }
-    err = check_own_pipelines(e, em);
-    if (err != ERR_OK) {
-        return err;
-    }
     if (e->item.routing.p == NULL && routing_required(e->meta->mapping)) {
         err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]",
                 STR_ARG(e->meta->name), STR_ARG(e->item.id.p != NULL ? e->item.id : STR("null")));
@@ -188,7 +166,7 @@ static void fail_same(struct write_set *w, const struct write_entry *e, const st
 {
     const struct str target = e->target, index = e->index;
     for (uint32_t i = 0; i < w->n; i++) {
-        if (w->v[i].error == NULL && str_eq(w->v[i].target, target)) {
+        if (!write_is_over(&w->v[i]) && str_eq(w->v[i].target, target)) {
             w->v[i].index = index;
             writes_fail(w, &w->v[i], em);
         }
@@ -246,7 +224,7 @@ static void resolve_others(struct write_set *w)
     for (uint32_t i = 0; i < w->n; i++) {
         struct write_entry *e = &w->v[i];
         ERR_LOCAL(em);
-        if (e->error != NULL || creates(e)) {
+        if (write_is_over(e) || creates(e)) {
             continue;
         }
         err_clear(&em);
@@ -266,12 +244,12 @@ static bool refuse_index(struct write_set *w, const struct write_entry *e)
     const struct str target = e->target, index = e->index;
     bool wanted = false;
     for (uint32_t i = 0; i < w->n && !wanted; i++) {
-        wanted = w->v[i].require_alias && creates(&w->v[i]) && str_eq(w->v[i].target, target);
+        wanted = !w->v[i].dropped && w->v[i].require_alias && creates(&w->v[i]) && str_eq(w->v[i].target, target);
     }
     for (uint32_t i = 0; wanted && i < w->n; i++) {
         struct write_entry *x = &w->v[i];
         ERR_LOCAL(em);
-        if (x->error == NULL && str_eq(x->target, target)) {
+        if (!write_is_over(x) && str_eq(x->target, target)) {
             x->index = index;
             err_clear(&em);
             if (x->require_alias) {
@@ -290,7 +268,7 @@ static void next_missing(struct write_set *w)
     for (; w->creating < w->n; w->creating++) {
         struct write_entry *e = &w->v[w->creating];
         ERR_LOCAL(em);
-        if (e->error != NULL || !creates(e)) {
+        if (write_is_over(e) || !creates(e)) {
             continue;
         }
         err_clear(&em);
@@ -386,15 +364,11 @@ void writes_run(struct write_set *w)
     w->creating = 0;
     w->since_ms = clock_mono_ms(w->r->co->o.clock);
     w->n_shard_writes = 0;
-    for (uint32_t i = 0; i < w->n; i++) {
-        ERR_LOCAL(em);
-        if (w->v[i].error == NULL && w->v[i].item.kind == WRITE_INDEX
-            && check_pipeline(w->v[i].pipeline, &em) != ERR_OK) {
-            w->v[i].index = w->v[i].target;
-            writes_fail(w, &w->v[i], &em);
-        }
+    if (writes_ingest_plan(w)) {
+        writes_ingest(w, with_master);
+    } else {
+        with_master(w);
     }
-    with_master(w);
 }
 
 void writes_fini(struct write_set *w)
@@ -419,11 +393,31 @@ int writes_status(const struct write_entry *e)
     if (em != NULL) {
         return err_http_status(em);
     }
-    return e->item.outcome == WRITE_CREATED ? 201 : e->item.outcome == WRITE_NOT_FOUND ? 404 : 200;
+    return e->dropped ? 200 : e->item.outcome == WRITE_CREATED ? 201 : e->item.outcome == WRITE_NOT_FOUND ? 404 : 200;
+}
+
+/* What a pipeline has dropped is shown as a document that did not change, without numbers. */
+static void write_dropped(struct jsonw *w, const struct write_entry *e)
+{
+    jw_kstr(w, "_index", e->target);
+    jw_kstr(w, "_type", e->type.n > 0 ? e->type : STR("_doc"));
+    jw_kstr(w, "_id", e->item.id.p != NULL ? e->item.id : STR("auto-generated"));
+    jw_ki64(w, "_version", e->item.create ? -4 : -3);
+    jw_kz(w, "result", "noop");
+    jw_k(w, "_shards");
+    jw_obj(w);
+    jw_ki64(w, "total", 0);
+    jw_ki64(w, "successful", 0);
+    jw_ki64(w, "failed", 0);
+    jw_obj_end(w);
 }
 
 void writes_result(struct jsonw *w, const struct write_entry *e, bool forced_refresh, bool in_bulk)
 {
+    if (e->dropped) {
+        write_dropped(w, e);
+        return;
+    }
     jw_kstr(w, "_index", e->meta->name);
     jw_kz(w, "_type", "_doc");
     jw_kstr(w, "_id", e->item.id);

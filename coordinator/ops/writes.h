@@ -21,6 +21,9 @@ struct write_entry {
     const char *action;     /* "index", "create", "update", "delete" */
     struct str pipeline;    /* as asked for; "_none" and n == 0: none */
     struct str type;        /* as named; p == NULL: `_doc` */
+    struct str first_pipeline, final_pipeline; /* that it passes; p == NULL, "_none": none */
+    bool ingests;                              /* it passes one at least */
+    bool dropped;                              /* a pipeline ended its way: nothing is written */
     bool require_alias;
     bool auto_id;                      /* it gets one when its index is there; until then item.id.p == NULL */
     const struct update_parts *update; /* of an update */
@@ -54,6 +57,9 @@ struct write_set {
     void *user;
     uint64_t parent_task; /* 0: none */
     /* own */
+    bool ingests;      /* some entry passes a pipeline */
+    int64_t ingest_ms; /* how long they took */
+    void (*after_ingest)(void *w);
     struct later end;
     struct task task;
     struct shard_write *shard_writes;

@@ -98,6 +98,9 @@ void writes_complain(struct write_complaints *c, const struct write_entry *e)
     if (it->id.n == 0 && it->kind != WRITE_INDEX) {
         complain(c, "id is missing");
     }
+    if (it->kind == WRITE_INDEX && e->pipeline.p != NULL && e->pipeline.n == 0) {
+        complain(c, "pipeline cannot be an empty string");
+    }
     if (it->kind == WRITE_INDEX && !check_creation(c, it)) {
         return;
     }

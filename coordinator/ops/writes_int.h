@@ -4,6 +4,11 @@
 
 #include "coordinator/ops/writes.h"
 
+/* Is there nothing to be written of it any more? */
+static inline bool write_is_over(const struct write_entry *e)
+{
+    return e->error != NULL || e->dropped;
+}
 /* Refuses an entry before any shard sees it. */
 void writes_fail(struct write_set *w, struct write_entry *e, const struct errmsg *em);
 /* Sends what was not refused, and finishes once everything is answered. */

@@ -283,7 +283,7 @@ static bool group_items(const struct write_set *w, struct groups *g)
     }
     for (uint32_t i = 0; i < w->n; i++) {
         struct write_entry *e = &w->v[i];
-        if (e->error != NULL) {
+        if (write_is_over(e)) {
             continue;
         }
         size_t k = (hash_str(e->meta->uuid) + (uint32_t)e->shard * 2654435761U) & (slots_n - 1);
@@ -350,7 +350,7 @@ static bool fill_shard_writes(struct write_set *w, const struct groups *g)
         begin_shard_write(w, i, g->first[i]);
     }
     for (uint32_t i = 0; i < w->n; i++) {
-        w->shard_writes[g->of[i]].n += w->v[i].error == NULL;
+        w->shard_writes[g->of[i]].n += !write_is_over(&w->v[i]);
     }
     for (uint32_t i = 0; i < g->n; i++) {
         struct shard_write *sw = &w->shard_writes[i];
@@ -363,7 +363,7 @@ static bool fill_shard_writes(struct write_set *w, const struct groups *g)
     }
     for (uint32_t i = 0; i < w->n; i++) {
         struct shard_write *sw = &w->shard_writes[g->of[i]];
-        if (w->v[i].error == NULL) {
+        if (!write_is_over(&w->v[i])) {
             sw->items[sw->n] = w->v[i].item;
             ((struct write_entry **)sw->rq.user)[sw->n++] = &w->v[i];
         }
@@ -377,7 +377,7 @@ static void fail_all(struct write_set *w)
     ERR_LOCAL(em);
     err_no_memory(&em);
     for (uint32_t i = 0; i < w->n; i++) {
-        if (w->v[i].error == NULL) {
+        if (!write_is_over(&w->v[i])) {
             writes_fail(w, &w->v[i], &em);
         }
     }

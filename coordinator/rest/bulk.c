@@ -92,7 +92,7 @@ static enum err read_text(struct bulk *b, const struct json_member *m, struct wr
     } else if (str_is(key, "routing")) {
         it->routing = text.n > 0 ? text : STR_NULL;
     } else if (str_is(key, "pipeline")) {
-        e->pipeline = text;
+        e->pipeline = e->item.kind == WRITE_INDEX ? text : e->pipeline; /* an update has the request's */
     } else if (str_is(key, "op_type")) {
         if (e->item.kind == WRITE_INDEX && str_is(text, "create")) {
             it->create = true;
@@ -331,21 +331,19 @@ static void answer(struct write_set *s)
     struct rest *r = rest_of(s->r);
     struct buf b;
     struct jsonw w;
-    bool errors = false, piped = false;
+    bool errors = false;
     if (s->blocked && s->n > 0 && s->v[0].error != NULL) {
         rest_fail(r, s->v[0].error);
         return;
     }
     for (uint32_t i = 0; i < s->n; i++) {
         errors |= s->v[i].error != NULL || s->v[i].item.error != NULL;
-        piped |=
-            s->v[i].item.kind == WRITE_INDEX && s->v[i].pipeline.n > 0 && !str_is(s->v[i].pipeline, "_none");
     }
     jsonw_start(&w, &b);
     jw_obj(&w);
     jw_ki64(&w, "took", (r->co->o.clock->mono_ns(r->co->o.clock->self) - r->start_ns) / 1000000);
-    if (piped) {
-        jw_ki64(&w, "ingest_took", 0);
+    if (s->ingests) {
+        jw_ki64(&w, "ingest_took", s->ingest_ms);
     }
     jw_kbool(&w, "errors", errors);
     jw_karr(&w, "items");

@@ -180,6 +180,23 @@ static void write_coordination(struct jsonw *w, const struct cluster_state *s)
     jw_obj_end(w);
 }
 
+static void write_pipelines(struct jsonw *w, const struct pipelines_part *p)
+{
+    jw_k(w, "ingest");
+    jw_obj(w);
+    jw_k(w, "pipeline");
+    jw_arr(w);
+    for (uint32_t i = 0; i < p->n; i++) {
+        jw_obj(w);
+        jw_kstr(w, "id", p->v[i].id);
+        jw_k(w, "config");
+        jw_raw(w, p->v[i].body);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
 static void write_scripts(struct jsonw *w, const struct scripts_part *p)
 {
     jw_kobj(w, "stored_scripts");
@@ -215,6 +232,9 @@ static void write_metadata(struct jsonw *w, const struct cluster_state *s, const
     jw_karr(w, "tombstones");
     jw_arr_end(w);
     jw_obj_end(w);
+    if (all && s->pipelines != NULL) {
+        write_pipelines(w, s->pipelines);
+    }
     if (all && s->scripts != NULL) {
         write_scripts(w, s->scripts);
     }

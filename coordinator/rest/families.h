@@ -23,6 +23,7 @@
     X(rollover)          \
     X(template)          \
     X(stored_script)     \
+    X(ingest)            \
     X(search_template)   \
     X(open_close)        \
     X(cluster_settings)  \

@@ -2,6 +2,7 @@
 
 #include "common/base/memory_account.h"
 #include "common/sys/process.h"
+#include "engine/ingest/ingest.h"
 
 static void open_section(struct jsonw *w, const char *key)
 {
@@ -192,13 +193,17 @@ static void write_discovery(struct jsonw *w)
 
 static void write_ingest(const struct stats_out *o)
 {
+    struct ingest_set *set = ingest_set_now();
     open_section(o->w, "total");
-    jw_ki64(o->w, "count", 0);
-    stats_put(o, "time_in_millis", 0);
-    write_zeros(o->w, (const char *const[]){"current", "failed"}, 2);
+    jw_ki64(o->w, "count", atomic_load(&ingest_total.count));
+    stats_put(o, "time_in_millis", (uint64_t)atomic_load(&ingest_total.time_ns) / 1000000);
+    jw_ki64(o->w, "current", atomic_load(&ingest_total.current));
+    jw_ki64(o->w, "failed", atomic_load(&ingest_total.failed));
     jw_obj_end(o->w);
     open_section(o->w, "pipelines");
+    ingest_write_stats(o->w, set);
     jw_obj_end(o->w);
+    ingest_set_unref(set);
 }
 
 static void write_pressure(const struct stats_out *o)

@@ -284,6 +284,18 @@ static bool is_surrogate(uint32_t c, uint32_t first)
     return c >= first && c < first + 0x400;
 }
 
+static enum err html_strip_apply(const struct char_filter *self, struct filtered_text *in, struct arena *arena,
+                                 struct errmsg *em);
+
+enum err html_strip_text(struct str *s, struct arena *arena, struct errmsg *em)
+{
+    const struct html_strip f = {.escaped = {.ignore_case = true}};
+    struct filtered_text t = {.text = *s};
+    enum err e = html_strip_apply(&f.base, &t, arena, em);
+    *s = t.text;
+    return e;
+}
+
 /* A reference at the '&' at `at`; returns its end, or 0. */
 static size_t scan_reference(struct str s, size_t at, uint32_t *c)
 {

@@ -53,7 +53,7 @@ const struct script_purpose script_purposes[] = {
     {"ingest",
      "void execute(java.util.Map ctx);"
      "java.util.Map getParams();",
-     LANG_PAINLESS, -1},
+     LANG_PAINLESS, SCRIPT_INGEST},
     {"ingest_template",
      "java.lang.String execute();"
      "java.util.Map getParams();",
@@ -71,7 +71,7 @@ const struct script_purpose script_purposes[] = {
     {"processor_conditional",
      "boolean execute(java.util.Map ctx);"
      "java.util.Map getParams();",
-     LANG_PAINLESS, -1},
+     LANG_PAINLESS, SCRIPT_CONDITION},
     {"score",
      "double execute(org.elasticsearch.script.ScoreScript$ExplanationHolder explanation);"
      "java.util.Map getDoc();"

@@ -152,7 +152,7 @@ struct local *gen_resolve(struct gen *g, struct str name)
 #define SCORING     (IN(SCORE) | IN(NUMBER_SORT) | IN(STRING_SORT) | IN(AGG))
 
 const struct variable variables[] = {
-    {"ctx", I_CTX, {.id = TYPE_MAP}, true, IN(UPDATE)},
+    {"ctx", I_CTX, {.id = TYPE_MAP}, true, IN(UPDATE) | IN(INGEST) | IN(CONDITION)},
     {"params", I_PARAMS, {.id = TYPE_MAP}, true, UINT32_MAX},
     {"doc", I_DOC, {.id = TYPE_MAP}, true, ~(IN(UPDATE) | IN(BUCKET) | IN(BUCKET_SELECTOR) | IN(MOVING_FN))},
     {"_score", I_SCORE, {.id = TYPE_DOUBLE}, true, SCORING},
@@ -187,7 +187,9 @@ enum type_id gen_context_type(enum script_context context)
                                          [SCRIPT_BUCKET] = TYPE_NUMBER,
                                          [SCRIPT_BUCKET_SELECTOR] = TYPE_BOOLEAN,
                                          [SCRIPT_MOVING_FN] = TYPE_DOUBLE,
-                                         [SCRIPT_TERMS_SET] = TYPE_NUMBER};
+                                         [SCRIPT_TERMS_SET] = TYPE_NUMBER,
+                                         [SCRIPT_INGEST] = TYPE_DEF,
+                                         [SCRIPT_CONDITION] = TYPE_BOOLEAN};
     return types[context];
 }
 

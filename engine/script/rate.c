@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#define CONTEXTS (SCRIPT_TERMS_SET + 1)
+#define CONTEXTS (SCRIPT_CONDITION + 1)
 #define SEEN     100 /* scripts that a cache of Elasticsearch's holds */
 
 struct bucket {
@@ -38,6 +38,8 @@ const char *script_context_name(unsigned context)
         [SCRIPT_BUCKET_SELECTOR] = "aggregation_selector",
         [SCRIPT_MOVING_FN] = "moving-function",
         [SCRIPT_TERMS_SET] = "terms_set",
+        [SCRIPT_INGEST] = "ingest",
+        [SCRIPT_CONDITION] = "processor_conditional",
     };
     return context < ARRAY_LEN(names) ? names[context] : NULL;
 }

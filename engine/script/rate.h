@@ -15,7 +15,7 @@ struct script_rate {
 
 struct script_rates {
     bool one;                                    /* of all contexts together: that of `of[0]` */
-    struct script_rate of[SCRIPT_TERMS_SET + 1]; /* by context */
+    struct script_rate of[SCRIPT_CONDITION + 1]; /* by context */
     const struct clock *clock;
 };
 

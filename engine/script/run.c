@@ -42,7 +42,7 @@ static void about_id(const struct script *s, struct errmsg *em)
 /* Does the language of numbers serve a context? */
 static bool answers_in_numbers(enum script_context c)
 {
-    return c != SCRIPT_STRING_SORT && c != SCRIPT_UPDATE && c != SCRIPT_MOVING_FN;
+    return c != SCRIPT_STRING_SORT && !script_changes_ctx(c) && c != SCRIPT_MOVING_FN && c != SCRIPT_CONDITION;
 }
 
 /* An error while the script runs is shown with the statement that it is in: up to where the next one begins. */
@@ -126,7 +126,7 @@ static enum err execute(struct script_run *m, struct sv *out, struct errmsg *em)
         m->params = params;
         return fail(m, vm_no_memory(m), em);
     }
-    if (m->script->context == SCRIPT_UPDATE || m->script->context == SCRIPT_FILTER) {
+    if (script_changes_ctx(m->script->context) || m->script->context == SCRIPT_FILTER) {
         m->params.map->frozen = true; /* what is in it may change */
     }
     enum err e = with_vars(m);
@@ -209,6 +209,24 @@ enum err script_values(struct script_run *run, const struct script_env *env, boo
     struct sv v;
     enum err e = start(run, env, &v, em);
     return e == ERR_OK ? sv_values(out, v, numbers, arena, em) : e;
+}
+
+enum err script_condition(struct script_run *run, const struct script_env *env, const struct json *ctx,
+                          bool *out, struct errmsg *em)
+{
+    struct sv v = {0};
+    prepare(run, env);
+    if (!sv_of_json(&run->ctx, ctx, &run->mem, true)) {
+        return fail(run, vm_no_memory(run), em);
+    }
+    enum err e = execute(run, &v, em);
+    run->ctx = sv_null();
+    *out = false;
+    if (e == ERR_OK && v.kind != SV_NULL) {
+        e = vm_arg_bool(run, v, out);
+        e = e == ERR_OK ? e : fail_script(run, e, em);
+    }
+    return e;
 }
 
 enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx,
@@ -304,8 +322,12 @@ static enum err compile(struct script *s, struct errmsg *em)
     if (e == ERR_OK && str_trim(s->source).n == 0) {
         e = err_set(
             em, ERR_ILLEGAL_ARGUMENT,
-            "invalid function definition: found no statements for function [execute] with [0] parameters");
+            "invalid function definition: found no statements for function [execute] with [%d] parameters",
+            s->context == SCRIPT_INGEST || s->context == SCRIPT_CONDITION);
         script_error_at(em, (uint32_t)s->source.n);
+    }
+    if (s->context == SCRIPT_INGEST) { /* which differs in name alone */
+        s->context = SCRIPT_UPDATE;
     }
     e = e == ERR_OK ? script_generate(s, &program, em) : e;
     e = e == ERR_OK ? keep_links(s, &program, em) : e;

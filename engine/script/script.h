@@ -25,7 +25,9 @@ enum script_context {
     SCRIPT_BUCKET,          /* number or null: bucket_script */
     SCRIPT_BUCKET_SELECTOR, /* boolean */
     SCRIPT_MOVING_FN,       /* number; values, MovingFunctions */
-    SCRIPT_TERMS_SET        /* number or null; doc: minimum_should_match_script */
+    SCRIPT_TERMS_SET,       /* number or null; doc: minimum_should_match_script */
+    SCRIPT_INGEST,          /* nothing; ctx: a processor of a pipeline */
+    SCRIPT_CONDITION        /* boolean; ctx, which it cannot change: `if` of a processor */
 };
 
 /* ---- what a script sees of the current document ---- */
@@ -152,7 +154,15 @@ enum err script_value(struct script_run *run, const struct script_env *env, stru
  * numbers are asked for, a number (milliseconds of a date), a boolean, and a text for what is neither. */
 enum err script_values(struct script_run *run, const struct script_env *env, bool numbers,
                        struct arena *arena, struct json *out, struct errmsg *em) NODISCARD;
-/* SCRIPT_UPDATE: runs on a copy of the object `ctx` and gives what it became, in `arena`. *unwritable (NULL: nobody asks): it ran,
+/* Does a script of it end without a result, having changed ctx? */
+static inline bool script_changes_ctx(enum script_context c)
+{
+    return c == SCRIPT_UPDATE || c == SCRIPT_INGEST;
+}
+/* SCRIPT_CONDITION, of the object `ctx`. */
+enum err script_condition(struct script_run *run, const struct script_env *env, const struct json *ctx,
+                          bool *out, struct errmsg *em) NODISCARD;
+/* SCRIPT_UPDATE and SCRIPT_INGEST: runs on a copy of the object `ctx` and gives what it became, in `arena`. *unwritable (NULL: nobody asks): it ran,
  * and what it left has no JSON form. */
 enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx,
                        struct arena *arena, struct json *out, bool *unwritable, struct errmsg *em) NODISCARD;

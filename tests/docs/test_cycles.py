@@ -21,6 +21,7 @@ INSIDE = {
     "proto": f"{ROWS}; connections: {ONE}",
     "engine/script": f"{ROWS}; {GRAMMAR}",
     "engine/mapping": ROWS,
+    "engine/ingest": f"{ROWS}; processors have processors inside",
     "engine/index": ONE,
     "engine/query": f"{ROWS}; {GRAMMAR}",
     "engine/collect": ONE,

@@ -38,10 +38,11 @@ FOR_TESTS = {
 
 
 # Verbs that say what new, free, init, fini, ref and unref say. The listed names are not about memory.
-VERBS = re.compile(r"(?:.*_)?(?:drop|destroy|release|dispose|discard|clone|dup|create|delete)(?:_(?!check|index|template|tables|script).*)?")
+VERBS = re.compile(r"(?:.*_)?(?:drop|destroy|release|dispose|discard|clone|dup|create|delete)(?:_(?!check|index|template|tables|script|pipeline).*)?")
 OTHER_VERBS = {
     "hotels_delete": "the method of HTTP",
     "job_delete": "the method of HTTP",
+    "processor_drop": "a processor's name",
     "shard_limit_create": "the limit that the creation of an index meets",
     "translog_create": "a file",
 }

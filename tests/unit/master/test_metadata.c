@@ -311,6 +311,18 @@ START_TEST(aliases_come_and_go)
 }
 END_TEST
 
+START_TEST(pipelines_stored)
+{
+    ck_assert_int_eq(run(META_PUT_PIPELINE, "pa", "{\"processors\":[]}", TEMPLATE_LEGACY), ERR_OK);
+    ck_assert_int_eq(run(META_PUT_PIPELINE, "pb", "{\"version\":1,\"processors\":[]}", TEMPLATE_LEGACY), ERR_OK);
+    ck_assert(str_is(cluster_pipeline(state, STR("pb"))->body, "{\"version\":1,\"processors\":[]}"));
+    ck_assert_int_eq(run(META_DELETE_PIPELINE, "q*", NULL, TEMPLATE_LEGACY), ERR_RESOURCE_NOT_FOUND);
+    ck_assert_int_eq(run(META_DELETE_PIPELINE, "p*", NULL, TEMPLATE_LEGACY), ERR_OK);
+    ck_assert_ptr_null(cluster_pipeline(state, STR("pa")));
+    ck_assert_int_eq(run(META_DELETE_PIPELINE, "*", NULL, TEMPLATE_LEGACY), ERR_OK);
+}
+END_TEST
+
 START_TEST(scripts_stored)
 {
     const char *one = "{\"lang\":\"painless\",\"source\":\"1\"}";
@@ -512,6 +524,7 @@ int main(void)
     tcase_add_test(t, closed_takes_static);
     tcase_add_test(t, aliases_come_and_go);
     tcase_add_test(t, scripts_stored);
+    tcase_add_test(t, pipelines_stored);
     tcase_add_test(t, templates_layer);
     tcase_add_test(t, settings_of_the_cluster);
     tcase_add_test(t, shards_have_a_limit);

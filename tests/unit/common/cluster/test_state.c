@@ -433,6 +433,47 @@ START_TEST(scripts_of_a_state)
 }
 END_TEST
 
+/* Pipelines end a state, behind scripts or without any. */
+START_TEST(pipelines_of_a_state)
+{
+    struct buf b;
+    ERR_LOCAL(em);
+    struct state_builder sb;
+    struct cluster_state *one = big_state(), *patched, *read;
+    const struct pipeline_meta m[] = {{STR("b"), STR("{\"processors\":[]}")}, {STR("a"), STR("{}")}};
+    struct pipelines_part *first = pipelines_part_with(NULL, &m[0]), *p = pipelines_part_with(first, &m[1]);
+    state_part_unref(&first->part);
+    ck_assert(state_builder_init(&sb, one));
+    state_put_pipelines(&sb, p);
+    struct cluster_state *two = state_builder_seal(&sb, STR("two"));
+    ck_assert(str_is(cluster_pipeline(two, STR("a"))->body, "{}"));
+    ck_assert_ptr_null(cluster_pipeline(two, STR("c")));
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    cluster_state_diff(one, two, &b);
+    ck_assert_int_eq(cluster_state_patch(&patched, one, buf_view(&b), &em), ERR_OK);
+    check_same(two, patched);
+    for (size_t cut = 1; cut < b.n; cut += 3) { /* part of it is none, or what came before the pipelines */
+        if (cluster_state_patch(&read, one, str_mk(b.p, b.n - cut), &em) == ERR_OK) {
+            ck_assert_ptr_null(read->pipelines);
+            cluster_state_unref(read);
+        }
+    }
+    buf_reset(&b);
+    cluster_state_encode(two, &b);
+    ck_assert_int_eq(cluster_state_decode(&read, buf_view(&b), &em), ERR_OK);
+    check_same(two, read);
+    ck_assert(read->scripts == NULL && read->pipelines->n == 2);
+    struct pipelines_part *left = pipelines_part_without(two->pipelines, STR("a"));
+    ck_assert(left->n == 1 && str_is(left->v[0].id, "b"));
+    state_part_unref(&left->part);
+    cluster_state_unref(read);
+    cluster_state_unref(patched);
+    cluster_state_unref(one);
+    cluster_state_unref(two);
+    buf_fini(&b);
+}
+END_TEST
+
 /* As disks have them that were written before: parts whole, and counted. */
 START_TEST(differences_of_the_first_format)
 {
@@ -503,6 +544,7 @@ int main(void)
     tcase_add_loop_test(c, damaged_bytes, 0, 10);
     tcase_add_test(c, small_changes_are_small);
     tcase_add_test(c, scripts_of_a_state);
+    tcase_add_test(c, pipelines_of_a_state);
     tcase_add_test(c, differences_of_the_first_format);
     tcase_add_test(c, sets);
     suite_add_tcase(s, c);

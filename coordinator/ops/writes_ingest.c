@@ -1,0 +1,340 @@
+#include "coordinator/ops/writes_ingest.h"
+
+#include "common/base/stop.h"
+#include "common/cluster/nodes.h"
+#include "common/settings/setting_read.h"
+#include "coordinator/core/resolve.h"
+#include "coordinator/ops/get.h"
+#include "coordinator/ops/writes_int.h"
+#include "engine/index/engine.h"
+#include "engine/ingest/ingest.h"
+
+static bool is_none(struct str name)
+{
+    return name.p == NULL || str_is(name, "_none");
+}
+
+/* ---- which ones ---------------------------------------------------------------------------------------- */
+
+/* The pipelines of one index, kept for the entries that go there, too. */
+struct index_pipelines {
+    struct str target;
+    struct str first, final; /* "_none": none */
+};
+
+static void of_settings(const struct settings *s, struct index_pipelines *p)
+{
+    p->first = setting_str(s, SET_INDEX_DEFAULT_PIPELINE);
+    p->final = setting_str(s, SET_INDEX_FINAL_PIPELINE);
+}
+
+/* What goes wrong here is told when the entry is resolved. */
+static void find_pipelines(struct write_set *w, struct str target, struct index_pipelines *p)
+{
+    const struct index_meta *meta = NULL;
+    const struct alias_meta *alias;
+    struct index_recipe recipe;
+    struct str index;
+    ERR_LOCAL(em);
+    if (p->target.p != NULL && str_eq(p->target, target)) {
+        return;
+    }
+    *p = (struct index_pipelines){.target = target, .first = STR("_none"), .final = STR("_none")};
+    enum err e = target.n > 0 ? resolve_write(w->r->state, target, clock_wall_ms(w->r->co->o.clock), w->r->arena,
+                                              &meta, &alias, &index, &em)
+                              : ERR_ILLEGAL_ARGUMENT;
+    if (e == ERR_OK && meta != NULL) {
+        of_settings(&meta->settings, p);
+    } else if (e == ERR_OK && w->r->state->n_templates > 0
+               && index_recipe_make(&recipe, w->r->state, index, NULL, w->r->arena, &em) == ERR_OK) {
+        of_settings(&recipe.settings, p);
+    }
+}
+
+/* Does the entry write a document as it is? Of an update that is what it makes where there is none. */
+static bool has_document(const struct write_entry *e)
+{
+    return e->item.kind == WRITE_INDEX
+           || (e->item.kind == WRITE_UPDATE && e->update != NULL && (e->update->upsert || e->item.doc_as_upsert));
+}
+
+bool writes_ingest_plan(struct write_set *w)
+{
+    struct index_pipelines p = {.target = STR_NULL};
+    for (uint32_t i = 0; i < w->n; i++) {
+        struct write_entry *e = &w->v[i];
+        if (e->error != NULL || !has_document(e)) {
+            continue;
+        }
+        find_pipelines(w, e->target, &p);
+        bool asked = e->pipeline.p != NULL && (e->item.kind == WRITE_INDEX || !e->item.doc_as_upsert);
+        e->first_pipeline = asked ? e->pipeline : p.first;
+        e->final_pipeline = p.final;
+        e->ingests = !is_none(e->first_pipeline) || !is_none(e->final_pipeline);
+        w->ingests |= e->ingests;
+    }
+    return w->ingests;
+}
+
+/* ---- documents ----------------------------------------------------------------------------------------- */
+
+enum err ingest_source_parse(struct json *out, struct str text, struct arena *arena, struct errmsg *em)
+{
+    struct str begin = str_trim(text);
+    if (begin.n == 0 || begin.p[0] != '{') {
+        err_set(em, ERR_NOT_X_CONTENT,
+                "Compressor detection can only be called on some xcontent bytes or compressed xcontent bytes");
+        err_about_status(em, 500);
+        return ERR_NOT_X_CONTENT;
+    }
+    enum err e = json_parse_first(out, text, arena, &json_limits_default, em);
+    return e == ERR_OK || e == ERR_NO_MEMORY ? e : err_wrap(em, ERR_PARSE, "Failed to parse content to map");
+}
+
+struct instant ingest_now(const struct clock *clock)
+{
+    struct instant t = instant_of_ms(clock_wall_ms(clock));
+    t.nanos += (int32_t)(clock->mono_ns(clock->self) % 1000000);
+    return t;
+}
+
+static const char *version_name(const struct write_item *it)
+{
+    return it->version_type == VERSION_INTERNAL   ? "internal"
+           : it->version_type == VERSION_EXTERNAL ? "external"
+                                                  : "external_gte";
+}
+
+#define MATCH_ANY     (-3) /* as Elasticsearch numbers what is no version */
+#define MATCH_DELETED (-4)
+
+/* One document on its way: of an update, what it makes where there is none. */
+struct ingest_work {
+    struct write_set *w;
+    struct write_entry *e;
+    struct ingest_set *set;
+    struct arena scratch;
+    struct json whole;  /* of an update: its body */
+    struct json source; /* the document */
+    struct errmsg *em;
+};
+
+static int64_t shown_version(const struct write_entry *e)
+{
+    return e->item.kind == WRITE_INDEX && e->item.version != VERSION_ANY && e->item.version > 0 ? e->item.version
+           : e->item.kind == WRITE_INDEX && e->item.create                                      ? MATCH_DELETED
+                                                                                                : MATCH_ANY;
+}
+
+static struct ingest_meta meta_of(const struct write_entry *e)
+{
+    struct ingest_meta m = {.type = STR("_doc"), .has_version = true, .version = shown_version(e)};
+    m.version_type = str_of(version_name(&e->item));
+    if (e->item.kind == WRITE_INDEX) {
+        m.index = e->target;
+        m.type = e->type.n > 0 ? e->type : m.type;
+        m.id = e->item.id;
+        m.routing = e->item.routing;
+    }
+    return m;
+}
+
+static bool keep_text(struct str *to, struct str s, struct arena *a)
+{
+    if (s.p == NULL || str_eq(*to, s)) {
+        *to = s.p == NULL ? STR_NULL : *to;
+        return true;
+    }
+    *to = arena_str(a, s);
+    return to->p != NULL;
+}
+
+/* What a pipeline says of where the document goes. */
+static enum err keep_meta(struct ingest_work *k, const struct ingest_meta *m)
+{
+    struct write_entry *e = k->e;
+    struct arena *a = k->w->r->arena;
+    if (e->item.kind != WRITE_INDEX) {
+        return ERR_OK;
+    }
+    bool ok = keep_text(&e->target, m->index, a) && keep_text(&e->item.id, m->id, a)
+              && keep_text(&e->item.routing, m->routing, a)
+              && (e->type.p == NULL ? m->type.p == NULL || str_is(m->type, "_doc") || keep_text(&e->type, m->type, a)
+                                    : keep_text(&e->type, m->type, a));
+    e->auto_id = e->auto_id && e->item.id.p == NULL;
+    if (m->has_version && m->version != shown_version(e)) {
+        e->item.version = m->version == MATCH_ANY || m->version == MATCH_DELETED ? VERSION_ANY : m->version;
+    }
+    if (m->version_type.p != NULL && !str_is(m->version_type, version_name(&e->item))) {
+        return get_version_type(m->version_type, &e->item.version_type, k->em);
+    }
+    if (ok && e->target.p == NULL) {
+        return err_set(k->em, ERR_ILLEGAL_ARGUMENT, "a pipeline leaves the document without an index");
+    }
+    return ok ? ERR_OK : err_no_memory(k->em);
+}
+
+static enum err run_pipeline(struct ingest_work *k, const struct pipeline *p)
+{
+    struct ingest_doc *d = ARENA_NEW(&k->scratch, struct ingest_doc);
+    struct ingest_meta m = meta_of(k->e);
+    enum err e = d != NULL ? ingest_doc_init(d, &k->source, &m, ingest_now(k->w->r->co->o.clock), &k->scratch, k->em)
+                           : err_no_memory(k->em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    d->set = k->set;
+    e = pipeline_run(p, d, k->em);
+    if (e != ERR_OK || d->dropped) {
+        k->e->dropped = e == ERR_OK;
+        return e;
+    }
+    e = ingest_doc_take(d, &m, k->em);
+    k->source = d->root;
+    return e == ERR_OK ? keep_meta(k, &m) : e;
+}
+
+/* The pipelines one after the other. A first one that changes the index leaves only the final one of the new index. */
+static enum err run_both(struct ingest_work *k, bool *changed)
+{
+    struct index_pipelines p = {.target = STR_NULL};
+    struct write_entry *e = k->e;
+    struct str names[2] = {e->first_pipeline, e->final_pipeline};
+    *changed = false;
+    for (unsigned i = 0; i < 2; i++) {
+        struct str target = e->target, name = names[i];
+        if (is_none(name)) {
+            continue;
+        }
+        const struct pipeline *found = ingest_set_find(k->set, name);
+        if (found == NULL) {
+            return err_set(k->em, ERR_ILLEGAL_ARGUMENT, "pipeline with id [%.*s] does not exist", STR_ARG(name));
+        }
+        if (pipeline_is_empty(found)) {
+            continue;
+        }
+        *changed = true;
+        enum err err = run_pipeline(k, found);
+        if (err != ERR_OK || e->dropped) {
+            return err;
+        }
+        if (str_eq(target, e->target)) {
+            continue;
+        }
+        if (i == 1) {
+            return err_set(k->em, ERR_ILLEGAL_STATE, "final pipeline [%.*s] can't change the target index",
+                           STR_ARG(name));
+        }
+        find_pipelines(k->w, e->target, &p);
+        names[1] = p.final;
+    }
+    return ERR_OK;
+}
+
+/* The document of an update's body, and where it stands there. */
+static enum err open_source(struct ingest_work *k, struct json **at)
+{
+    enum err e = ingest_source_parse(&k->whole, k->e->item.source, &k->scratch, k->em);
+    *at = &k->whole;
+    if (e == ERR_OK && k->e->item.kind == WRITE_UPDATE) {
+        *at = json_member_of(&k->whole, k->e->item.doc_as_upsert ? STR("doc") : STR("upsert"));
+    }
+    if (e == ERR_OK && *at != NULL) {
+        k->source = **at;
+    }
+    return e;
+}
+
+static enum err write_source(struct ingest_work *k, struct json *at)
+{
+    struct buf b;
+    struct jsonw w;
+    *at = k->source;
+    buf_init(&b, k->w->r->arena->alloc, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_value(&w, &k->whole);
+    k->e->item.source = b.failed ? STR_NULL : arena_str(k->w->r->arena, buf_view(&b));
+    buf_fini(&b);
+    return k->e->item.source.p != NULL ? ERR_OK : err_no_memory(k->em);
+}
+
+static enum err ingest_entry(struct ingest_work *k)
+{
+    struct json *at;
+    bool changed;
+    enum err e = open_source(k, &at);
+    if (e != ERR_OK || at == NULL) {
+        return e;
+    }
+    e = run_both(k, &changed);
+    return e == ERR_OK && changed && !k->e->dropped ? write_source(k, at) : e;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+static void ingest_all(void *arg)
+{
+    struct write_set *w = arg;
+    struct stop st = {.asked = w->r->http != NULL ? op_client_gone : NULL, .self = w->r->http};
+    struct ingest_work k = {.w = w, .set = ingest_set_now()};
+    int64_t since = clock_mono_ms(w->r->co->o.clock);
+    arena_init(&k.scratch, w->r->arena->alloc, ARENA_UNLIMITED);
+    stop_enter(&st);
+    for (uint32_t i = 0; i < w->n; i++) {
+        struct write_entry *e = &w->v[i];
+        ERR_LOCAL(em);
+        if (!e->ingests || e->error != NULL) {
+            continue;
+        }
+        err_clear(&em);
+        k.e = e;
+        k.em = &em;
+        atomic_fetch_add(&ingest_total.count, 1);
+        if (ingest_entry(&k) != ERR_OK) {
+            atomic_fetch_add(&ingest_total.failed, 1);
+            e->index = e->target;
+            writes_fail(w, e, &em);
+        }
+        arena_reset(&k.scratch);
+    }
+    stop_leave(&st);
+    arena_fini(&k.scratch);
+    ingest_set_unref(k.set);
+    w->ingest_ms = clock_mono_ms(w->r->co->o.clock) - since;
+    atomic_fetch_add(&ingest_total.time_ns, w->ingest_ms * 1000000);
+    w->after_ingest(w);
+}
+
+static bool has_ingest_node(const struct cluster_state *s)
+{
+    bool any = s->nodes == NULL || s->nodes->n == 0;
+    for (uint32_t i = 0; !any && i < s->nodes->n; i++) {
+        any = (node_roles(&s->nodes->v[i]) & 1U << NODE_INGEST) != 0;
+    }
+    return any;
+}
+
+static void refuse_all(struct write_set *w, enum err code, const char *why)
+{
+    ERR_LOCAL(em);
+    err_set(&em, code, "%s", why);
+    for (uint32_t i = 0; i < w->n; i++) {
+        writes_fail(w, &w->v[i], &em);
+    }
+    w->blocked = true;
+    writes_finish(w);
+}
+
+void writes_ingest(struct write_set *w, void (*then)(void *w))
+{
+    const struct executor *pool = w->r->co->o.requests;
+    w->after_ingest = then;
+    if (!has_ingest_node(w->r->state)) {
+        refuse_all(w, ERR_ILLEGAL_STATE,
+                   "There are no ingest nodes in this cluster, unable to forward request to an ingest node.");
+    } else if (pool == NULL) {
+        ingest_all(w);
+    } else if (!executor_submit(pool, ingest_all, w)) {
+        refuse_all(w, ERR_REJECTED, "rejected execution of ingest pipelines");
+    }
+}
