@@ -1,9 +1,6 @@
 /* Templates: legacy ones, composable ones, and components. */
-#include "common/base/num.h"
 #include "coordinator/rest/meta.h"
 #include "engine/mapping/java.h"
-
-#include <math.h>
 
 static const char *names_of(enum template_kind kind)
 {
@@ -39,20 +36,7 @@ static enum err check_order(struct rest *r, const struct json *body)
     if (v == NULL || v->type == JSON_NULL) {
         return ERR_OK;
     }
-    struct str text = java_text(v, r->arena);
-    if (text.p == NULL) {
-        return err_no_memory(&r->em);
-    }
-    if (v->type != JSON_NUMBER) {
-        return num_parse_i32(text, &n)
-                   ? ERR_OK
-                   : err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(text));
-    }
-    const double d = json_double(v);
-    if (d != floor(d)) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "%.*s is not an integer value", STR_ARG(text));
-    }
-    return d >= INT32_MIN && d <= INT32_MAX ? ERR_OK : err_set(&r->em, ERR_ARITHMETIC, "integer overflow");
+    return java_int(v, &n, r->arena, &r->em);
 }
 
 static void put(struct rest *r, enum template_kind kind)

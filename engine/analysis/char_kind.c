@@ -64,7 +64,9 @@ const char *char_kind_names(void)
            "letter_number, other_number, math_symbol, lowercase_letter, space_separator, surrogate, "
            "initial_quote_punctuation, "
            "decimal_digit_number, digit, other_punctuation, dash_punctuation, currency_symbol, "
-           "non_spacing_mark, custom, ...";
+           "non_spacing_mark, custom, format, modifier_letter, control, uppercase_letter, other_symbol, "
+           "end_punctuation, modifier_symbol, other_letter, line_separator, titlecase_letter, letter, "
+           "punctuation, combining_spacing_mark, final_quote_punctuation, whitespace";
 }
 
 bool char_kind_has(uint32_t mask, uint32_t c)

@@ -130,6 +130,9 @@ static enum err multiplexer_bind(const struct token_filter *self, const struct p
         for (size_t k = 0; e == ERR_OK && k < chains[i].n && f->base.unusable == NULL; k++) {
             f->base.unusable = chains[i].v[k]->unusable;
         }
+        for (size_t k = 0; e == ERR_OK && k < chains[i].n; k++) {
+            f->base.shows_keyword |= chains[i].v[k]->shows_keyword;
+        }
         if (e != ERR_OK) {
             return e;
         }

@@ -72,25 +72,7 @@ enum err parse_named_bool(struct builder *b, const char *name, const struct json
 
 enum err parse_node_int(struct builder *b, const struct json *v, int32_t *out)
 {
-    struct str s;
-    enum err e = param_text(b, v, &s);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (v->type != JSON_NUMBER) {
-        return num_parse_i32(s, out)
-                   ? ERR_OK
-                   : err_set(b->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(s));
-    }
-    double d = json_double(v);
-    if (d != trunc(d)) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "%.*s is not an integer value", STR_ARG(s));
-    }
-    if (d > INT32_MAX || d < INT32_MIN) {
-        return err_set(b->em, ERR_ARITHMETIC, "integer overflow");
-    }
-    *out = (int32_t)d;
-    return ERR_OK;
+    return java_int(v, out, b->arena, b->em);
 }
 
 enum err parse_node_double(struct builder *b, const struct json *v, double *out)

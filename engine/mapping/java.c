@@ -1,6 +1,10 @@
 #include "engine/mapping/java.h"
 
+#include "common/base/coerce.h"
+#include "common/base/err.h"
 #include "common/base/num.h"
+
+#include <math.h>
 
 void java_put_text(struct buf *b, const struct json *v)
 {
@@ -52,6 +56,36 @@ struct str java_text(const struct json *v, struct arena *arena)
     struct str s = b.failed ? STR_NULL : arena_str(arena, buf_view(&b));
     buf_fini(&b);
     return s;
+}
+
+enum err java_int(const struct json *v, int32_t *out, struct arena *arena, struct errmsg *em)
+{
+    int64_t whole;
+    struct str text = java_text(v, arena);
+    if (text.p == NULL) {
+        return err_no_memory(em);
+    }
+    if (v->type != JSON_NUMBER) {
+        return num_parse_i32(text, out)
+                   ? ERR_OK
+                   : err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(text));
+    }
+    if (json_is_integral(v)) {
+        if (!json_i64(v, &whole)) {
+            return err_set(em, ERR_ARITHMETIC, "BigInteger out of long range");
+        }
+    } else {
+        double d = json_double(v);
+        whole = num_double_to_i64(trunc(d));
+        if ((double)whole != d) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "%.*s is not an integer value", STR_ARG(text));
+        }
+    }
+    if (whole > INT32_MAX || whole < INT32_MIN) {
+        return err_set(em, ERR_ARITHMETIC, "integer overflow");
+    }
+    *out = (int32_t)whole;
+    return ERR_OK;
 }
 
 const char *java_class(const struct json *v)

@@ -15,6 +15,9 @@ const char *java_class_name(const struct json *v);
 void java_put_text(struct buf *b, const struct json *v);
 /* The same in `arena`; strings, booleans and whole numbers are not copied. p == NULL: no memory. */
 struct str java_text(const struct json *v, struct arena *arena) NODISCARD;
+/* The value as an `int` of a mapping or a template: a whole number, or the text of one. `arena` holds the text of an error.
+ * ERR_NUMBER_FORMAT, ERR_ILLEGAL_ARGUMENT (a fraction), ERR_ARITHMETIC (out of range), ERR_NO_MEMORY. */
+enum err java_int(const struct json *v, int32_t *out, struct arena *arena, struct errmsg *em) NODISCARD;
 /* Nodes' classes as errors name them: "java.lang.String" ... */
 const char *java_class(const struct json *v);
 

@@ -163,7 +163,7 @@ static enum err parse_decay(struct json_pull *p, struct dsl_function *f, struct 
     }
     return f->field.p != NULL
                ? ERR_OK
-               : err_set(em, ERR_ILLEGAL_ARGUMENT, "decay function: field name must not be null");
+               : json_pull_err(p, em, ERR_PARSING, "malformed score function score parameters.");
 }
 
 /* The cursor stands on the function's START_OBJECT. */

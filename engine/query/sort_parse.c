@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+#define MALFORMED_IN_ARRAY \
+    "malformed sort format, within the sort array, an object, or an actual string are allowed"
+
 struct parse {
     struct str text;
     struct arena *arena;
@@ -392,8 +395,25 @@ static enum err geo_option(const struct parse *p, struct sort_spec *s, struct st
     return ERR_OK;
 }
 
+/* A list where the object of options stands: its elements are taken for points, and what follows for sorts. */
+static enum err refused_geo_list(const struct parse *p, const struct json *v)
+{
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json *item = &v->items[i];
+        if (item->type == JSON_OBJECT && item->n > 0 && !str_is(item->members[0].key, "lat")
+            && !str_is(item->members[0].key, "lon") && !str_is(item->members[0].key, "geohash")) {
+            return err_set(p->em, ERR_PARSE, "field must be either [lat], [lon] or [geohash]");
+        }
+    }
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                   v->n > 0 ? MALFORMED_IN_ARRAY : "Geo distance sorting needs at least one point.");
+}
+
 static enum err geo_sort(const struct parse *p, struct sort_spec *s, const struct json *v)
 {
+    if (v->type == JSON_ARRAY) {
+        return refused_geo_list(p, v);
+    }
     *s = (struct sort_spec){.kind = SORT_GEO, .unit_metres = 1};
     struct points list = {.arena = p->arena};
     for (uint32_t i = 0; v->type == JSON_OBJECT && i < v->n; i++) {
@@ -554,7 +574,7 @@ static enum err add_one(const struct parse *p, struct sort_spec *list, uint32_t 
         return err_set(
             p->em, ERR_ILLEGAL_ARGUMENT,
             in_array
-                ? "malformed sort format, within the sort array, an object, or an actual string are allowed"
+                ? MALFORMED_IN_ARRAY
                 : "malformed sort format, either start with array, object, or an actual string");
     }
     plain_sort(&list[(*n)++], json_text(v));

@@ -84,7 +84,10 @@ enum err gen_assign(struct gen *g, struct node *n)
         return gen_illegal(g, "cannot assign a value to a static member", to->name);
     }
     bool at = to->kind == N_INDEX;
-    enum err e = at ? index_of(g, to) : gen_expr(g, to->kids[0]);
+    enum err e = gen_check_symbol(g, to, to->off);
+    if (e == ERR_OK) {
+        e = at ? index_of(g, to) : gen_expr(g, to->kids[0]);
+    }
     e = e == ERR_OK && !at ? gen_placed(g, gen_check_member(g, to, false, true), to->off) : e;
     struct type element = at ? gen_type_of(g, to) : (struct type){.id = TYPE_DEF};
     if (e == ERR_OK && n->op != OP_NONE) {
@@ -124,7 +127,8 @@ enum err gen_step(struct gen *g, struct node *n)
         return err_set(g->em, ERR_ILLEGAL_ARGUMENT,
                        "invalid assignment: cannot assign a value to what is no variable");
     }
-    e = gen_expr(g, to->kids[0]);
+    e = gen_check_symbol(g, to, to->off);
+    e = e == ERR_OK ? gen_expr(g, to->kids[0]) : e;
     if (to->kind == N_INDEX) {
         e = e == ERR_OK ? gen_expr(g, to->kids[1]) : e;
         gen_at(g, target_off(g, to));

@@ -4,12 +4,9 @@
 
 enum err gen_member(struct gen *g, struct node *n)
 {
-    struct node *of = n->kids[0];
-    if (of->kind == N_NAME && gen_resolve(g, of->name) == NULL && gen_context_variable(g, of->name) == NULL) {
-        return gen_placed(g,
-                          err_set(g->em, ERR_ILLEGAL_ARGUMENT, "cannot resolve symbol [%.*s.%.*s]",
-                                  STR_ARG(of->name), STR_ARG(n->name)),
-                          n->off);
+    enum err e = gen_check_symbol(g, n, n->off);
+    if (e != ERR_OK) {
+        return e;
     }
     if (n->kids[0]->kind == N_TYPE) {
         struct script_run probe = {.em = g->em};
@@ -23,7 +20,7 @@ enum err gen_member(struct gen *g, struct node *n)
         }
         return gen_emit_name(g, I_GET_STATIC, 0, (uint16_t)n->kids[0]->type.id, n->name);
     }
-    enum err e = gen_expr(g, n->kids[0]);
+    e = gen_expr(g, n->kids[0]);
     e = e == ERR_OK ? gen_check_member(g, n, false, false) : e;
     uint32_t skip = gen_here(g);
     if (e == ERR_OK && n->flag) {
@@ -87,10 +84,8 @@ enum err gen_call(struct gen *g, struct node *n)
     if (of->kind == N_NAME && str_is(of->name, "this")) {
         return call_function(g, n);
     }
-    if (of->kind == N_NAME && gen_resolve(g, of->name) == NULL && gen_context_variable(g, of->name) == NULL) {
-        return gen_illegal(g, "cannot resolve symbol", of->name);
-    }
-    enum err e = gen_expr(g, n->kids[0]);
+    enum err e = gen_check_symbol(g, of, n->off);
+    e = e == ERR_OK ? gen_expr(g, n->kids[0]) : e;
     e = e == ERR_OK ? gen_check_member(g, n, true, false) : e;
     bool known = e == ERR_OK && gen_called(g, n, &m);
     uint32_t skip = gen_here(g);

@@ -170,6 +170,33 @@ const struct variable *gen_context_variable(const struct gen *g, struct str name
     return NULL;
 }
 
+enum err gen_check_symbol(struct gen *g, const struct node *n, uint32_t off)
+{
+    const struct node *first = n;
+    while (first->kind == N_MEMBER) {
+        first = first->kids[0];
+    }
+    if (first->kind != N_NAME || gen_resolve(g, first->name) != NULL
+        || gen_context_variable(g, first->name) != NULL) {
+        return ERR_OK;
+    }
+    struct str all = first->name;
+    struct arena scratch;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    for (const struct node *of = first; of != n && all.p != NULL;) {
+        const struct node *above = n;
+        while (above->kids[0] != of) {
+            above = above->kids[0];
+        }
+        all = arena_printf(&scratch, "%.*s.%.*s", STR_ARG(all), STR_ARG(above->name));
+        of = above;
+    }
+    enum err e =
+        all.p != NULL ? gen_illegal(g, "cannot resolve symbol", all) : err_no_memory(g->em);
+    arena_fini(&scratch);
+    return gen_placed(g, e, off);
+}
+
 struct type gen_variable_type(const struct variable *v)
 {
     return v->type.id == TYPE_MAP ? type_called(STR("Map")) : v->type;

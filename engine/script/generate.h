@@ -66,6 +66,9 @@ enum err gen_declare(struct gen *g, struct str name, struct type type, uint32_t 
 struct local *gen_resolve(struct gen *g, struct str name);
 /* NULL: the script's context has none of that name. */
 const struct variable *gen_context_variable(const struct gen *g, struct str name);
+/* Refuses a name, or names joined by dots whose first means nothing: they might have been a class's, so that all of them are
+ * told, at `off`. */
+enum err gen_check_symbol(struct gen *g, const struct node *n, uint32_t off) NODISCARD;
 struct type gen_variable_type(const struct variable *v);
 enum err gen_new_code(struct gen *g, uint32_t *index);
 enum err gen_set_params(struct gen *g, const struct param *params, uint32_t n);

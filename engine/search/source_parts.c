@@ -31,10 +31,12 @@ static enum err rescore_query(const struct source_parse *p, const struct json *v
             if (e != ERR_OK) {
                 return jr_wrap_field(p->text, at, "query", m->key, p->em);
             }
-        } else if (str_is(m->key, "query_weight")) {
-            e = jr_double(&m->value, &r->query_weight, p->em);
-        } else if (str_is(m->key, "rescore_query_weight")) {
-            e = jr_double(&m->value, &r->rescore_weight, p->em);
+        } else if (weight) {
+            e = jr_double(&m->value,
+                          str_is(m->key, "query_weight") ? &r->query_weight : &r->rescore_weight, p->em);
+            if (e != ERR_OK) {
+                return jr_wrap_field(p->text, m->value.off, "query", m->key, p->em);
+            }
         } else if (str_is(m->key, "score_mode")) {
             struct str mode = json_text(&m->value);
             unsigned at = 0;
