@@ -381,7 +381,8 @@ static void fix_shape(struct source *s)
     struct value_shape *shape = s->v.shape;
     if (s->spec->kind == COMPOSITE_GEOTILE) {
         shape->kind = FORMAT_GEOTILE;
-    } else if (shape->kind == FORMAT_DATE && s->spec->vs.format.p == NULL) {
+    } else if (shape->kind == FORMAT_DATE && s->spec->vs.format.p == NULL
+               && s->spec->kind != COMPOSITE_HISTOGRAM) {
         shape->kind = FORMAT_RAW;
     }
 }

@@ -120,9 +120,13 @@ static enum err bind_source(struct composite *m, struct source *s, const struct 
                                                  [COMPOSITE_DATE] = SOURCE_DATE,
                                                  [COMPOSITE_GEOTILE] = SOURCE_GEO};
     static const unsigned takes[] = {[COMPOSITE_TERMS] = TAKES_NUMERIC | TAKES_TEXT | TAKES_IP,
-                                     [COMPOSITE_HISTOGRAM] = TAKES_NUMERIC,
-                                     [COMPOSITE_DATE] = TAKES_NUMERIC,
+                                     [COMPOSITE_HISTOGRAM] = TAKES_NUMBER | TAKES_DATE,
+                                     [COMPOSITE_DATE] = TAKES_NUMBER | TAKES_DATE,
                                      [COMPOSITE_GEOTILE] = TAKES_GEO};
+    static const char *const called[] = {[COMPOSITE_TERMS] = "terms",
+                                         [COMPOSITE_HISTOGRAM] = "histogram",
+                                         [COMPOSITE_DATE] = "date_histogram",
+                                         [COMPOSITE_GEOTILE] = "geotile_grid"};
     struct agg_run *r = m->c.run;
     s->spec = spec;
     s->start = ARENA_ARRAY(r->arena, uint32_t, BATCH + 1);
@@ -135,7 +139,8 @@ static enum err bind_source(struct composite *m, struct source *s, const struct 
     }
     enum err e =
         spec->kind == COMPOSITE_DATE ? date_rounding(&s->rounding, &spec->date, spec->vs.zone, em) : ERR_OK;
-    e = e == ERR_OK ? values_bind(&s->v, r, m->c.agg, &spec->vs, takes[spec->kind], otherwise[spec->kind], em)
+    e = e == ERR_OK ? values_bind_called(&s->v, r, called[spec->kind], &spec->vs, takes[spec->kind],
+                                         otherwise[spec->kind], em)
                     : e;
     s->text = spec->kind == COMPOSITE_TERMS && (s->v.kind == SOURCE_TEXT || s->v.kind == SOURCE_IP);
     return e;

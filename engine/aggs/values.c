@@ -218,7 +218,7 @@ static enum err bind_missing(struct values *v, struct errmsg *em)
     return e;
 }
 
-enum err values_supported(const struct values *v, const struct agg *a, unsigned takes, struct errmsg *em)
+static enum err check_kind(const struct values *v, const char *called, unsigned takes, struct errmsg *em)
 {
     static const char *const types[] = {[VT_STRING] = "string", [VT_LONG] = "long", [VT_DOUBLE] = "double",
                                         [VT_DATE] = "date",     [VT_IP] = "ip",     [VT_BOOLEAN] = "boolean"};
@@ -234,18 +234,30 @@ enum err values_supported(const struct values *v, const struct agg *a, unsigned 
     if (v->field != NULL) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Field [%.*s] of type [%s] is not supported for aggregation [%s]",
-                       STR_ARG(v->field->path), v->field->class->name, a->type->name);
+                       STR_ARG(v->field->path), v->field->class->name, called);
     }
     return v->spec->field.p != NULL
                ? err_set(em, ERR_ILLEGAL_ARGUMENT, "unmapped field is not supported for aggregation [%s]",
-                         a->type->name)
+                         called)
                : err_set(em, ERR_ILLEGAL_ARGUMENT,
                          "Script yielding [%s] is not supported for aggregation [%s]",
-                         types[v->spec->value_type], a->type->name);
+                         types[v->spec->value_type], called);
+}
+
+enum err values_supported(const struct values *v, const struct agg *a, unsigned takes, struct errmsg *em)
+{
+    return check_kind(v, a->type->name, takes, em);
 }
 
 enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, const struct source_spec *s,
                      unsigned takes, enum source_kind otherwise, struct errmsg *em)
+{
+    return values_bind_called(v, r, a->type->name, s, takes, otherwise, em);
+}
+
+enum err values_bind_called(struct values *v, struct agg_run *r, const char *called,
+                            const struct source_spec *s, unsigned takes, enum source_kind otherwise,
+                            struct errmsg *em)
 {
     *v = (struct values){.run = r, .spec = s, .kind = otherwise};
     v->dict = (struct term_dict){.run = r, .lazy = r->cx->shard->view->n_leaves == 1};
@@ -281,7 +293,7 @@ enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, c
     e = e == ERR_OK ? make_shape(v, em) : e;
     e = e == ERR_OK ? check_hint(v, em) : e;
     e = e == ERR_OK ? bind_missing(v, em) : e;
-    return e == ERR_OK ? values_supported(v, a, takes, em) : e;
+    return e == ERR_OK ? check_kind(v, called, takes, em) : e;
 }
 
 bool values_extremes(const struct values *v, int64_t *min, int64_t *max)

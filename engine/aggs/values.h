@@ -99,6 +99,10 @@ struct values {
  * value_type tells. */
 enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, const struct source_spec *s,
                      unsigned takes, enum source_kind otherwise, struct errmsg *em);
+/* The same for what is no aggregation: `called` is its name in errors. */
+enum err values_bind_called(struct values *v, struct agg_run *r, const char *called,
+                            const struct source_spec *s, unsigned takes, enum source_kind otherwise,
+                            struct errmsg *em);
 /* ERR_ILLEGAL_ARGUMENT for kinds that the aggregation does not take: those of a field, or of a value_type without one. For those
  * that are bound to TAKES_ALL, as something else has to be refused first. */
 enum err values_supported(const struct values *v, const struct agg *a, unsigned takes, struct errmsg *em);
