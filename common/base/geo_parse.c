@@ -243,7 +243,7 @@ enum err geo_point_of_text(struct geo_point *out, struct str text, bool ignore_z
 struct object_point {
     double lat, lon;
     struct str hash;
-    bool bad_number;
+    struct str bad; /* the last that is no number */
 };
 
 static enum err coordinate(struct object_point *o, double *to, const struct json *v, const char *what,
@@ -255,14 +255,14 @@ static enum err coordinate(struct object_point *o, double *to, const struct json
     if (v->type == JSON_NUMBER) {
         *to = json_double(v);
     } else if (!num_parse_double(v->s, to)) {
-        o->bad_number = true;
+        o->bad = v->s.p != NULL ? v->s : STR("");
     }
     return ERR_OK;
 }
 
 static enum err point_of_object(struct geo_point *out, const struct json *v, struct errmsg *em)
 {
-    struct object_point o = {NAN, NAN, STR_NULL, false};
+    struct object_point o = {NAN, NAN, STR_NULL, STR_NULL};
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
         enum err e = ERR_OK;
@@ -287,8 +287,8 @@ static enum err point_of_object(struct geo_point *out, const struct json *v, str
                    ? point_of_geohash(out, o.hash, em)
                    : err_set(em, ERR_PARSE, "field must be either lat/lon or geohash");
     }
-    if (o.bad_number) {
-        err_set(em, ERR_NUMBER_FORMAT, "For input string");
+    if (o.bad.p != NULL) {
+        jr_bad_double(o.bad, em);
         return err_wrap(em, ERR_PARSE, "[lat] and [lon] must be valid double values");
     }
     if (isnan(o.lat) || isnan(o.lon)) {

@@ -80,6 +80,18 @@ static const struct errmsg *first_failure(const struct search_call *c)
     return &c->error;
 }
 
+/* That of the first failure; a failure of the service among the others, the last one, counts more. */
+static int failed_status(const struct search_call *c)
+{
+    const struct errmsg *first = first_failure(c);
+    int status = err_http_status(first);
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        const struct errmsg *em = &c->queries[i].rq.error;
+        status = err_is(em) && em != first && err_http_status(em) >= 500 ? err_http_status(em) : status;
+    }
+    return status;
+}
+
 const struct errmsg *search_failed_with(const struct search_call *c)
 {
     return err_is(&c->error) ? &c->error : c->unmatched ? first_failure(c) : NULL;
@@ -107,12 +119,12 @@ static void write_guessed_cause(struct jsonw *w, const struct errmsg *first)
     jw_obj_end(w);
 }
 
-/* Several shards sorted by a field are asked first whether they can match at all: that is where they refuse it. */
+/* Several shards sorted by a field are asked first whether they can match at all: that is where they refuse it, when all do. */
 static const char *failed_phase(const struct search_call *c)
 {
-    bool refused = false, absent = true, unprobed = false;
+    bool refused = true, absent = true, unprobed = false;
     for (uint32_t i = 0; i < c->n_shards; i++) {
-        refused |= c->queries[i].result != NULL && c->queries[i].result->first_key_refused;
+        refused &= c->queries[i].result != NULL && c->queries[i].result->first_key_refused;
         unprobed |= c->probes != NULL && err_code(&c->probes[i].rq.error) != ERR_OK;
         absent &= err_code(&c->queries[i].rq.error) == ERR_NO_SHARD;
     }
@@ -179,7 +191,7 @@ static void write_unexpanded(struct search_call *c, struct jsonw *w, int *status
 {
     struct search_call *group = c->unexpanded;
     bool shards = !err_is(&group->error);
-    *status = err_http_status(shards ? first_failure(group) : &group->error);
+    *status = shards ? failed_status(group) : err_http_status(&group->error);
     jw_kobj(w, "error");
     jw_karr(w, "root_cause");
     jw_arr_end(w);
@@ -370,7 +382,7 @@ void search_write(struct search_call *c, struct jsonw *w, int *status)
     jw_obj(w);
     enum err e = ERR_OK;
     if (!err_is(&c->error) && search_all_failed(c)) {
-        *status = err_http_status(first_failure(c));
+        *status = failed_status(c);
         jw_kobj(w, "error");
         write_all_failed(c, w, true);
         jw_obj_end(w);

@@ -190,6 +190,10 @@ static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_r
 static enum err run_sort(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
     const struct bucket_sort_params *given = bucket_sort_params(p);
+    if (given->from >= of->n) { /* whatever they would be sorted by */
+        of->n = 0;
+        return ERR_OK;
+    }
     uint32_t n = given->pipe.n > 0 ? 0 : of->n;
     enum err e = given->pipe.n > 0 ? sort_buckets(r, p, of, &n) : ERR_OK;
     uint32_t from = (uint32_t)MIN_OF(given->from, (int64_t)n);

@@ -287,7 +287,10 @@ static enum err terms_choose(struct terms *t, uint32_t owner, struct candidate *
         if (a->type == &agg_significant_terms) {
             uint32_t b = bucket_map_find(&t->background_counts, 0, x.key);
             x.background = b != NO_BUCKET ? t->background_counts.counts[b] : 0;
-            x.score = significance(terms_params(a), x.count, subset, x.background, t->background_docs);
+            if (x.count >= least) {
+                e = significance(&x.score, terms_params(a), x.count, subset, x.background, t->background_docs,
+                                 em);
+            }
         }
         if (rare || x.count >= least) {
             offer(t, h, &have, max, &x);

@@ -48,8 +48,8 @@ struct candidate {
     double score;
 };
 
-double significance(const struct terms_params *p, int64_t subset_df, int64_t subset, int64_t superset_df,
-                    int64_t superset);
+enum err significance(double *out, const struct terms_params *p, int64_t subset_df, int64_t subset,
+                      int64_t superset_df, int64_t superset, struct errmsg *em) NODISCARD;
 /* Every key of the field in the whole shard. */
 enum err terms_all_keys(struct terms *t, struct errmsg *em);
 /* How often each key occurs in the background. */

@@ -187,8 +187,24 @@ static double jlh(double sf, double s, double bf, double b)
     return change <= 0 ? 0 : change * (in / all);
 }
 
-double significance(const struct terms_params *p, int64_t subset_df, int64_t subset, int64_t superset_df,
-                    int64_t superset)
+/* What the heuristics that know four classes of documents ask of a background that is said to hold everything. */
+static enum err check_background(int64_t subset_df, int64_t subset, int64_t superset_df, int64_t superset,
+                                 struct errmsg *em)
+{
+    const char *wrong = subset_df > superset_df ? "subsetFreq > supersetFreq"
+                        : subset > superset     ? "subsetSize > supersetSize"
+                        : superset_df - subset_df > superset - subset
+                            ? "supersetFreq - subsetFreq > supersetSize - subsetSize"
+                            : NULL;
+    return wrong == NULL ? ERR_OK
+                         : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                                   "%s, does your background filter not include all documents in the bucket? "
+                                   "If so and it is intentional, set \"background_is_superset\": false",
+                                   wrong);
+}
+
+static double score_of(const struct terms_params *p, int64_t subset_df, int64_t subset, int64_t superset_df,
+                       int64_t superset)
 {
     double sf = (double)subset_df, s = (double)subset, bf = (double)superset_df, b = (double)superset;
     struct contingency c = contingency_of(sf, s, bf, b, p->heuristic.background_is_superset);
@@ -219,6 +235,20 @@ double significance(const struct terms_params *p, int64_t subset_df, int64_t sub
         break;
     }
     return jlh(sf, s, bf, b);
+}
+
+enum err significance(double *out, const struct terms_params *p, int64_t subset_df, int64_t subset,
+                      int64_t superset_df, int64_t superset, struct errmsg *em)
+{
+    bool classes = p->heuristic.kind != HEURISTIC_JLH && p->heuristic.kind != HEURISTIC_PERCENTAGE;
+    if (classes && p->heuristic.background_is_superset) {
+        enum err e = check_background(subset_df, subset, superset_df, superset, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    *out = score_of(p, subset_df, subset, superset_df, superset);
+    return ERR_OK;
 }
 
 /* Equal scores are common here, and which of them comes first is up to the queue that Elasticsearch keeps
@@ -311,8 +341,8 @@ static enum err reduce_significant(struct reduce *r, const struct agg *a, struct
     }
     enum err e = reduce_by_key(r, a, in, n, &all, &total);
     for (uint32_t i = 0; e == ERR_OK && i < total; i++) {
-        all[i].score = significance(terms_params(a), all[i].doc_count, own->subset_size, all[i].superset_df,
-                                    own->superset_size);
+        e = significance(&all[i].score, terms_params(a), all[i].doc_count, own->subset_size,
+                         all[i].superset_df, own->superset_size, r->em);
     }
     return e == ERR_OK ? best_scores(r, a, out, all, total) : e;
 }

@@ -185,7 +185,8 @@ enum err part_new(const void **out, enum part_kind kind, struct str type, struct
     const struct part_entry *f = registry_find(kind, type);
     *out = NULL;
     enum err e = removed_part(kind, type, em);
-    *known = e != ERR_OK || (f != NULL && (f->flags & AS_TYPE) != 0);
+    int needed = b->bare == BARE_IN_SETTINGS ? AS_TYPE : BOTH; /* a request may name any, in either way */
+    *known = e != ERR_OK || (f != NULL && (f->flags & needed) != 0);
     if (e != ERR_OK || !*known) {
         return e;
     }

@@ -405,10 +405,7 @@ enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion 
         return e != ERR_OK ? e : err_no_memory(r->em);
     }
     if (s->collate) {
-        return s->collate_id.p != NULL
-                   ? err_set(r->em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
-                             STR_ARG(s->collate_id))
-                   : err_set(r->em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [mustache]");
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "[collate] of a phrase suggester is not supported");
     }
     if (s->n_generators == 0 && s->force_unigrams && gives_no_unigrams(an)) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT,

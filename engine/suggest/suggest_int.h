@@ -73,8 +73,7 @@ struct phrase_suggestion {
     double lambda[3]; /* trigram, bigram, unigram */
     struct direct_options *generators;
     size_t n_generators, generators_cap;
-    bool collate;
-    struct str collate_id; /* p == NULL: not by name */
+    bool collate; /* asked for */
 };
 
 struct suggest_spec {

@@ -365,7 +365,7 @@ static enum err read_generator(struct json_pull *p, struct phrase_suggestion *s,
     return generator_parse(p, arena, &s->generators[s->n_generators++], em);
 }
 
-/* Checked as it is read; shards refuse it then, for want of the template's language. */
+/* Checked as it is read; shards refuse it then. */
 static enum err read_collate(struct json_pull *p, struct phrase_suggestion *s, struct errmsg *em)
 {
     bool prune;
@@ -374,10 +374,7 @@ static enum err read_collate(struct json_pull *p, struct phrase_suggestion *s, s
             continue;
         }
         if (str_is(p->name, "query")) {
-            const struct json *id =
-                p->value != NULL && p->value->type == JSON_OBJECT ? json_get(p->value, "id") : NULL;
             s->collate = true;
-            s->collate_id = id != NULL ? json_text(id) : STR_NULL;
         } else if (str_is(p->name, "prune")) {
             if (json_pull_bool(p, &prune, em) != ERR_OK) {
                 return json_pull_err(p, em, ERR_PARSING,

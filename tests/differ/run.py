@@ -47,6 +47,12 @@ class Case:
         for path in [f"/{self.world.prefix}*?expand_wildcards=all"] + ["/" + p.replace("{}", self.world.prefix) for p in getattr(self.module, "CLEANUP", ())]:
             self.pair.both("DELETE", path)
 
+    def begin(self):
+        """Nothing of an earlier case, and what this area wants to be there first."""
+        self.clean()
+        for request in getattr(self.module, "PREPARE", ()):
+            self.pair.both(*request(self.world.prefix))
+
     def generated(self):
         """The requests of this case, in order; what changes data comes between what asks."""
         yield from self.world.create()
@@ -64,7 +70,7 @@ class Case:
 
     def run(self):
         """Yields (steps up to it, its differences) for each request whose answers differ, and None for others. It ends where a request that changes something was answered differently, by decision too: what follows may follow from that."""
-        self.clean()
+        self.begin()
         for step in self.generated():
             self.steps.append(step)
             diffs = self.pair.differences(*step)
@@ -74,7 +80,7 @@ class Case:
 
     def replay(self, steps):
         """The differences of the last step, after the others."""
-        self.clean()
+        self.begin()
         for step in steps[:-1]:
             self.pair.both(*step)
         return self.pair.differences(*steps[-1])

@@ -60,6 +60,12 @@ def test_known():
     check(not left((400, error("x", "not a.B$C@1f2e3d4c")), (400, error("x", "not a number"))), "Java's objects need not be shown")
     check(left((400, error("x", "not a number")), (400, error("x", "no number"))), "other texts are compared")
     check(not left((200, {"hits": 1}), (400, error("x", "[join] is not supported"))), "what is not offered is refused")
+    check(not left((0, "no answer: TimeoutError"), (400, error("x", "no"))) and left((200, {}), (0, "no answer: OSError")), "what is never answered there is answered here")
+    shown = lambda text: (200, {"explanations": [{"explanation": text}]})
+    check(not left(shown("FunctionScoreQuery(*:*, scored by boost(queryboost(score(a:b))^0.5)))"), shown("a:b")), "boosting is shown as it was written")
+    check(not left(shown("_id:([fe 1f] [fe 3f])"), shown("ConstantScore(_id:[fe 1f] _id:[fe 3f] _id:[fe 1f])")), "an id that is there twice may be shown twice")
+    check(left(shown("_id:([fe 1f])"), shown("_id:([fe 2f])")) and left(shown("a:b"), shown("a:c")), "other ids, and other terms, are compared")
+    check(left((200, {"hits": {"total": 1}, "_explanation": {"value": 1, "description": "x"}}), (200, {"hits": {"total": 2}, "_explanation": {"value": 1, "description": "x"}})), "and so is what stands beside an explanation")
 
 
 def test_grouping():

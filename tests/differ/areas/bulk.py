@@ -2,7 +2,7 @@
 
 
 # Indices that a write makes are refreshed when somebody asks for it, not by the clock.
-CLEAN_FIRST = (lambda prefix: ("PUT", f"/_template/{prefix}r", {"index_patterns": [prefix + "*"], "order": -1, "settings": {"refresh_interval": "-1"}}),)
+PREPARE = (lambda prefix: ("PUT", f"/_template/{prefix}r", {"index_patterns": [prefix + "*"], "order": -1, "settings": {"refresh_interval": "-1"}}),)
 CLEANUP = ("_template/{}r",)
 
 
