@@ -165,6 +165,21 @@ def aggregation(draw, world, depth):
     return a
 
 
+def retyped(draw, world, aggs, pages=False):
+    """The same over other fields here and there, of any type: most refuse them, each in its own words."""
+    if isinstance(aggs, list):
+        return [retyped(draw, world, a, pages) for a in aggs]
+    if not isinstance(aggs, dict):
+        return aggs
+    out = {}
+    for k, v in aggs.items():
+        endless = k in ("histogram", "date_histogram") and not pages and not (isinstance(v, dict) and v.get("min_doc_count", 0) > 0)  # over moments the real one would count buckets for ever
+        out[k] = world.field() if k == "field" and isinstance(v, str) and draw.chance(0.3) else v if endless or k in ("query", "filter", "filters", "background_filter") else retyped(draw, world, v, pages or k == "sources")
+    return out
+
+
 def request(draw, world):
     aggs = {"a": aggregation(draw, world, draw.choice([1, 2, 2, 3])), **draw.keys(b=(0.2, lambda: aggregation(draw, world, 1)), s=(0.25, lambda: sibling(draw)))}
+    if draw.chance(0.15):
+        aggs = retyped(draw, world, aggs)
     return "POST", f"/{world.index()}/_search{draw.choice(['', '', '', '?typed_keys=true'])}", {"size": 0, "aggs": aggs, **draw.keys(query=(0.25, lambda: query(draw, world, 0)))}
