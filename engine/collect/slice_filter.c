@@ -51,7 +51,7 @@ static enum err check_slice(const struct search_context *cx, struct slice s, str
     }
     if (e == ERR_OK && f == NULL) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "field %.*s not found", STR_ARG(name));
-    } else if (e == ERR_OK && !field_is_id(f) && !(f->doc_values && field_takes_numbers(f))) {
+    } else if (e == ERR_OK && !field_is_id(f) && !(f->doc_values && (field_takes_numbers(f) || f->class->is_derived))) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "cannot load numeric doc values on %.*s", STR_ARG(name));
     }
     return e;

@@ -229,8 +229,9 @@ static bool write_path(const struct scope *s, const struct value_format *vf, str
 }
 
 /* Counts of tokens are not in the source: the column has them. */
-static void write_counts(const struct scope *s, const struct field *field, struct jsonw *w)
+static void write_counts(const struct scope *s, const struct shown_field *shown, struct jsonw *w)
 {
+    const struct field *field = shown->field;
     struct num_column c;
     uint64_t first;
     if (s->h->root != NULL || !field->doc_values) {
@@ -239,7 +240,7 @@ static void write_counts(const struct scope *s, const struct field *field, struc
     num_column_init(&c, segment_field(s->h->leaf->segment, field->path));
     uint32_t n = num_column_seek(&c, s->h->doc, &first);
     for (uint32_t i = 0; i < n; i++) {
-        jw_i64(w, num_column_value(&c, first + i));
+        value_write_num(&shown->format, num_column_value(&c, first + i), w);
     }
 }
 
@@ -247,7 +248,7 @@ static bool write_values(const struct scope *s, const struct shown_field *shown,
 {
     bool ok = true;
     if (shown->field->class->is_derived) {
-        write_counts(s, shown->field, w);
+        write_counts(s, shown, w);
         return true;
     }
     for (uint32_t i = 0; ok && i < shown->n_paths; i++) {

@@ -146,7 +146,7 @@ struct field_class {
     enum value_kind kind;
     enum num_type num;  /* VALUE_NUMBER */
     enum num_form form; /* of numbers in columns */
-    bool is_numeric;    /* one of Elasticsearch's number types: a count of tokens, or _seq_no, is not */
+    bool is_numeric;    /* one of Elasticsearch's number types, a count of tokens included: _seq_no is not */
     bool is_nanos;      /* VALUE_DATE: nanoseconds; else milliseconds */
     const struct field_class *ends; /* VALUE_RANGE: what its ends are; NULL for all others */
     bool needs_fielddata; /* values are read by document where `fielddata` says so, out of postings */

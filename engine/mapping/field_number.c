@@ -220,6 +220,9 @@ const struct field_class field_class_token_count = {
     .value = token_count_value,
     .kind = VALUE_NUMBER,
     .num = NUM_INTEGER,
+    .is_numeric = true,
     .is_derived = true,
+    .collapses = true,
+    .show_format = value_decimal_format,
     .queries = QUERIES_NUMBERS,
 };

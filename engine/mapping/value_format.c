@@ -29,6 +29,12 @@ enum err value_date_format(struct value_format *out, struct str format, struct a
     return date_format_new(&out->date, format, arena, em);
 }
 
+enum err value_decimal_format(struct value_format *out, struct str format, struct arena *arena,
+                              struct errmsg *em)
+{
+    return decimal_format_new(&out->decimal, format, arena, em);
+}
+
 enum err value_no_formats(struct value_format *out, UNUSED struct str format, UNUSED struct arena *arena,
                           struct errmsg *em)
 {

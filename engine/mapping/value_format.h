@@ -33,6 +33,8 @@ void value_show_text(const struct value_format *f, const struct json *v, struct 
 enum err value_date_format(struct value_format *out, struct str format, struct arena *arena,
                            struct errmsg *em);
 /* ERR_ILLEGAL_ARGUMENT: the field has no formats. */
+enum err value_decimal_format(struct value_format *out, struct str format, struct arena *arena,
+                              struct errmsg *em);
 enum err value_no_formats(struct value_format *out, struct str format, struct arena *arena,
                           struct errmsg *em);
 

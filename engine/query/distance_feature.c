@@ -277,7 +277,7 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
                    "Illegal data type of [%s]![distance_feature] query can only be run on a date, "
                    "date_nanos or geo_point field type!",
-                   f->class->name);
+                   field_shown_type(f));
 }
 
 const struct dsl_type dsl_distance_feature = {

@@ -134,25 +134,36 @@ bool slice_has_number(struct slice s, int64_t v)
     return in_slice(s, (int32_t)(uint32_t)z);
 }
 
-static bool has_doc(struct slice s, const struct num_column *c, doc_id doc)
+/* A value as Elasticsearch's column of the field has it: halves of floats have two bytes there. */
+static int64_t stored_there(const struct field *f, int64_t v)
+{
+    if (f->class->num != NUM_HALF_FLOAT || f->class->kind != VALUE_NUMBER) {
+        return v;
+    }
+    int16_t half = (int16_t)half_of_float((float)field_num_to_double(f, v));
+    return half ^ (half < 0 ? INT16_MAX : 0);
+}
+
+static bool has_doc(struct slice s, const struct field *f, const struct num_column *c, doc_id doc)
 {
     uint64_t first;
     uint32_t n = num_column_seek(c, doc, &first);
     for (uint32_t i = 0; i < n; i++) {
-        if (slice_has_number(s, num_column_value(c, first + i))) {
+        if (slice_has_number(s, stored_there(f, num_column_value(c, first + i)))) {
             return true;
         }
     }
     return n == 0 && s.id == 0; /* documents without a value are the first slice's */
 }
 
-bool slice_bits(struct slice s, bool by_id, const struct seg_field *f, uint32_t n, uint64_t *bits)
+bool slice_bits(struct slice s, const struct field *field, const struct seg_field *f, uint32_t n,
+                uint64_t *bits)
 {
-    if (!by_id) {
+    if (field != NULL) {
         struct num_column c;
         num_column_init(&c, f);
         for (doc_id d = 0; d < n; d++) {
-            if (has_doc(s, &c, d)) {
+            if (has_doc(s, field, &c, d)) {
                 bits_set(bits, d);
             }
         }
@@ -204,7 +215,7 @@ static enum err slice_fill(const struct weight *w, const struct scorer_request *
                            uint64_t *bits)
 {
     const struct query *q = w->query;
-    return slice_bits(*slice_of(q), q->field == NULL, f, rq->leaf->doc_count, bits) ? ERR_OK
+    return slice_bits(*slice_of(q), q->field, f, rq->leaf->doc_count, bits) ? ERR_OK
                                                                                     : err_no_memory(rq->em);
 }
 

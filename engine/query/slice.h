@@ -19,8 +19,9 @@ enum slice_scope slice_of_shard(struct slice s, uint32_t shard, uint32_t shards,
 
 bool slice_has_id(struct slice s, struct str id);
 bool slice_has_number(struct slice s, int64_t v);
-/* Sets the bits of the slice's documents, of n. By _id when `by_id`; f NULL: the segment has no values of the
- * field. false: no memory. */
-bool slice_bits(struct slice s, bool by_id, const struct seg_field *f, uint32_t n, uint64_t *bits);
+/* Sets the bits of the slice's documents, of n. `field` NULL: by _id; f NULL: the segment has no values of the field. false: no
+ * memory. */
+bool slice_bits(struct slice s, const struct field *field, const struct seg_field *f, uint32_t n,
+                uint64_t *bits);
 
 #endif
