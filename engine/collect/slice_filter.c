@@ -34,6 +34,13 @@ static enum err add_filter(const struct search_context *cx, const struct query *
     return ERR_OK;
 }
 
+/* Does each document have numbers of the field in a column: given, counted, or its own? */
+static bool slices_by(const struct field *f)
+{
+    return f->class->is_metadata ? f->class->has_column && f->class->kind == VALUE_NUMBER
+                                 : f->doc_values && field_class_has_numbers(f->class);
+}
+
 static enum err check_slice(const struct search_context *cx, struct slice s, struct str name,
                             const struct field *f, struct errmsg *em)
 {
@@ -49,9 +56,9 @@ static enum err check_slice(const struct search_context *cx, struct slice s, str
                     "[index.max_slices_per_scroll] index level setting.",
                     (int)s.max, (long long)max);
     }
-    if (e == ERR_OK && f == NULL) {
+    if (e == ERR_OK && (f == NULL || f->class->is_object)) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "field %.*s not found", STR_ARG(name));
-    } else if (e == ERR_OK && !field_is_id(f) && !(f->doc_values && (field_takes_numbers(f) || f->class->is_derived))) {
+    } else if (e == ERR_OK && !field_is_id(f) && !slices_by(f)) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "cannot load numeric doc values on %.*s", STR_ARG(name));
     }
     return e;
