@@ -271,6 +271,10 @@ enum err index_recipe_make(struct index_recipe *out, const struct cluster_state 
     } else {
         while (e == ERR_OK && (t = next_legacy(s, name, hidden, t)) != NULL) {
             e = parse_body(&tree, t, arena, em);
+            struct json *mappings = e == ERR_OK ? json_member_of(tree, STR("mappings")) : NULL;
+            if (json_is(mappings, JSON_OBJECT) && mappings->n == 0) { /* stored so where none were given */
+                *mappings = (struct json){.type = JSON_NULL};
+            }
             e = e == ERR_OK ? add_layer(out, tree, mode, arena, em) : e;
         }
     }
