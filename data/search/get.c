@@ -45,7 +45,8 @@ static bool read(struct get_run *r, struct engine_doc *doc, enum err *e)
 {
     struct shard_get *rq = r->rq;
     struct engine *engine = r->sh->engine;
-    *e = rq->refresh ? engine_refresh(engine, NULL, &rq->rq.error) : ERR_OK;
+    bool refresh = rq->refresh && !rq->realtime; /* what is read in real time needs none */
+    *e = refresh ? engine_refresh(engine, NULL, &rq->rq.error) : ERR_OK;
     if (*e != ERR_OK) {
         return true;
     }
@@ -114,7 +115,7 @@ void data_get(struct data_service *s, struct shard_get *rq)
     struct get_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct get_run) : NULL;
     bool ok = r != NULL;
     if (ok) {
-        *r = (struct get_run){sh, rq, rq->here && !rq->refresh};
+        *r = (struct get_run){sh, rq, rq->here && (rq->realtime || !rq->refresh)};
         ok = r->here && executor_run_here(strand_executor(sh->strand), get_task, r);
         if (!ok) {
             r->here = false;

@@ -44,8 +44,11 @@ static bool has_bytes(void *arg, doc_id doc)
 static enum err exists_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
 {
     const struct seg_field *f = set_field(w, rq->leaf);
+    const struct field *field = w->query->field;
     uint32_t n = rq->leaf->doc_count;
-    if (f != NULL && (f->has & (SEG_NUMS | SEG_ORDS)) != 0) {
+    /* Fielddata is no column: a text without a word has none, and yet it exists. */
+    bool column = field == NULL || !field->class->needs_fielddata;
+    if (f != NULL && column && (f->has & (SEG_NUMS | SEG_ORDS)) != 0) {
         struct num_column c;
         struct ord_column o;
         if (f->has & SEG_NUMS) {
