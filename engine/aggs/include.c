@@ -58,7 +58,8 @@ static enum err bind_numbers(struct include *x, const struct include_list *l, co
     for (uint32_t i = 0; i < l->n; i++) {
         double d;
         int64_t whole;
-        struct json text = json_mk_str(json_text(sorted[i])); /* numbers are read in the field's format, too */
+        struct json text =
+            json_mk_str(json_text(sorted[i])); /* numbers are read in the field's format, too */
         enum err e = values_parse(x->v, &text, &d, &whole, em);
         if (e != ERR_OK) {
             return e;

@@ -236,12 +236,11 @@ static enum err check_kind(const struct values *v, const char *called, unsigned 
                        "Field [%.*s] of type [%s] is not supported for aggregation [%s]",
                        STR_ARG(v->field->path), v->field->class->name, called);
     }
-    return v->spec->field.p != NULL
-               ? err_set(em, ERR_ILLEGAL_ARGUMENT, "unmapped field is not supported for aggregation [%s]",
-                         called)
-               : err_set(em, ERR_ILLEGAL_ARGUMENT,
-                         "Script yielding [%s] is not supported for aggregation [%s]",
-                         types[v->spec->value_type], called);
+    return v->spec->field.p != NULL ? err_set(em, ERR_ILLEGAL_ARGUMENT,
+                                              "unmapped field is not supported for aggregation [%s]", called)
+                                    : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                                              "Script yielding [%s] is not supported for aggregation [%s]",
+                                              types[v->spec->value_type], called);
 }
 
 enum err values_supported(const struct values *v, const struct agg *a, unsigned takes, struct errmsg *em)

@@ -229,21 +229,25 @@ static bool range_may(const struct nested_question *n, const struct query *q)
     return q->field == NULL || q->field->class->kind != VALUE_ADDRESS || nested_by_field(n, q);
 }
 
+/* No bound is an asterisk, and a bound of one asterisk is told from that. */
+static void put_bound(const struct query *q, struct str bound, struct buf *out)
+{
+    if (bound.p == NULL) {
+        buf_char(out, '*');
+    } else if (str_is(bound, "*")) {
+        buf_z(out, "\\*");
+    } else {
+        query_print_bytes(q, bound, out);
+    }
+}
+
 static void range_print(const struct query *q, struct buf *out)
 {
     query_print_field(q, out);
     buf_char(out, q->term_range.lo_inclusive ? '[' : '{');
-    if (q->term_range.lo.p == NULL) {
-        buf_char(out, '*');
-    } else {
-        query_print_bytes(q, q->term_range.lo, out);
-    }
+    put_bound(q, q->term_range.lo, out);
     buf_z(out, " TO ");
-    if (q->term_range.hi.p == NULL) {
-        buf_char(out, '*');
-    } else {
-        query_print_bytes(q, q->term_range.hi, out);
-    }
+    put_bound(q, q->term_range.hi, out);
     buf_char(out, q->term_range.hi_inclusive ? ']' : '}');
 }
 

@@ -215,8 +215,7 @@ static enum err slice_fill(const struct weight *w, const struct scorer_request *
                            uint64_t *bits)
 {
     const struct query *q = w->query;
-    return slice_bits(*slice_of(q), q->field, f, rq->leaf->doc_count, bits) ? ERR_OK
-                                                                                    : err_no_memory(rq->em);
+    return slice_bits(*slice_of(q), q->field, f, rq->leaf->doc_count, bits) ? ERR_OK : err_no_memory(rq->em);
 }
 
 static enum err slice_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)

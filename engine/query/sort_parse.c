@@ -571,11 +571,10 @@ static enum err add_one(const struct parse *p, struct sort_spec *list, uint32_t 
     }
     bool scalar = v->type == JSON_STRING || (!in_array && (v->type == JSON_NUMBER || v->type == JSON_BOOL));
     if (!scalar) {
-        return err_set(
-            p->em, ERR_ILLEGAL_ARGUMENT,
-            in_array
-                ? MALFORMED_IN_ARRAY
-                : "malformed sort format, either start with array, object, or an actual string");
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       in_array
+                           ? MALFORMED_IN_ARRAY
+                           : "malformed sort format, either start with array, object, or an actual string");
     }
     plain_sort(&list[(*n)++], json_text(v));
     return ERR_OK;

@@ -191,8 +191,7 @@ enum err gen_check_symbol(struct gen *g, const struct node *n, uint32_t off)
         all = arena_printf(&scratch, "%.*s.%.*s", STR_ARG(all), STR_ARG(above->name));
         of = above;
     }
-    enum err e =
-        all.p != NULL ? gen_illegal(g, "cannot resolve symbol", all) : err_no_memory(g->em);
+    enum err e = all.p != NULL ? gen_illegal(g, "cannot resolve symbol", all) : err_no_memory(g->em);
     arena_fini(&scratch);
     return gen_placed(g, e, off);
 }

@@ -32,8 +32,8 @@ static enum err rescore_query(const struct source_parse *p, const struct json *v
                 return jr_wrap_field(p->text, at, "query", m->key, p->em);
             }
         } else if (weight) {
-            e = jr_double(&m->value,
-                          str_is(m->key, "query_weight") ? &r->query_weight : &r->rescore_weight, p->em);
+            e = jr_double(&m->value, str_is(m->key, "query_weight") ? &r->query_weight : &r->rescore_weight,
+                          p->em);
             if (e != ERR_OK) {
                 return jr_wrap_field(p->text, m->value.off, "query", m->key, p->em);
             }

@@ -365,6 +365,16 @@ def is_rewritten(place, want, got):
     return bool(REWRITTEN.search(here)) or ("_id:" in here and words[0] == words[1])
 
 
+# Where a document lies, in an explanation.
+DOC_NUMBER = re.compile(r"(?<= in )\d+(?=\)| )|(?<=doesn't match id )\d+")
+
+
+def is_other_number(place, want, got):
+    """The same explanation of a document that lies at another number in its segment."""
+    here, there = at(want, place), at(got, place)
+    return place.rpartition(".")[2] in ("description", "explanation") and isinstance(here, str) and isinstance(there, str) and DOC_NUMBER.sub("", here) == DOC_NUMBER.sub("", there)
+
+
 def is_late_cast(want, got):
     """A value of java.time that a method does not take: refused where the script runs, not where it is compiled."""
     return want[0] == got[0] == 400 and "Cannot cast from [java.time." in json.dumps(want[1]) and "Cannot cast java.time." in json.dumps(got[1])
@@ -403,5 +413,5 @@ def unnamed(want, got, diffs, body=None, path=""):
         return []
     if "/_search_shards" in path:
         diffs = [d for d in diffs if ".filter." not in d[0]]
-    return [d for d in diffs if not is_stored_keyword(d[0], want[1], got[1]) and not is_rewritten(d[0], want[1], got[1]) and not is_template_place(d[0], want[1], got[1], body, path) and not is_reordered_explanation(d[0], want[1], got[1]) and not is_other_field(d[0], want[1], got[1]) and not is_tied(d[0], want[1], got[1]) and not is_other_place(d[0], want[1], got[1]) and not is_now_query(d[0], want[1], got[1]) and not is_other_cast(d[0], want[1], got[1]) and not is_java_text(d[0], want[1], got[1]) and not is_java_frame(d[0], want[1], got[1]) and not is_other_token(d[0], body) and not is_range_column(d[0], want[1], got[1], body)
+    return [d for d in diffs if not is_stored_keyword(d[0], want[1], got[1]) and not is_other_number(d[0], want[1], got[1]) and not is_rewritten(d[0], want[1], got[1]) and not is_template_place(d[0], want[1], got[1], body, path) and not is_reordered_explanation(d[0], want[1], got[1]) and not is_other_field(d[0], want[1], got[1]) and not is_tied(d[0], want[1], got[1]) and not is_other_place(d[0], want[1], got[1]) and not is_now_query(d[0], want[1], got[1]) and not is_other_cast(d[0], want[1], got[1]) and not is_java_text(d[0], want[1], got[1]) and not is_java_frame(d[0], want[1], got[1]) and not is_other_token(d[0], body) and not is_range_column(d[0], want[1], got[1], body)
             and not is_other_end(d[0], want[1], got[1]) and not is_regex_text(d[0], want[1], got[1]) and not SIZE_IN_MEMORY.search(d[0]) and not is_first_store(d[0], want[1], got[1]) and not is_same_set(d[0], want[1], got[1]) and not (d[0].startswith("aggregations.") and lone_mins(body))]

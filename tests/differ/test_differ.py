@@ -65,6 +65,8 @@ def test_known():
     check(not left(shown("FunctionScoreQuery(*:*, scored by boost(queryboost(score(a:b))^0.5)))"), shown("a:b")), "boosting is shown as it was written")
     check(not left(shown("_id:([fe 1f] [fe 3f])"), shown("ConstantScore(_id:[fe 1f] _id:[fe 3f] _id:[fe 1f])")), "an id that is there twice may be shown twice")
     check(left(shown("_id:([fe 1f])"), shown("_id:([fe 2f])")) and left(shown("a:b"), shown("a:c")), "other ids, and other terms, are compared")
+    told = lambda text: (200, {"_explanation": {"description": text}})
+    check(not left(told("weight(t:a in 3) [x]"), told("weight(t:a in 12) [x]")) and left(told("weight(t:a in 3)"), told("weight(t:b in 3)")), "a document may lie elsewhere")
     check(left((200, {"hits": {"total": 1}, "_explanation": {"value": 1, "description": "x"}}), (200, {"hits": {"total": 2}, "_explanation": {"value": 1, "description": "x"}})), "and so is what stands beside an explanation")
 
 
