@@ -88,7 +88,8 @@ class Node:
         for name, value in self.settings.items():
             args += ["-E", f"{name}={value}"]
         self.log = open(self.log_path, "ab")
-        self.process = subprocess.Popen(args, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
+        env = {"MALLOC_CONF": "junk:free", **os.environ}  # memory that is read after its end has no sense
+        self.process = subprocess.Popen(args, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=env)
         return self
 
     def start(self):

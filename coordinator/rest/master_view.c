@@ -29,12 +29,14 @@ static void master_view_continue(void *arg)
     struct master_question *a = arg;
     struct pending_rq *rq = &a->rq;
     struct rest *r = a->view.r;
-    if (!err_is(&rq->error) && !keep(a)) {
-        err_no_memory(&rq->error);
+    if (err_is(&rq->error)) {
+        err_copy(&r->em, &rq->error);
+    } else if (!keep(a)) {
+        err_no_memory(&r->em);
     }
     pending_rq_fini(rq);
-    if (err_is(&rq->error)) {
-        rest_fail(r, &rq->error);
+    if (err_is(&r->em)) {
+        rest_fail(r, NULL);
         return;
     }
     cluster_state_unref(r->state);

@@ -32,6 +32,8 @@ struct server {
     struct http_request *held[HELD_MAX];
     size_t held_n;
     bool stopped;
+    struct pool
+        *pool; /* that answers are packed on: its threads write to the loops until they end; NULL: none */
 };
 
 static inline void count_abort(void *arg)
@@ -168,6 +170,7 @@ static inline void server_close(struct server *s)
     ck_assert_uint_eq(st.current_open, 0);
     ck_assert_uint_eq(st.inflight_bytes, 0);
     http_server_free(s->http);
+    pool_free(s->pool);
     for (unsigned i = 0; i < s->loops_n; i++) {
         loop_free(s->loops[i]);
     }

@@ -154,12 +154,11 @@ static bool submit_counted(void *self, void (*run)(void *arg), void *arg)
 START_TEST(packs_elsewhere)
 {
     struct server s;
-    struct pool *pool;
     struct pool_opts po = {.name = "pack", .threads_max = 2, .queue_max = 100};
-    ck_assert_int_eq(pool_new(&pool, &po, NULL), ERR_OK);
-    struct counted_pool counted = {.to = pool_executor(pool)};
-    struct executor executor = {.self = &counted, .submit = submit_counted};
     server_init(&s, 2);
+    ck_assert_int_eq(pool_new(&s.pool, &po, NULL), ERR_OK);
+    struct counted_pool counted = {.to = pool_executor(s.pool)};
+    struct executor executor = {.self = &counted, .submit = submit_counted};
     struct http_server_opts o = options(&s);
     o.unpacking = &executor;
     server_run(&s, &o);
@@ -205,7 +204,6 @@ START_TEST(packs_elsewhere)
         close(fd);
     }
     server_close(&s);
-    pool_free(pool);
     buf_fini(&rest);
     buf_fini(&plain);
 }
