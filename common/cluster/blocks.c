@@ -159,6 +159,16 @@ enum err cluster_block_check(const struct cluster_state *s, enum block_level lev
     return verdict(&o, em);
 }
 
+enum err state_recovered_check(const struct cluster_state *s, struct errmsg *em)
+{
+    if (s->version > 0) {
+        return ERR_OK;
+    }
+    err_set(em, ERR_CLUSTER_BLOCK, "blocked by: [SERVICE_UNAVAILABLE/1/state not recovered / initialized];");
+    err_about_status(em, 503);
+    return ERR_CLUSTER_BLOCK;
+}
+
 enum err index_delete_check(const struct cluster_state *s, const struct index_meta *m, struct errmsg *em)
 {
     struct obstacles o;

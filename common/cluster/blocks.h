@@ -18,6 +18,8 @@ enum err index_block_check(const struct cluster_state *s, const struct index_met
                            struct errmsg *em);
 /* The cluster's alone: for what is about no index. */
 enum err cluster_block_check(const struct cluster_state *s, enum block_level level, struct errmsg *em);
+/* ERR_CLUSTER_BLOCK (503): no state of a cluster was ever applied here, so nothing is known of its indices. */
+enum err state_recovered_check(const struct cluster_state *s, struct errmsg *em);
 /* May an index be deleted? Blocks that let space be freed do not count. */
 enum err index_delete_check(const struct cluster_state *s, const struct index_meta *m, struct errmsg *em);
 

@@ -232,6 +232,8 @@ const struct template_meta *cluster_template(const struct cluster_state *s, enum
 const struct script_meta *cluster_script(const struct cluster_state *s, struct str id);
 const struct pipeline_meta *cluster_pipeline(const struct cluster_state *s, struct str id);
 const struct index_routing *cluster_routing(const struct cluster_state *s, struct str index_name);
+/* Its nodes; a part with none where no state was applied yet. */
+const struct nodes_part *cluster_nodes(const struct cluster_state *s);
 const struct node_meta *cluster_node(const struct cluster_state *s, struct str id);
 const struct node_meta *cluster_master(const struct cluster_state *s); /* NULL: none is known */
 const char *copy_reason_name(enum copy_reason r);                      /* "INDEX_CREATED" */

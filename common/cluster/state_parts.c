@@ -152,6 +152,12 @@ bool nodes_part_remove(struct nodes_part *p, struct str id)
     return false;
 }
 
+const struct nodes_part *cluster_nodes(const struct cluster_state *s)
+{
+    static const struct nodes_part none = {.v = NULL};
+    return s->nodes != NULL ? s->nodes : &none;
+}
+
 const struct node_meta *cluster_node(const struct cluster_state *s, struct str id)
 {
     for (uint32_t i = 0; s->nodes != NULL && i < s->nodes->n; i++) {

@@ -25,9 +25,9 @@ struct ask_where ask_anywhere(struct coordinator *co, const struct cluster_state
 
 static bool is_gone(void *self, struct str ephemeral_id)
 {
-    const struct cluster_state *s = self;
-    for (uint32_t i = 0; i < s->nodes->n; i++) {
-        if (str_eq(s->nodes->v[i].ephemeral_id, ephemeral_id)) {
+    const struct nodes_part *nodes = cluster_nodes(self);
+    for (uint32_t i = 0; i < nodes->n; i++) {
+        if (str_eq(nodes->v[i].ephemeral_id, ephemeral_id)) {
             return false;
         }
     }

@@ -386,6 +386,9 @@ enum err resolve_indices(const struct cluster_state *s, struct str expression, c
                          struct errmsg *em)
 {
     struct resolve x = {.s = s, .o = o, .now_ms = now_ms, .arena = arena, .em = em};
+    if (state_recovered_check(s, em) != ERR_OK) {
+        return ERR_CLUSTER_BLOCK;
+    }
     x.v = ARENA_ARRAY(arena, struct index_target, s->n_indices);
     x.whole = ARENA_ARRAY(arena, bool, s->n_indices);
     x.found = ARENA_ARRAY(arena, bool, s->n_indices);
@@ -496,6 +499,9 @@ enum err resolve_single(const struct cluster_state *s, struct str name, const st
                         struct errmsg *em)
 {
     uint32_t n = 0;
+    if (state_recovered_check(s, em) != ERR_OK) {
+        return ERR_CLUSTER_BLOCK;
+    }
     const bool one = str_find(name, ',', 0) == SIZE_MAX && str_find(name, '*', 0) == SIZE_MAX
                      && !str_starts(name, STR("_"));
     enum err e = one ? resolve_indices(s, name, o, now_ms, arena, out, &n, em) : ERR_INDEX_NOT_FOUND;

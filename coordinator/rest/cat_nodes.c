@@ -227,7 +227,8 @@ static void cat_nodes(struct rest *r)
  * NULL: no memory. */
 static uint32_t *count_copies(const struct cluster_state *s, struct arena *arena)
 {
-    uint32_t *v = ARENA_ARRAY(arena, uint32_t, (size_t)s->nodes->n + 1);
+    const struct nodes_part *nodes = cluster_nodes(s);
+    uint32_t *v = ARENA_ARRAY(arena, uint32_t, (size_t)nodes->n + 1);
     for (uint32_t i = 0; v != NULL && i < s->n_indices; i++) {
         for (uint32_t shard = 0; shard < s->indices[i]->n_shards; shard++) {
             uint32_t copies = health_copies(s, s->indices[i], shard);
@@ -235,12 +236,12 @@ static uint32_t *count_copies(const struct cluster_state *s, struct arena *arena
                 struct shard_copy c = health_copy(s, s->indices[i], shard, k);
                 const struct node_meta *at = c.node.p != NULL ? cluster_node(s, c.node) : NULL,
                                        *to = c.target_node.p != NULL ? cluster_node(s, c.target_node) : NULL;
-                v[s->nodes->n] += c.state == COPY_UNASSIGNED;
+                v[nodes->n] += c.state == COPY_UNASSIGNED;
                 if (at != NULL) {
-                    v[at - s->nodes->v]++;
+                    v[at - nodes->v]++;
                 }
                 if (to != NULL) {
-                    v[to - s->nodes->v]++;
+                    v[to - nodes->v]++;
                 }
             }
         }
@@ -273,7 +274,7 @@ static void allocation_row(struct table *t, const struct node_meta *n, uint32_t 
 static void allocation_done(struct node_calls *c)
 {
     struct table t;
-    const struct nodes_part *nodes = c->r->state->nodes;
+    const struct nodes_part *nodes = cluster_nodes(c->r->state);
     const uint32_t *copies = count_copies(c->r->state, c->r->arena);
     if (copies == NULL) {
         rest_no_memory(rest_of(c->r));
@@ -379,7 +380,7 @@ static void send_plugins(struct rest *r)
         return;
     }
     table_init(&t, r, plugins_columns, ARRAY_LEN(plugins_columns));
-    const struct nodes_part *p = r->state->nodes; /* every node does the work of the same plugins */
+    const struct nodes_part *p = cluster_nodes(r->state); /* every node does the work of the same plugins */
     for (size_t i = 0; i < PLUGIN_ROWS * (size_t)p->n; i++) {
         const struct plugin_row *plugin = &nodes_plugins[i % PLUGIN_ROWS];
         table_row(&t);

@@ -240,8 +240,9 @@ void tasks_ask(struct tasks_rq *q, void (*then)(struct tasks_rq *q))
     struct rest *r = q->r;
     q->then = then;
     bool *chosen = node_calls_choose(&r->env, q->nodes);
-    for (uint32_t i = 0; chosen != NULL && q->node.p != NULL && i < r->state->nodes->n; i++) {
-        chosen[i] = str_eq(r->state->nodes->v[i].id, q->node);
+    const struct nodes_part *nodes = cluster_nodes(r->state);
+    for (uint32_t i = 0; chosen != NULL && q->node.p != NULL && i < nodes->n; i++) {
+        chosen[i] = str_eq(nodes->v[i].id, q->node);
     }
     /* what waits there has its own end */
     int64_t timeout_ms = q->what.wait ? MIN_OF(q->what.timeout_ms, INT64_MAX / 2) + NODE_QUESTION_MS : 0;
