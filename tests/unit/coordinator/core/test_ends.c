@@ -154,7 +154,8 @@ static struct op_env env;
 static void env_open(struct cluster *c)
 {
     arena_init(&arena, NULL, ARENA_UNLIMITED);
-    env = (struct op_env){.co = c->nodes[1].co, .arena = &arena, .state = cluster_state_ref(c->state)};
+    env = (struct op_env){
+        .co = c->nodes[1].co, .arena = &arena, .em = err_in(&arena), .state = cluster_state_ref(c->state)};
 }
 
 static void env_close(struct cluster *c)
@@ -358,8 +359,10 @@ START_TEST(writes)
     ERR_LOCAL(em);
     ck_assert_int_eq(by_query_run(op, NULL, &em), ERR_OK);
     expect(c, ERR_INDEX_NOT_FOUND);
-    struct task_result t = {
-        .env = {.co = env.co, .arena = &arena}, .id = STR("1"), .source = STR("{}"), .done = stored};
+    struct task_result t = {.env = {.co = env.co, .arena = &arena, .em = err_in(&arena)},
+                            .id = STR("1"),
+                            .source = STR("{}"),
+                            .done = stored};
     begin();
     task_result_store(&t); /* there is no master to make the index */
     expect(c, ERR_NO_MASTER);
