@@ -32,7 +32,7 @@ enum meta_action {
     META_DELETE_SCRIPT,
     META_PUT_PIPELINE,    /* name: its id; body: the definition */
     META_DELETE_PIPELINE, /* name: a pattern of ids */
-    META_ACTIONS /* how many there are */
+    META_ACTIONS          /* how many there are */
 };
 
 /* Bits of meta_request.options. */

@@ -29,9 +29,9 @@ enum err meta_put_script(const struct cluster_state *cur, struct meta_request *r
 enum err meta_delete_script(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
                             struct errmsg *em);
 enum err meta_put_pipeline(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
-                         struct errmsg *em);
-enum err meta_delete_pipeline(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
-                            struct errmsg *em);
+                           struct errmsg *em);
+enum err meta_delete_pipeline(const struct cluster_state *cur, struct meta_request *rq,
+                              struct state_builder *b, struct errmsg *em);
 
 enum err meta_reroute(const struct metadata_env *env, struct meta_request *rq, struct state_builder *b,
                       struct errmsg *em);

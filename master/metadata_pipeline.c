@@ -49,8 +49,9 @@ enum err meta_delete_pipeline(const struct cluster_state *cur, struct meta_reque
         next = less;
     }
     if (next == NULL) {
-        return str_is(id, "*") ? ERR_OK
-                               : err_set(em, ERR_RESOURCE_NOT_FOUND, "pipeline [%.*s] is missing", STR_ARG(id));
+        return str_is(id, "*")
+                   ? ERR_OK
+                   : err_set(em, ERR_RESOURCE_NOT_FOUND, "pipeline [%.*s] is missing", STR_ARG(id));
     }
     rq->changed = true;
     state_put_pipelines(b, next);

@@ -12,11 +12,11 @@ _Static_assert(sizeof(struct shard_stats)
                           + 2 * sizeof(uint32_t),
                "a member of struct shard_stats would not be sent");
 
-#define GROUP_FIELDS(M)                                                                     \
-    M(str, name)                                                                            \
-    M(varint, query_total)                                                                  \
-    M(varint, query_ns) M(varint, fetch_total) M(varint, fetch_ns) M(varint, suggest_total) \
-        M(varint, suggest_ns)
+#define GROUP_FIELDS(M)    \
+    M(str, name)           \
+    M(varint, query_total) \
+    M(varint, query_ns)    \
+    M(varint, fetch_total) M(varint, fetch_ns) M(varint, suggest_total) M(varint, suggest_ns)
 FLAT_LIST(groups, shard_search_group, GROUP_FIELDS, 7)
 #define COMPLETION_FIELDS(M) M(str, name) M(varint, bytes)
 FLAT_LIST(completions, shard_field_bytes, COMPLETION_FIELDS, 2)
@@ -41,14 +41,16 @@ static void get_stats(struct bytes_in *in, struct shard_stats *s, struct arena *
     s->completions = get_completions(in, &s->n_completions, arena);
 }
 
-#define RECOVERY_FIELDS(M)                                                                                \
-    M(opt_str, source_node)                                                                               \
-    M(opt_str, target_node)                                                                               \
-    M(zigzag, start_ms) M(zigzag, stop_ms) M(zigzag, total_ms) M(zigzag, index_ms) M(zigzag, translog_ms) \
-        M(zigzag, verify_ms) M(u32_varint, files_total) M(u32_varint, files_reused)                       \
-            M(u32_varint, files_recovered) M(varint, bytes_total) M(varint, bytes_reused)                 \
-                M(varint, bytes_recovered) M(zigzag, source_throttle_ms) M(zigzag, target_throttle_ms)    \
-                    M(varint, ops_recovered) M(varint, ops_total) M(varint, ops_total_on_start)
+#define RECOVERY_FIELDS(M)                                                                           \
+    M(opt_str, source_node)                                                                          \
+    M(opt_str, target_node)                                                                          \
+    M(zigzag, start_ms)                                                                              \
+    M(zigzag, stop_ms)                                                                               \
+    M(zigzag, total_ms) M(zigzag, index_ms) M(zigzag, translog_ms) M(zigzag, verify_ms)              \
+        M(u32_varint, files_total) M(u32_varint, files_reused) M(u32_varint, files_recovered)        \
+            M(varint, bytes_total) M(varint, bytes_reused) M(varint, bytes_recovered)                \
+                M(zigzag, source_throttle_ms) M(zigzag, target_throttle_ms) M(varint, ops_recovered) \
+                    M(varint, ops_total) M(varint, ops_total_on_start)
 FLAT_PART(progress, shard_recovery, RECOVERY_FIELDS)
 
 static void put_recovery(struct buf *b, const struct shard_recovery *r)

@@ -357,7 +357,8 @@ static const struct err_suppressed *suppressed_new(const struct errmsg *em, cons
     if (s == NULL) {
         return before;
     }
-    *s = (struct err_suppressed){frames_copy(em, f), about_copy(em, about), before, before != NULL ? before->n + 1 : 1};
+    *s = (struct err_suppressed){frames_copy(em, f), about_copy(em, about), before,
+                                 before != NULL ? before->n + 1 : 1};
     return s;
 }
 

@@ -135,8 +135,8 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_STACK_OVERFLOW, 500, "stack_overflow_error", JAVA)                                         \
     X(ERR_UNSUPPORTED_TEMPORAL, 500, "unsupported_temporal_type_exception", JAVA)                    \
     X(ERR_FAIL_PROCESSOR, 500, "fail_processor_exception", JAVA)                                     \
-    X(ERR_DISSECT, 500, "find_match", JAVA) \
-    X(ERR_DISSECT_KEY, 500, "key_parse", JAVA) \
+    X(ERR_DISSECT, 500, "find_match", JAVA)                                                          \
+    X(ERR_DISSECT_KEY, 500, "key_parse", JAVA)                                                       \
     X(ERR_DISSECT_PARSE, 500, "pattern_parse", JAVA)
 
 enum err {
@@ -176,7 +176,7 @@ struct err_about {
     struct err_refused refused; /* circuit_breaking_exception only */
     /* of definitions of pipelines only: which processor and which of its properties; kept on one node */
     const char *processor_type, *processor_tag, *property;
-    int http_status;            /* replaces the table's; 0: it does not */
+    int http_status; /* replaces the table's; 0: it does not */
 };
 
 struct err_frame {

@@ -244,7 +244,8 @@ static bool refuse_index(struct write_set *w, const struct write_entry *e)
     const struct str target = e->target, index = e->index;
     bool wanted = false;
     for (uint32_t i = 0; i < w->n && !wanted; i++) {
-        wanted = !w->v[i].dropped && w->v[i].require_alias && creates(&w->v[i]) && str_eq(w->v[i].target, target);
+        wanted =
+            !w->v[i].dropped && w->v[i].require_alias && creates(&w->v[i]) && str_eq(w->v[i].target, target);
     }
     for (uint32_t i = 0; wanted && i < w->n; i++) {
         struct write_entry *x = &w->v[i];
@@ -393,7 +394,10 @@ int writes_status(const struct write_entry *e)
     if (em != NULL) {
         return err_http_status(em);
     }
-    return e->dropped ? 200 : e->item.outcome == WRITE_CREATED ? 201 : e->item.outcome == WRITE_NOT_FOUND ? 404 : 200;
+    return e->dropped                           ? 200
+           : e->item.outcome == WRITE_CREATED   ? 201
+           : e->item.outcome == WRITE_NOT_FOUND ? 404
+                                                : 200;
 }
 
 /* What a pipeline has dropped is shown as a document that did not change, without numbers. */

@@ -40,8 +40,8 @@ static void find_pipelines(struct write_set *w, struct str target, struct index_
         return;
     }
     *p = (struct index_pipelines){.target = target, .first = STR("_none"), .final = STR("_none")};
-    enum err e = target.n > 0 ? resolve_write(w->r->state, target, clock_wall_ms(w->r->co->o.clock), w->r->arena,
-                                              &meta, &alias, &index, &em)
+    enum err e = target.n > 0 ? resolve_write(w->r->state, target, clock_wall_ms(w->r->co->o.clock),
+                                              w->r->arena, &meta, &alias, &index, &em)
                               : ERR_ILLEGAL_ARGUMENT;
     if (e == ERR_OK && meta != NULL) {
         of_settings(&meta->settings, p);
@@ -55,7 +55,8 @@ static void find_pipelines(struct write_set *w, struct str target, struct index_
 static bool has_document(const struct write_entry *e)
 {
     return e->item.kind == WRITE_INDEX
-           || (e->item.kind == WRITE_UPDATE && e->update != NULL && (e->update->upsert || e->item.doc_as_upsert));
+           || (e->item.kind == WRITE_UPDATE && e->update != NULL
+               && (e->update->upsert || e->item.doc_as_upsert));
 }
 
 bool writes_ingest_plan(struct write_set *w)
@@ -82,8 +83,9 @@ enum err ingest_source_parse(struct json *out, struct str text, struct arena *ar
 {
     struct str begin = str_trim(text);
     if (begin.n == 0 || begin.p[0] != '{') {
-        err_set(em, ERR_NOT_X_CONTENT,
-                "Compressor detection can only be called on some xcontent bytes or compressed xcontent bytes");
+        err_set(
+            em, ERR_NOT_X_CONTENT,
+            "Compressor detection can only be called on some xcontent bytes or compressed xcontent bytes");
         err_about_status(em, 500);
         return ERR_NOT_X_CONTENT;
     }
@@ -121,9 +123,10 @@ struct ingest_work {
 
 static int64_t shown_version(const struct write_entry *e)
 {
-    return e->item.kind == WRITE_INDEX && e->item.version != VERSION_ANY && e->item.version > 0 ? e->item.version
-           : e->item.kind == WRITE_INDEX && e->item.create                                      ? MATCH_DELETED
-                                                                                                : MATCH_ANY;
+    return e->item.kind == WRITE_INDEX && e->item.version != VERSION_ANY && e->item.version > 0
+               ? e->item.version
+           : e->item.kind == WRITE_INDEX && e->item.create ? MATCH_DELETED
+                                                           : MATCH_ANY;
 }
 
 static struct ingest_meta meta_of(const struct write_entry *e)
@@ -159,8 +162,9 @@ static enum err keep_meta(struct ingest_work *k, const struct ingest_meta *m)
     }
     bool ok = keep_text(&e->target, m->index, a) && keep_text(&e->item.id, m->id, a)
               && keep_text(&e->item.routing, m->routing, a)
-              && (e->type.p == NULL ? m->type.p == NULL || str_is(m->type, "_doc") || keep_text(&e->type, m->type, a)
-                                    : keep_text(&e->type, m->type, a));
+              && (e->type.p == NULL
+                      ? m->type.p == NULL || str_is(m->type, "_doc") || keep_text(&e->type, m->type, a)
+                      : keep_text(&e->type, m->type, a));
     e->auto_id = e->auto_id && e->item.id.p == NULL;
     if (m->has_version && m->version != shown_version(e)) {
         e->item.version = m->version == MATCH_ANY || m->version == MATCH_DELETED ? VERSION_ANY : m->version;
@@ -178,8 +182,9 @@ static enum err run_pipeline(struct ingest_work *k, const struct pipeline *p)
 {
     struct ingest_doc *d = ARENA_NEW(&k->scratch, struct ingest_doc);
     struct ingest_meta m = meta_of(k->e);
-    enum err e = d != NULL ? ingest_doc_init(d, &k->source, &m, ingest_now(k->w->r->co->o.clock), &k->scratch, k->em)
-                           : err_no_memory(k->em);
+    enum err e =
+        d != NULL ? ingest_doc_init(d, &k->source, &m, ingest_now(k->w->r->co->o.clock), &k->scratch, k->em)
+                  : err_no_memory(k->em);
     if (e != ERR_OK) {
         return e;
     }
@@ -208,7 +213,8 @@ static enum err run_both(struct ingest_work *k, bool *changed)
         }
         const struct pipeline *found = ingest_set_find(k->set, name);
         if (found == NULL) {
-            return err_set(k->em, ERR_ILLEGAL_ARGUMENT, "pipeline with id [%.*s] does not exist", STR_ARG(name));
+            return err_set(k->em, ERR_ILLEGAL_ARGUMENT, "pipeline with id [%.*s] does not exist",
+                           STR_ARG(name));
         }
         if (pipeline_is_empty(found)) {
             continue;
@@ -258,11 +264,22 @@ static enum err write_source(struct ingest_work *k, struct json *at)
     return k->e->item.source.p != NULL ? ERR_OK : err_no_memory(k->em);
 }
 
+/* A pipeline that is missing is told before the document is looked at. */
+static enum err check_first(const struct ingest_work *k)
+{
+    struct str name = is_none(k->e->first_pipeline) ? k->e->final_pipeline : k->e->first_pipeline;
+    return ingest_set_find(k->set, name) != NULL
+               ? ERR_OK
+               : err_set(k->em, ERR_ILLEGAL_ARGUMENT, "pipeline with id [%.*s] does not exist",
+                         STR_ARG(name));
+}
+
 static enum err ingest_entry(struct ingest_work *k)
 {
     struct json *at;
     bool changed;
-    enum err e = open_source(k, &at);
+    enum err e = check_first(k);
+    e = e == ERR_OK ? open_source(k, &at) : e;
     if (e != ERR_OK || at == NULL) {
         return e;
     }
@@ -309,7 +326,10 @@ static bool has_ingest_node(const struct cluster_state *s)
 {
     bool any = s->nodes == NULL || s->nodes->n == 0;
     for (uint32_t i = 0; !any && i < s->nodes->n; i++) {
-        any = (node_roles(&s->nodes->v[i]) & 1U << NODE_INGEST) != 0;
+        const struct node_meta *n = &s->nodes->v[i];
+        bool brief = n->roles != 0 && (n->roles & ~(uint32_t)(ROLE_MASTER | ROLE_DATA)) == 0;
+        any = brief
+              || (node_roles(n) & 1U << NODE_INGEST) != 0; /* brief: it tells only what the cluster goes by */
     }
     return any;
 }

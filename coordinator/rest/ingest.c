@@ -156,10 +156,11 @@ static enum err long_number(struct config *c, const char *name, bool *has, int64
     }
     const char *class = ingest_class(v);
     if (strcmp(class, "java.lang.Long") != 0) {
-        return err_set(c->em, ERR_CLASS_CAST,
-                       "class %s cannot be cast to class java.lang.Long (%s and java.lang.Long are in module java.base "
-                       "of loader 'bootstrap')",
-                       class, class);
+        return err_set(
+            c->em, ERR_CLASS_CAST,
+            "class %s cannot be cast to class java.lang.Long (%s and java.lang.Long are in module java.base "
+            "of loader 'bootstrap')",
+            class, class);
     }
     *has = json_i64(v, out);
     return ERR_OK;
@@ -207,10 +208,11 @@ static enum err read_document(struct simulation *s, const struct json *v, struct
     return e == ERR_OK ? put_number(d, &c, "_if_primary_term") : e;
 }
 
-static void write_document(struct jsonw *w, const struct json *root, const struct json *ingest, struct arena *arena)
+static void write_document(struct jsonw *w, const struct json *root, const struct json *ingest,
+                           struct arena *arena)
 {
-    static const char *const metadata[] = {"_index",        "_type",      "_id",             "_routing", "_version",
-                                           "_version_type", "_if_seq_no", "_if_primary_term"};
+    static const char *const metadata[] = {"_index",   "_type",         "_id",        "_routing",
+                                           "_version", "_version_type", "_if_seq_no", "_if_primary_term"};
     struct json source = java_ordered(root, arena);
     jw_obj(w);
     for (size_t i = 0; i < ARRAY_LEN(metadata); i++) {

@@ -284,8 +284,8 @@ static bool is_surrogate(uint32_t c, uint32_t first)
     return c >= first && c < first + 0x400;
 }
 
-static enum err html_strip_apply(const struct char_filter *self, struct filtered_text *in, struct arena *arena,
-                                 struct errmsg *em);
+static enum err html_strip_apply(const struct char_filter *self, struct filtered_text *in,
+                                 struct arena *arena, struct errmsg *em);
 
 enum err html_strip_text(struct str *s, struct arena *arena, struct errmsg *em)
 {

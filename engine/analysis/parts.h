@@ -62,7 +62,7 @@ enum {
       "articles_case=true;articles=l,m,t,qu,n,s,j,d,c,jusqu,quoiqu,lorsqu,puisqu")     \
     X("classic", classic_filter_new, BOTH, NULL)                                       \
     X("delimited_payload", delimited_payload_filter_new, BOTH, NULL)                   \
-    X("type_as_payload", identity_filter_new, BOTH, NULL)                              \
+    X("type_as_payload", identity_filter_new, BY_NAME, NULL)                           \
     X("ngram", ngram_filter_new, BOTH, "min_gram=1;max_gram=2")                        \
     X("edge_ngram", edge_ngram_filter_new, BOTH, "min_gram=1;max_gram=1")              \
     X("shingle", shingle_filter_new, BOTH, NULL)                                       \
@@ -77,7 +77,7 @@ enum {
     X("french_stem", snowball_filter_new, BOTH, "language=french")                     \
     X("russian_stem", snowball_filter_new, BOTH, "language=russian")                   \
     X("keyword_marker", keyword_marker_filter_new, AS_TYPE | BARE_REFUSED, NULL)       \
-    X("keyword_repeat", keyword_repeat_filter_new, BOTH, NULL)                         \
+    X("keyword_repeat", keyword_repeat_filter_new, BY_NAME, NULL)                      \
     X("stemmer_override", stemmer_override_filter_new, AS_TYPE | BARE_REFUSED, NULL)   \
     X("synonym", synonym_filter_new, AS_TYPE | BARE_REFUSED, NULL)                     \
     X("synonym_graph", synonym_graph_filter_new, AS_TYPE | BARE_REFUSED, NULL)         \

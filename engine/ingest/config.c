@@ -105,8 +105,8 @@ enum err config_end(struct config *c, struct str what)
 
 static enum err wrong_kind(struct config *c, const char *name, const char *wanted, const struct json *v)
 {
-    return config_fail(c, name, "property isn't a%s%s, but of type [%s]", strchr("aio", wanted[0]) != NULL ? "n " : " ",
-                       wanted, ingest_class(v));
+    return config_fail(c, name, "property isn't a%s%s, but of type [%s]",
+                       strchr("aio", wanted[0]) != NULL ? "n " : " ", wanted, ingest_class(v));
 }
 
 static enum err keep_text(struct config *c, struct str s, struct str *out)
@@ -162,9 +162,9 @@ enum err config_i32(struct config *c, const char *name, int32_t otherwise, int32
     if (text.p == NULL) {
         return err_no_memory(c->em);
     }
-    return num_parse_i32(text, out) ? ERR_OK
-                                    : config_fail(c, name, "property cannot be converted to an int [%.*s]",
-                                                  STR_ARG(text));
+    return num_parse_i32(text, out)
+               ? ERR_OK
+               : config_fail(c, name, "property cannot be converted to an int [%.*s]", STR_ARG(text));
 }
 
 enum err config_any(struct config *c, const char *name, const struct json **out)

@@ -33,13 +33,16 @@ static enum err check_form(struct config *c)
         bool map = str_is(m->key, "params") || str_is(m->key, "options");
         fits = map ? m->value.type == JSON_OBJECT
                    : m->value.type == JSON_STRING
-                         || (m->value.type == JSON_OBJECT && (str_is(m->key, "source") || str_is(m->key, "inline")));
+                         || (m->value.type == JSON_OBJECT
+                             && (str_is(m->key, "source") || str_is(m->key, "inline")));
         size_t column = known ? at + 1 + m->key.n + 3 : at + 1;
         if (!known || !fits) {
-            err_set(c->em, ERR_X_CONTENT, known ? "[1:%zu] [script] %.*s doesn't support values of type: %s"
-                                                : "[1:%zu] [script] unknown field [%.*s]%s",
+            err_set(c->em, ERR_X_CONTENT,
+                    known ? "[1:%zu] [script] %.*s doesn't support values of type: %s"
+                          : "[1:%zu] [script] unknown field [%.*s]%s",
                     column, STR_ARG(m->key), known ? json_token_name(&m->value) : "");
-            return err_wrap(c->em, ERR_INTERNAL, "org.elasticsearch.common.xcontent.XContentParseException: %s",
+            return err_wrap(c->em, ERR_INTERNAL,
+                            "org.elasticsearch.common.xcontent.XContentParseException: %s",
                             err_reason(c->em));
         }
         jsonw_start(&w, &value);
@@ -78,7 +81,8 @@ static enum err run_compiled(const struct script_own *o, struct script *s, struc
         return e;
     }
     e = script_update(run, &env, &d->root, d->arena, &out, NULL, em);
-    if (e == ERR_ILLEGAL_ARGUMENT && str_is(str_of(err_reason(em)), "Iterable object is self-referencing itself")) {
+    if (e == ERR_ILLEGAL_ARGUMENT
+        && str_is(str_of(err_reason(em)), "Iterable object is self-referencing itself")) {
         err_set(em, e, "Iterable object is self-referencing itself (ingest script)");
     }
     if (e == ERR_OK && out.type == JSON_OBJECT) {
@@ -130,15 +134,17 @@ static enum err run_inner(const void *own, struct ingest_doc *d, struct errmsg *
     const struct pipeline *p = ingest_set_find(d->set, name);
     if (p == NULL && d->report != NULL) {
         d->thrown = true;
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Pipeline processor configured for non-existent pipeline [%.*s]",
-                       STR_ARG(name));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Pipeline processor configured for non-existent pipeline [%.*s]", STR_ARG(name));
     }
-    return p != NULL ? pipeline_enter(p, d, em)
-                     : err_set(em, ERR_ILLEGAL_STATE,
-                               "Pipeline processor configured for non-existent pipeline [%.*s]", STR_ARG(name));
+    return p != NULL
+               ? pipeline_enter(p, d, em)
+               : err_set(em, ERR_ILLEGAL_STATE,
+                         "Pipeline processor configured for non-existent pipeline [%.*s]", STR_ARG(name));
 }
 
-const struct processor_row processor_pipeline = {"pipeline", sizeof(struct pipeline_own), read_inner, run_inner};
+const struct processor_row processor_pipeline = {"pipeline", sizeof(struct pipeline_own), read_inner,
+                                                 run_inner};
 
 /* ---- foreach ------------------------------------------------------------------------------------------- */
 
@@ -162,10 +168,11 @@ static enum err read_foreach(struct config *c, void *own)
     }
     if (v->members[0].value.type != JSON_OBJECT) {
         const char *class = ingest_class(&v->members[0].value);
-        return err_set(c->em, ERR_CLASS_CAST,
-                       "class %s cannot be cast to class java.util.Map (%s and java.util.Map are in module java.base "
-                       "of loader 'bootstrap')",
-                       class, class);
+        return err_set(
+            c->em, ERR_CLASS_CAST,
+            "class %s cannot be cast to class java.util.Map (%s and java.util.Map are in module java.base "
+            "of loader 'bootstrap')",
+            class, class);
     }
     e = processor_read(&v->members[0].value, v->members[0].key, c->depth, c->arena, &o->inner, c->em);
     return e == ERR_OK ? config_bool(c, "ignore_missing", false, &o->ignore_missing) : e;
@@ -199,9 +206,10 @@ static enum err run_foreach(const void *own, struct ingest_doc *d, struct errmsg
         return e;
     }
     if (list == NULL) {
-        return o->ignore_missing ? ERR_OK
-                                 : err_set(em, ERR_ILLEGAL_ARGUMENT,
-                                           "field [%.*s] is null, cannot loop over its elements.", STR_ARG(o->field));
+        return o->ignore_missing
+                   ? ERR_OK
+                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] is null, cannot loop over its elements.",
+                             STR_ARG(o->field));
     }
     const struct json values = *list; /* the field may go while they are looped over */
     d->report = NULL;                 /* steps are those of the pipeline */
@@ -212,7 +220,8 @@ static enum err run_foreach(const void *own, struct ingest_doc *d, struct errmsg
     return e == ERR_OK && !d->dropped ? ingest_put(d, o->field, &out, em) : e;
 }
 
-const struct processor_row processor_foreach = {"foreach", sizeof(struct foreach_own), read_foreach, run_foreach};
+const struct processor_row processor_foreach = {"foreach", sizeof(struct foreach_own), read_foreach,
+                                                run_foreach};
 
 /* ---- drop, fail ---------------------------------------------------------------------------------------- */
 

@@ -186,8 +186,8 @@ static enum err path_split(struct ingest_doc *d, struct str path, struct doc_pat
 static enum err not_index(const struct doc_path *p, struct str part, struct errmsg *em)
 {
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "[%.*s] is not an integer, cannot be used as an index as part of path [%.*s]", STR_ARG(part),
-                   STR_ARG(p->whole));
+                   "[%.*s] is not an integer, cannot be used as an index as part of path [%.*s]",
+                   STR_ARG(part), STR_ARG(p->whole));
 }
 
 static enum err list_place(const struct doc_path *p, const struct json *list, struct str part, uint32_t *out,
@@ -224,8 +224,8 @@ static enum err no_way(const struct doc_path *p, const char *what, struct str pa
                ? err_set(em, ERR_ILLEGAL_ARGUMENT, "cannot %s [%.*s] from null as part of path [%.*s]", what,
                          STR_ARG(part), STR_ARG(p->whole))
                : err_set(em, ERR_ILLEGAL_ARGUMENT,
-                         "cannot %s [%.*s] %s object of type [%s] as part of path [%.*s]", what, STR_ARG(part),
-                         of, ingest_class(v), STR_ARG(p->whole));
+                         "cannot %s [%.*s] %s object of type [%s] as part of path [%.*s]", what,
+                         STR_ARG(part), of, ingest_class(v), STR_ARG(p->whole));
 }
 
 /* One step down: *at moves. */
@@ -280,9 +280,7 @@ enum err ingest_has(struct ingest_doc *d, struct str path, bool strict, bool *ou
         }
     }
     *out = e == ERR_OK;
-    return e == ERR_OK && p.n == 0
-               ? err_set(em, ERR_ARRAY_BOUNDS, "Index -1 out of bounds for length 0")
-               : e;
+    return e == ERR_OK && p.n == 0 ? err_set(em, ERR_ARRAY_BOUNDS, "Index -1 out of bounds for length 0") : e;
 }
 
 enum err ingest_get_maybe(struct ingest_doc *d, struct str path, bool ignore_missing, struct json **out,
@@ -322,12 +320,13 @@ enum err ingest_get_as(struct ingest_doc *d, struct str path, enum json_type typ
         *out = NULL;
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] of type [%s] cannot be cast to [%s]", STR_ARG(path),
-                   ingest_class(*out), class_of_type(type));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] of type [%s] cannot be cast to [%s]",
+                   STR_ARG(path), ingest_class(*out), class_of_type(type));
 }
 
 /* Down to the value that holds the last part, with objects where members are missing. */
-static enum err path_open(struct ingest_doc *d, const struct doc_path *p, struct json **out, struct errmsg *em)
+static enum err path_open(struct ingest_doc *d, const struct doc_path *p, struct json **out,
+                          struct errmsg *em)
 {
     struct json *at = p->from;
     enum err e = ERR_OK;

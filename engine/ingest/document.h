@@ -18,10 +18,10 @@ struct ingest_report;
 
 struct ingest_doc {
     struct arena *arena;
-    struct json root;              /* source and metadata */
-    struct json ingest;            /* what `_ingest` holds */
-    const struct ingest_set *set;  /* where other pipelines are; NULL: nowhere */
-    struct ingest_report *report;  /* of a simulation step by step; NULL: none */
+    struct json root;             /* source and metadata */
+    struct json ingest;           /* what `_ingest` holds */
+    const struct ingest_set *set; /* where other pipelines are; NULL: nowhere */
+    struct ingest_report *report; /* of a simulation step by step; NULL: none */
     const struct pipeline *running[INGEST_PIPELINES_MAX];
     uint32_t n_running;
     uint32_t metadata; /* members that `root` got beside the source */

@@ -104,10 +104,11 @@ static enum err read_remove(struct config *c, void *own)
         const struct json *one = v->type == JSON_ARRAY ? &v->items[i] : v;
         if (one->type != JSON_STRING) {
             const char *class = ingest_class(one);
-            return err_set(c->em, ERR_CLASS_CAST,
-                           "class %s cannot be cast to class java.lang.String (%s and java.lang.String are in "
-                           "module java.base of loader 'bootstrap')",
-                           class, class);
+            return err_set(
+                c->em, ERR_CLASS_CAST,
+                "class %s cannot be cast to class java.lang.String (%s and java.lang.String are in "
+                "module java.base of loader 'bootstrap')",
+                class, class);
         }
         struct str text = arena_str(c->arena, one->s);
         e = text.p != NULL ? snippet_read(c, "field", text, STR_NULL, &o->fields[i]) : err_no_memory(c->em);
@@ -243,7 +244,8 @@ static enum err run_dots(const void *own, struct ingest_doc *d, struct errmsg *e
         e = ingest_append(d, path, &value, true, em);
     } else if (e == ERR_OK) {
         /* a value in the way of the objects that are needed is told before anything changes */
-        for (size_t dot = str_find(path, '.', 0); e == ERR_OK && dot != SIZE_MAX; dot = str_find(path, '.', dot + 1)) {
+        for (size_t dot = str_find(path, '.', 0); e == ERR_OK && dot != SIZE_MAX;
+             dot = str_find(path, '.', dot + 1)) {
             struct json *at;
             bool part;
             struct str upper = str_slice(path, 0, dot);
@@ -269,4 +271,5 @@ static enum err run_dots(const void *own, struct ingest_doc *d, struct errmsg *e
     return e;
 }
 
-const struct processor_row processor_dot_expander = {"dot_expander", sizeof(struct dots_own), read_dots, run_dots};
+const struct processor_row processor_dot_expander = {"dot_expander", sizeof(struct dots_own), read_dots,
+                                                     run_dots};

@@ -67,7 +67,5 @@ const struct pipeline *ingest_set_find(const struct ingest_set *s, struct str id
 extern struct ingest_counts ingest_total;
 void ingest_write_counts(struct jsonw *w, const struct ingest_counts *c);
 void ingest_write_stats(struct jsonw *w, const struct ingest_set *s);
-/* The i-th kind of processor, by name; NULL behind the last one. */
-const char *ingest_processor_name(unsigned i);
 
 #endif

@@ -9,11 +9,6 @@ static const struct processor_row *const rows[] = {
 #define ROW_OF(name) &processor_##name,
     PROCESSORS(ROW_OF)};
 
-const char *ingest_processor_name(unsigned i)
-{
-    return i < ARRAY_LEN(rows) ? rows[i]->name : NULL;
-}
-
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 static void release_script(void *p)
@@ -68,7 +63,8 @@ enum err config_script(struct config *c, const struct json *form, enum script_co
 static enum err check_condition(struct config *c, const struct json *form)
 {
     if (form->type != JSON_STRING && form->type != JSON_OBJECT) {
-        err_set(c->em, ERR_PARSE, "[script] property isn't a map or string, but of type [%s]", ingest_class(form));
+        err_set(c->em, ERR_PARSE, "[script] property isn't a map or string, but of type [%s]",
+                ingest_class(form));
         err_about_processor(c->em, STR("conditional"), STR_NULL, STR("script"));
         return ERR_PARSE;
     }
@@ -191,10 +187,11 @@ enum err processors_read(struct config *c, const struct json *list, struct proce
         const struct json *v = &list->items[i];
         if (v->type != JSON_OBJECT) {
             const char *class = ingest_class(v);
-            return err_set(c->em, v->type == JSON_NULL ? ERR_NULL_POINTER : ERR_CLASS_CAST,
-                           "class %s cannot be cast to class java.util.Map (%s and java.util.Map are in module "
-                           "java.base of loader 'bootstrap')",
-                           class, class);
+            return err_set(
+                c->em, v->type == JSON_NULL ? ERR_NULL_POINTER : ERR_CLASS_CAST,
+                "class %s cannot be cast to class java.util.Map (%s and java.util.Map are in module "
+                "java.base of loader 'bootstrap')",
+                class, class);
         }
         const struct json_member **order = java_order(v, c->arena);
         for (uint32_t k = 0; order != NULL && k < v->n; k++) {
@@ -204,7 +201,8 @@ enum err processors_read(struct config *c, const struct json *list, struct proce
                 return err_no_memory(c->em);
             }
             out->v = grown;
-            enum err e = processor_read(&order[k]->value, order[k]->key, c->depth, c->arena, &grown[out->n], &one);
+            enum err e =
+                processor_read(&order[k]->value, order[k]->key, c->depth, c->arena, &grown[out->n], &one);
             if (e == ERR_NO_MEMORY) {
                 return err_no_memory(c->em);
             }
@@ -239,10 +237,9 @@ static enum err read_pipeline(struct config *c, struct pipeline *p)
     }
     struct str what = arena_printf(c->arena, "pipeline [%.*s]", STR_ARG(p->id));
     e = config_end(c, what);
-    return e == ERR_OK && on_failure != NULL && p->on_failure.n == 0
-               ? config_fail(c, NULL, "pipeline [%.*s] cannot have an empty on_failure option defined",
-                             STR_ARG(p->id))
-               : e;
+    return e == ERR_OK && on_failure != NULL && p->on_failure.n == 0 ? config_fail(
+               c, NULL, "pipeline [%.*s] cannot have an empty on_failure option defined", STR_ARG(p->id))
+                                                                     : e;
 }
 
 enum err pipeline_read(struct pipeline **out, struct str id, const struct json *v, struct arena *arena,
@@ -270,7 +267,8 @@ bool pipeline_is_empty(const struct pipeline *p)
 
 /* ---- what a simulation is told ---------------------------------------------------------------------------- */
 
-static struct ingest_step *step_add(struct ingest_doc *d, const struct processor *p, enum ingest_step_kind kind)
+static struct ingest_step *step_add(struct ingest_doc *d, const struct processor *p,
+                                    enum ingest_step_kind kind)
 {
     struct ingest_report *r = d->report;
     struct ingest_step *v = arena_grow(d->arena, r->v, r->n, &r->cap, sizeof(*r->v));
@@ -296,7 +294,7 @@ static bool step_document(struct ingest_doc *d, struct ingest_step *s)
 /* What a processor has come to. false: no memory. */
 static bool step_report(struct ingest_doc *d, const struct processor *p, enum err e, const struct errmsg *em)
 {
-    enum ingest_step_kind kind = e != ERR_OK ? (p->ignore_failure ? STEP_ERROR_IGNORED : STEP_ERROR)
+    enum ingest_step_kind kind = e != ERR_OK  ? (p->ignore_failure ? STEP_ERROR_IGNORED : STEP_ERROR)
                                  : d->dropped ? STEP_DROPPED
                                               : STEP_SUCCESS;
     struct ingest_step *s = step_add(d, p, kind);
@@ -359,8 +357,8 @@ static void blame(struct ingest_doc *d, const struct processor *p, bool whole)
 {
     if (!d->failed) {
         d->failed = true;
-        d->failed_type = whole && p->condition != NULL && d->report == NULL ? STR("conditional")
-                                                                            : str_of(p->row->name);
+        d->failed_type =
+            whole && p->condition != NULL && d->report == NULL ? STR("conditional") : str_of(p->row->name);
         d->failed_tag = p->tag;
         d->failed_pipeline = d->n_running > 1 ? d->running[d->n_running - 1]->id : STR_NULL;
     }

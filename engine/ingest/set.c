@@ -141,7 +141,8 @@ struct ingest_set *ingest_set_now(void)
 static bool is_current(const struct ingest_set *s, const struct ingest_source *v, uint32_t n)
 {
     uint32_t i = 0;
-    while (s != NULL && s->n == n && i < n && str_eq(s->v[i]->id, v[i].id) && str_eq(s->v[i]->body, v[i].body)) {
+    while (s != NULL && s->n == n && i < n && str_eq(s->v[i]->id, v[i].id)
+           && str_eq(s->v[i]->body, v[i].body)) {
         i++;
     }
     return s != NULL ? s->n == n && i == n : n == 0;

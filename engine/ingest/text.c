@@ -35,7 +35,8 @@ static enum err split_parts(struct matcher *m, struct str text, struct ingest_do
             return err_set(em, ERR_CANCELLED, "the pipeline was cancelled");
         }
         (void)matcher_group(m, 0, &start, &end);
-        if (start == end && (start == 0 || start == text.n)) { /* nothing before the text or behind it is no part */
+        if (start == end
+            && (start == 0 || start == text.n)) { /* nothing before the text or behind it is no part */
             continue;
         }
         if (!push_text(out, str_slice(text, from, start), d->arena)) {
@@ -71,14 +72,18 @@ enum err text_split(const struct regex *r, struct str text, bool keep_last, stru
 
 static int hex_of(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 static enum err bad_escape(struct str two, int at, struct errmsg *em)
 {
-    return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "URLDecoder: Illegal hex characters in escape (%%) pattern - Error at index %d in: \"%.*s\"",
-                   at, STR_ARG(two));
+    return err_set(
+        em, ERR_ILLEGAL_ARGUMENT,
+        "URLDecoder: Illegal hex characters in escape (%%) pattern - Error at index %d in: \"%.*s\"", at,
+        STR_ARG(two));
 }
 
 enum err text_urldecode(struct str s, struct arena *arena, struct str *out, struct errmsg *em)

@@ -30,8 +30,8 @@ static enum err read_text(struct config *c, void *own)
 typedef enum err text_fn(const struct text_own *o, struct str s, struct ingest_doc *d, struct json *out,
                          struct errmsg *em);
 
-static enum err text_of_list(const struct text_own *o, const struct json *list, text_fn *fn, struct ingest_doc *d,
-                             struct json *out, struct errmsg *em)
+static enum err text_of_list(const struct text_own *o, const struct json *list, text_fn *fn,
+                             struct ingest_doc *d, struct json *out, struct errmsg *em)
 {
     *out = ingest_list();
     for (uint32_t i = 0; i < list->n; i++) {
@@ -43,9 +43,10 @@ static enum err text_of_list(const struct text_own *o, const struct json *list, 
         }
         if (v->type != JSON_STRING) {
             struct str shown = ingest_text(v, d->arena);
-            return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                           "value [%.*s] of type [%s] in list field [%.*s] cannot be cast to [java.lang.String]",
-                           STR_ARG(shown), ingest_class(v), STR_ARG(o->field));
+            return err_set(
+                em, ERR_ILLEGAL_ARGUMENT,
+                "value [%.*s] of type [%s] in list field [%.*s] cannot be cast to [java.lang.String]",
+                STR_ARG(shown), ingest_class(v), STR_ARG(o->field));
         }
         enum err e = fn(o, v->s, d, &one, em);
         if (e != ERR_OK || !ingest_push(out, &one, d->arena)) {
@@ -67,25 +68,26 @@ static enum err run_text(const struct text_own *o, text_fn *fn, struct ingest_do
     }
     if (v == NULL || v->type == JSON_NULL) {
         return o->ignore_missing ? ERR_OK
-                                 : err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] is null, cannot process it.",
-                                           STR_ARG(o->field));
+                                 : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                                           "field [%.*s] is null, cannot process it.", STR_ARG(o->field));
     }
     if (v->type == JSON_ARRAY) {
         e = text_of_list(o, v, fn, d, &out, em);
     } else if (v->type == JSON_STRING) {
         e = fn(o, v->s, d, &out, em);
     } else {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] of type [%s] cannot be cast to [java.lang.String]",
-                       STR_ARG(o->field), ingest_class(v));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "field [%.*s] of type [%s] cannot be cast to [java.lang.String]", STR_ARG(o->field),
+                       ingest_class(v));
     }
     return e == ERR_OK ? ingest_put(d, o->target, &out, em) : e;
 }
 
-#define TEXT_ROW(kind, reader, function)                                                      \
-    static enum err run_##kind(const void *own, struct ingest_doc *d, struct errmsg *em)      \
-    {                                                                                         \
-        return run_text(own, function, d, em);                                                \
-    }                                                                                         \
+#define TEXT_ROW(kind, reader, function)                                                 \
+    static enum err run_##kind(const void *own, struct ingest_doc *d, struct errmsg *em) \
+    {                                                                                    \
+        return run_text(own, function, d, em);                                           \
+    }                                                                                    \
     const struct processor_row processor_##kind = {#kind, sizeof(struct text_own), reader, run_##kind};
 
 /* ---- case ---------------------------------------------------------------------------------------------- */
@@ -93,7 +95,8 @@ static enum err run_text(const struct text_own *o, text_fn *fn, struct ingest_do
 typedef int32_t case_fn(const UCaseMap *m, char *to, int32_t room, const char *from, int32_t n,
                         UErrorCode *status);
 
-static enum err map_case(case_fn *map, struct str s, struct ingest_doc *d, struct json *out, struct errmsg *em)
+static enum err map_case(case_fn *map, struct str s, struct ingest_doc *d, struct json *out,
+                         struct errmsg *em)
 {
     UErrorCode status = U_ZERO_ERROR;
     size_t room = s.n * 3 + 8;
@@ -154,11 +157,14 @@ static enum err to_bytes(const struct text_own *o, struct str s, struct ingest_d
         *out = ingest_i64(n, d->arena);
     } else if (str_ends(str_of(err_reason(em)), STR("as a size in bytes"))) {
         bool digits = s.n > 1 && (s.p[s.n - 1] == 'b' || s.p[s.n - 1] == 'B');
-        return digits ? err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(str_slice(s, 0, s.n - 1)))
-                      : err_set(em, e,
-                                "failed to parse setting [Ingest Field] with value [%.*s] as a size in bytes: unit is "
-                                "missing or unrecognized",
-                                STR_ARG(s));
+        return digits
+                   ? err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"",
+                             STR_ARG(str_slice(s, 0, s.n - 1)))
+                   : err_set(
+                       em, e,
+                       "failed to parse setting [Ingest Field] with value [%.*s] as a size in bytes: unit is "
+                       "missing or unrecognized",
+                       STR_ARG(s));
     }
     return e;
 }

@@ -13,7 +13,8 @@
 
 enum convert_to { TO_INTEGER, TO_LONG, TO_DOUBLE, TO_FLOAT, TO_BOOLEAN, TO_STRING, TO_AUTO, TO_KINDS };
 
-static const char *const convert_names[TO_KINDS] = {"integer", "long", "double", "float", "boolean", "string", "auto"};
+static const char *const convert_names[TO_KINDS] = {"integer", "long",   "double", "float",
+                                                    "boolean", "string", "auto"};
 
 struct convert_own {
     struct str field, target;
@@ -52,7 +53,10 @@ static bool parse_hex(struct str s, int64_t *out)
     }
     for (size_t i = 0; i < digits.n; i++) {
         char c = digits.p[i];
-        int x = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int x = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
         if (x < 0) {
             return false;
         }
@@ -146,7 +150,8 @@ static enum err convert_one(const struct convert_own *o, const struct json *v, s
         err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%s%.*s\"%s", hex && s.p[0] == '-' ? "-" : "",
                 STR_ARG(digits), "");
     }
-    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "unable to convert [%.*s] to %s", STR_ARG(s), convert_names[o->to]);
+    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "unable to convert [%.*s] to %s", STR_ARG(s),
+                    convert_names[o->to]);
 }
 
 static enum err run_convert(const void *own, struct ingest_doc *d, struct errmsg *em)
@@ -158,10 +163,10 @@ static enum err run_convert(const void *own, struct ingest_doc *d, struct errmsg
         return e;
     }
     if (v == NULL || v->type == JSON_NULL) {
-        return o->ignore_missing
-                   ? ERR_OK
-                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] is null, cannot be converted to type [%s]",
-                             STR_ARG(o->field), convert_names[o->to]);
+        return o->ignore_missing ? ERR_OK
+                                 : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                                           "Field [%.*s] is null, cannot be converted to type [%s]",
+                                           STR_ARG(o->field), convert_names[o->to]);
     }
     if (v->type != JSON_ARRAY) {
         e = convert_one(o, v, d, &out, em);
@@ -174,7 +179,8 @@ static enum err run_convert(const void *own, struct ingest_doc *d, struct errmsg
     return e == ERR_OK ? ingest_put(d, o->target, &out, em) : e;
 }
 
-const struct processor_row processor_convert = {"convert", sizeof(struct convert_own), read_convert, run_convert};
+const struct processor_row processor_convert = {"convert", sizeof(struct convert_own), read_convert,
+                                                run_convert};
 
 /* ---- split, join --------------------------------------------------------------------------------------- */
 
@@ -327,10 +333,11 @@ static enum err check_order(const struct json *v, struct errmsg *em)
         }
         if (x->type == JSON_ARRAY || x->type == JSON_OBJECT) {
             const char *class = ingest_class(x);
-            return err_set(em, ERR_CLASS_CAST,
-                           "class %s cannot be cast to class java.lang.Comparable (%s and java.lang.Comparable "
-                           "are in module java.base of loader 'bootstrap')",
-                           class, class);
+            return err_set(
+                em, ERR_CLASS_CAST,
+                "class %s cannot be cast to class java.lang.Comparable (%s and java.lang.Comparable "
+                "are in module java.base of loader 'bootstrap')",
+                class, class);
         }
         const char *class = ingest_class(x), *other = ingest_class(before);
         if (strcmp(class, other) != 0) {
@@ -383,7 +390,8 @@ static enum err read_json(struct config *c, void *own)
     e = e == ERR_OK ? config_str_maybe(c, "target_field", &o->target) : e;
     e = e == ERR_OK ? config_bool(c, "add_to_root", false, &o->to_root) : e;
     if (e == ERR_OK && o->to_root && o->target.p != NULL) {
-        return config_fail(c, "target_field", "Cannot set a target field while also setting `add_to_root` to true");
+        return config_fail(c, "target_field",
+                           "Cannot set a target field while also setting `add_to_root` to true");
     }
     o->target = o->target.p != NULL ? o->target : o->field;
     return e;

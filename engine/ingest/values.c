@@ -100,7 +100,7 @@ bool ingest_copy(struct json *out, const struct json *v, struct arena *arena)
 
 bool ingest_push(struct json *list, const struct json *v, struct arena *arena)
 {
-    const struct json one = *v; /* which may be one of the list's */
+    const struct json one = *v;           /* which may be one of the list's */
     if ((list->n & (list->n - 1)) == 0) { /* it is full at powers of two */
         struct json *grown = ARENA_ARRAY(arena, struct json, MAX_OF((size_t)list->n * 2, (size_t)1));
         if (grown == NULL || list->n == UINT32_MAX / 2) {

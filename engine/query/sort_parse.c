@@ -35,14 +35,9 @@ static enum err parse_order(struct str text, bool *descending, struct errmsg *em
     if (*descending || str_eq_nocase(text, STR("asc"))) {
         return ERR_OK;
     }
-    char upper[64];
-    size_t n = MIN_OF(text.n, sizeof(upper) - 1);
-    for (size_t i = 0; i < n; i++) {
-        upper[i] = text.p[i] >= 'a' && text.p[i] <= 'z' ? (char)(text.p[i] - 32) : text.p[i];
-    }
-    upper[n] = '\0';
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.search.sort.SortOrder.%s",
-                   upper);
+    struct str upper = arena_upper(em->arena, text);
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.search.sort.SortOrder.%.*s",
+                   STR_ARG(upper));
 }
 
 static enum err parse_mode(struct str text, enum sort_mode *mode, struct errmsg *em)

@@ -42,7 +42,8 @@ static void about_id(const struct script *s, struct errmsg *em)
 /* Does the language of numbers serve a context? */
 static bool answers_in_numbers(enum script_context c)
 {
-    return c != SCRIPT_STRING_SORT && !script_changes_ctx(c) && c != SCRIPT_MOVING_FN && c != SCRIPT_CONDITION;
+    return c != SCRIPT_STRING_SORT && !script_changes_ctx(c) && c != SCRIPT_MOVING_FN
+           && c != SCRIPT_CONDITION;
 }
 
 /* An error while the script runs is shown with the statement that it is in: up to where the next one begins. */

@@ -314,7 +314,8 @@ END_TEST
 START_TEST(pipelines_stored)
 {
     ck_assert_int_eq(run(META_PUT_PIPELINE, "pa", "{\"processors\":[]}", TEMPLATE_LEGACY), ERR_OK);
-    ck_assert_int_eq(run(META_PUT_PIPELINE, "pb", "{\"version\":1,\"processors\":[]}", TEMPLATE_LEGACY), ERR_OK);
+    ck_assert_int_eq(run(META_PUT_PIPELINE, "pb", "{\"version\":1,\"processors\":[]}", TEMPLATE_LEGACY),
+                     ERR_OK);
     ck_assert(str_is(cluster_pipeline(state, STR("pb"))->body, "{\"version\":1,\"processors\":[]}"));
     ck_assert_int_eq(run(META_DELETE_PIPELINE, "q*", NULL, TEMPLATE_LEGACY), ERR_RESOURCE_NOT_FOUND);
     ck_assert_int_eq(run(META_DELETE_PIPELINE, "p*", NULL, TEMPLATE_LEGACY), ERR_OK);

@@ -24,7 +24,8 @@ static enum err run(const char *processors, const char *source, struct ingest_se
     arena_init(&a, NULL, ARENA_UNLIMITED);
     ERR_LOCAL(em);
     struct str text = arena_printf(&a, "{\"processors\":%s}", processors);
-    ck_assert_msg(json_parse(&def, text, &a, &json_limits_default, &em) == ERR_OK, "%s %zu", err_reason(&em), text.n);
+    ck_assert_msg(json_parse(&def, text, &a, &json_limits_default, &em) == ERR_OK, "%s %zu", err_reason(&em),
+                  text.n);
     ck_assert_int_eq(json_parse(&doc, str_of(source), &a, &json_limits_default, &em), ERR_OK);
     struct ingest_doc *d = ARENA_NEW(&a, struct ingest_doc);
     const struct ingest_meta meta = {.index = STR("i"), .type = STR("_doc"), .id = STR("1")};
@@ -61,25 +62,31 @@ static void expect(const char *processors, const char *source, const char *want)
 START_TEST(documents)
 {
     expect("[]", "{\"b\":1.50,\"a\":1e3}", "i {\"a\":1000.0,\"b\":1.5}");
-    expect("[{\"set\":{\"field\":\"a.b\",\"value\":\"{{c}}!\"}}]", "{\"c\":1}", "i {\"a\":{\"b\":\"1!\"},\"c\":1}");
+    expect("[{\"set\":{\"field\":\"a.b\",\"value\":\"{{c}}!\"}}]", "{\"c\":1}",
+           "i {\"a\":{\"b\":\"1!\"},\"c\":1}");
     expect("[{\"set\":{\"field\":\"_index\",\"value\":\"j\"}}]", "{}", "j {}");
-    expect("[{\"append\":{\"field\":\"a\",\"value\":[2,3]}},{\"remove\":{\"field\":\"a.0\"}},{\"append\":{\"field\":\"a\",\"value\":4}}]",
+    expect("[{\"append\":{\"field\":\"a\",\"value\":[2,3]}},{\"remove\":{\"field\":\"a.0\"}},{\"append\":{"
+           "\"field\":\"a\",\"value\":4}}]",
            "{\"a\":1}", "i {\"a\":[2,3,4]}");
     expect("[{\"rename\":{\"field\":\"x\",\"target_field\":\"y\"}}]", "{}", "field [x] doesn't exist");
     expect("[{\"drop\":{\"if\":\"ctx.a > 1\"}}]", "{\"a\":2}", "dropped");
     expect("[{\"drop\":{\"if\":\"ctx.a > 1\"}}]", "{\"a\":1}", "i {\"a\":1}");
-    expect("[{\"script\":{\"source\":\"ctx.l.add(params.x)\",\"params\":{\"x\":5}}},{\"append\":{\"field\":\"l\",\"value\":6}}]",
+    expect("[{\"script\":{\"source\":\"ctx.l.add(params.x)\",\"params\":{\"x\":5}}},{\"append\":{\"field\":"
+           "\"l\",\"value\":6}}]",
            "{\"l\":[1,2]}", "i {\"l\":[1,2,5,6]}");
-    expect("[{\"foreach\":{\"field\":\"l\",\"processor\":{\"uppercase\":{\"field\":\"_ingest._value\"}}}}]", "{\"l\":[\"a\",\"b\"]}",
-           "i {\"l\":[\"A\",\"B\"]}");
-    expect("[{\"split\":{\"field\":\"a\",\"separator\":\",\"}}]", "{\"a\":\"a,,b,,\"}", "i {\"a\":[\"a\",\"\",\"b\"]}");
+    expect("[{\"foreach\":{\"field\":\"l\",\"processor\":{\"uppercase\":{\"field\":\"_ingest._value\"}}}}]",
+           "{\"l\":[\"a\",\"b\"]}", "i {\"l\":[\"A\",\"B\"]}");
+    expect("[{\"split\":{\"field\":\"a\",\"separator\":\",\"}}]", "{\"a\":\"a,,b,,\"}",
+           "i {\"a\":[\"a\",\"\",\"b\"]}");
 }
 END_TEST
 
 START_TEST(failures)
 {
-    expect("[{\"remove\":{\"field\":\"x\",\"ignore_failure\":true}},{\"set\":{\"field\":\"a\",\"value\":1}}]", "{}", "i {\"a\":1}");
-    expect("[{\"fail\":{\"message\":\"m\",\"tag\":\"t\",\"on_failure\":[{\"set\":{\"field\":\"a\",\"value\":\"{{_ingest.on_failure_message}} "
+    expect("[{\"remove\":{\"field\":\"x\",\"ignore_failure\":true}},{\"set\":{\"field\":\"a\",\"value\":1}}]",
+           "{}", "i {\"a\":1}");
+    expect("[{\"fail\":{\"message\":\"m\",\"tag\":\"t\",\"on_failure\":[{\"set\":{\"field\":\"a\",\"value\":"
+           "\"{{_ingest.on_failure_message}} "
            "{{_ingest.on_failure_processor_type}} {{_ingest.on_failure_processor_tag}}\"}}]}}]",
            "{}", "i {\"a\":\"m fail t\"}");
     expect("[{\"fail\":{\"message\":\"m\",\"on_failure\":[{\"fail\":{\"message\":\"n\"}}]}}]", "{}", "n");
@@ -121,11 +128,12 @@ START_TEST(bounds)
     char out[2000], deep[20000];
     size_t n = 0;
     stop_asked = true;
-    ck_assert_int_eq(run("[{\"set\":{\"field\":\"a\",\"value\":1}}]", "{}", NULL, out, sizeof(out)), ERR_CANCELLED);
+    ck_assert_int_eq(run("[{\"set\":{\"field\":\"a\",\"value\":1}}]", "{}", NULL, out, sizeof(out)),
+                     ERR_CANCELLED);
     stop_asked = false;
     for (int i = 0; i < 60; i++) {
-        n += (size_t)snprintf(deep + n, sizeof(deep) - n, "%s{\"foreach\":{\"field\":\"a\",\"processor\":",
-                              i == 0 ? "[" : "");
+        n += (size_t)snprintf(deep + n, sizeof(deep) - n,
+                              "%s{\"foreach\":{\"field\":\"a\",\"processor\":", i == 0 ? "[" : "");
     }
     n += (size_t)snprintf(deep + n, sizeof(deep) - n, "{\"drop\":{}}");
     for (int i = 0; i < 60; i++) { /* each has two objects around it */

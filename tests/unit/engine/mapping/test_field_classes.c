@@ -49,7 +49,7 @@ START_TEST(names_are_told_apart)
     ck_assert_ptr_eq(field_class_date_range.ends, &field_class_date);
     struct field f = {.class = &field_class_token_count};
     ck_assert_str_eq(field_shown_type(&f), "integer");
-    ck_assert(field_is_whole(&f) && !field_is_fraction(&f) && !f.class->is_numeric);
+    ck_assert(field_is_whole(&f) && !field_is_fraction(&f) && f.class->is_numeric);
     f.class = &field_class_scaled_float;
     ck_assert(field_is_fraction(&f) && !field_is_whole(&f));
 }
