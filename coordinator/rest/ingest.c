@@ -2,11 +2,13 @@
 #include "engine/ingest/ingest.h"
 
 #include "common/base/java_hash.h"
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 #include "coordinator/ops/get.h"
 #include "coordinator/ops/writes_ingest.h"
 #include "coordinator/rest/meta.h"
 #include "engine/ingest/config.h"
+#include "engine/ingest/grok.h"
 
 /* ---- get ----------------------------------------------------------------------------------------------- */
 
@@ -403,6 +405,50 @@ static void simulate(struct rest *r)
     }
 }
 
+/* ---- what grok knows ----------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const struct grok_pattern *const *)a)->name, (*(const struct grok_pattern *const *)b)->name);
+}
+
+/* `s`: they are in the order of their names; else in that of the list. */
+static void get_grok(struct rest *r)
+{
+    bool sorted;
+    struct buf b;
+    struct jsonw w;
+    if (rest_bool(r, "s", false, &sorted) != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    const struct grok_pattern **v = ARENA_ARRAY(r->arena, const struct grok_pattern *, grok_patterns_n);
+    if (v == NULL) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    for (size_t i = 0; i < grok_patterns_n; i++) {
+        v[i] = &grok_patterns[i];
+    }
+    if (sorted) {
+        sort_items(v, grok_patterns_n, sizeof(*v), by_name);
+    }
+    jsonw_start(&w, &b);
+    jw_obj(&w);
+    jw_k(&w, "patterns");
+    jw_obj(&w);
+    for (size_t i = 0; i < grok_patterns_n; i++) {
+        jw_kz(&w, v[i]->name, v[i]->text);
+    }
+    jw_obj_end(&w);
+    jw_obj_end(&w);
+    rest_send(r, 200, &b);
+}
+
 const struct route routes_ingest[] = {
     {M_GET, "/_ingest/pipeline", get_pipelines},
     {M_GET, "/_ingest/pipeline/{id}", get_pipelines},
@@ -410,5 +456,6 @@ const struct route routes_ingest[] = {
     {M_DELETE, "/_ingest/pipeline/{id}", delete_pipeline},
     {M_GET | M_POST, "/_ingest/pipeline/_simulate", simulate},
     {M_GET | M_POST, "/_ingest/pipeline/{id}/_simulate", simulate},
+    {M_GET, "/_ingest/processor/grok", get_grok},
 };
 const size_t routes_ingest_n = ARRAY_LEN(routes_ingest);

@@ -54,6 +54,7 @@ const char *config_java_class(enum err e)
                    {ERR_INDEX_BOUNDS, "java.lang.IndexOutOfBoundsException"},
                    {ERR_STRING_BOUNDS, "java.lang.StringIndexOutOfBoundsException"},
                    {ERR_UNSUPPORTED, "java.lang.UnsupportedOperationException"},
+                   {ERR_DISSECT_KEY, "org.elasticsearch.dissect.DissectException$KeyParse"},
                    {ERR_DISSECT_PARSE, "org.elasticsearch.dissect.DissectException$PatternParse"}};
     for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
         if (classes[i].code == e) {
@@ -191,6 +192,31 @@ enum err config_list(struct config *c, const char *name, bool required, const st
 enum err config_map(struct config *c, const char *name, bool required, const struct json **out)
 {
     return config_kind(c, name, required, JSON_OBJECT, "map", out);
+}
+
+enum err config_strs(struct config *c, const char *name, bool required, struct str **out, uint32_t *n)
+{
+    const struct json *v;
+    enum err e = config_list(c, name, required, &v);
+    *n = 0;
+    *out = NULL;
+    if (e != ERR_OK || v == NULL) {
+        return e;
+    }
+    *out = ARENA_ARRAY(c->arena, struct str, v->n);
+    for (uint32_t i = 0; *out != NULL && e == ERR_OK && i < v->n; i++) {
+        if (v->items[i].type != JSON_STRING) {
+            const char *class = ingest_class(&v->items[i]);
+            err_set(c->em, ERR_CLASS_CAST,
+                    "class %s cannot be cast to class java.lang.String (%s and java.lang.String are in module "
+                    "java.base of loader 'bootstrap')",
+                    class, class);
+            return ERR_CLASS_CAST;
+        }
+        e = keep_text(c, v->items[i].s, &(*out)[i]);
+        *n = i + 1;
+    }
+    return *out != NULL ? e : err_no_memory(c->em);
 }
 
 /* ---- snippets ------------------------------------------------------------------------------------------ */

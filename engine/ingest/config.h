@@ -42,6 +42,8 @@ enum err config_any(struct config *c, const char *name, const struct json **out)
 /* A list or object; *out is NULL where it is optional and missing. */
 enum err config_list(struct config *c, const char *name, bool required, const struct json **out);
 enum err config_map(struct config *c, const char *name, bool required, const struct json **out);
+/* A list of texts. */
+enum err config_strs(struct config *c, const char *name, bool required, struct str **out, uint32_t *n);
 
 /* ---- texts and values with parts from the document ---- */
 

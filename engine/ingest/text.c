@@ -8,14 +8,15 @@ static void release_regex(void *p)
     regex_free(p);
 }
 
+enum err config_keep_regex(struct config *c, struct regex *r)
+{
+    return arena_defer(c->arena, release_regex, r) ? ERR_OK : err_no_memory(c->em);
+}
+
 enum err config_regex(struct config *c, struct str pattern, struct regex **out)
 {
     enum err e = regex_new(out, pattern, 0, c->em);
-    if (e == ERR_OK && !arena_defer(c->arena, release_regex, *out)) {
-        *out = NULL;
-        e = err_no_memory(c->em);
-    }
-    return e;
+    return e == ERR_OK ? config_keep_regex(c, *out) : e;
 }
 
 static bool push_text(struct json *list, struct str s, struct arena *arena)
