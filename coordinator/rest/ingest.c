@@ -409,7 +409,8 @@ static void simulate(struct rest *r)
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp((*(const struct grok_pattern *const *)a)->name, (*(const struct grok_pattern *const *)b)->name);
+    return strcmp((*(const struct grok_pattern *const *)a)->name,
+                  (*(const struct grok_pattern *const *)b)->name);
 }
 
 /* `s`: they are in the order of their names; else in that of the list. */

@@ -205,12 +205,18 @@ enum err config_strs(struct config *c, const char *name, bool required, struct s
     }
     *out = ARENA_ARRAY(c->arena, struct str, v->n);
     for (uint32_t i = 0; *out != NULL && e == ERR_OK && i < v->n; i++) {
+        if (v->items[i].type == JSON_NULL) {
+            (*out)[i] = STR_NULL;
+            *n = i + 1;
+            continue;
+        }
         if (v->items[i].type != JSON_STRING) {
             const char *class = ingest_class(&v->items[i]);
-            err_set(c->em, ERR_CLASS_CAST,
-                    "class %s cannot be cast to class java.lang.String (%s and java.lang.String are in module "
-                    "java.base of loader 'bootstrap')",
-                    class, class);
+            err_set(
+                c->em, ERR_CLASS_CAST,
+                "class %s cannot be cast to class java.lang.String (%s and java.lang.String are in module "
+                "java.base of loader 'bootstrap')",
+                class, class);
             return ERR_CLASS_CAST;
         }
         e = keep_text(c, v->items[i].s, &(*out)[i]);

@@ -38,8 +38,8 @@ static bool lacks_year(struct str p)
         }
         letters = letters || (!quoted && strchr("MdHhms", p.p[i]) != NULL);
     }
-    return letters && str_find(p, '_', 0) == SIZE_MAX && !str_starts(p, STR("epoch")) && !str_starts(p, STR("iso"))
-           && !str_is(p, "date") && !str_is(p, "time");
+    return letters && str_find(p, '_', 0) == SIZE_MAX && !str_starts(p, STR("epoch"))
+           && !str_starts(p, STR("iso")) && !str_is(p, "date") && !str_is(p, "time");
 }
 
 static void read_format(struct config *c, struct str text, struct one_format *out)
@@ -120,12 +120,19 @@ static enum err parse_tai(struct str s, struct instant *out, struct errmsg *em)
     if (s.n < 16) {
         return err_set(em, ERR_STRING_BOUNDS, "begin 1, end 16, length %zu", s.n);
     }
+    if (s.n < 24) {
+        return err_set(em, ERR_STRING_BOUNDS, "begin 16, end 24, length %zu", s.n);
+    }
     for (unsigned k = 0; k < 2; k++) {
         for (size_t i = 0; i < parts[k].n; i++) {
             char c = parts[k].p[i];
-            int x = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+            int x = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
             if (x < 0) {
-                return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\" under radix 16", STR_ARG(parts[k]));
+                return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\" under radix 16",
+                               STR_ARG(parts[k]));
             }
             v[k] = v[k] * 16 + (uint64_t)x;
         }
@@ -199,6 +206,19 @@ static int64_t this_year(const struct ingest_doc *d)
     return num_parse_i64(str_slice(t, 0, 4), &year) ? year : 1970;
 }
 
+/* Names of months and days are English; ERR_ILLEGAL_ARGUMENT where another language decides how a date reads. */
+static enum err check_locale(const struct date_own *o, struct str locale, struct errmsg *em)
+{
+    for (uint32_t i = 0; !str_starts(locale, STR("en")) && locale.n > 0 && i < o->n; i++) {
+        if (o->formats[i].f != NULL && date_format_is_local(o->formats[i].f)) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "the locale [%.*s] is not supported with the format [%.*s]", STR_ARG(locale),
+                           STR_ARG(o->formats[i].pattern));
+        }
+    }
+    return ERR_OK;
+}
+
 /* By the first format that reads it; else what the first one says, with those of the others beside it. */
 static enum err parse_any(const struct date_own *o, const struct json *v, const struct zone *zone,
                           struct ingest_doc *d, struct instant *out, struct errmsg *em)
@@ -226,12 +246,14 @@ static enum err run_date(const void *own, struct ingest_doc *d, struct errmsg *e
 {
     const struct date_own *o = own;
     struct json *v;
-    struct str id;
+    struct str id, locale;
     struct instant t;
     const struct zone *zone;
     struct buf b;
     enum err e = ingest_get(d, o->field, &v, em);
     e = e == ERR_OK ? snippet_text(&o->timezone, d, &id, em) : e;
+    e = e == ERR_OK ? snippet_text(&o->locale, d, &locale, em) : e;
+    e = e == ERR_OK ? check_locale(o, locale, em) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -272,6 +294,10 @@ static enum err read_date_index(struct config *c, void *own)
             e = date_format_new(&o->formats[i].f, o->formats[i].pattern, c->arena, c->em);
         }
     }
+    if (e == ERR_OK && check_locale(o, locale, c->em) != ERR_OK) {
+        struct str why = arena_str(c->arena, str_of(err_reason(c->em)));
+        return config_fail(c, "locale", "%.*s", STR_ARG(why));
+    }
     e = e == ERR_OK ? config_str(c, "field", &field) : e;
     o->field = field;
     e = e == ERR_OK ? snippet_maybe(c, "index_name_prefix", "", &o->prefix) : e;
@@ -310,5 +336,5 @@ static enum err run_date_index(const void *own, struct ingest_doc *d, struct err
                              : ingest_put(d, STR("_index"), &out, em);
 }
 
-const struct processor_row processor_date_index_name = {"date_index_name", sizeof(struct date_own), read_date_index,
-                                                        run_date_index};
+const struct processor_row processor_date_index_name = {"date_index_name", sizeof(struct date_own),
+                                                        read_date_index, run_date_index};

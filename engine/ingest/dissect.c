@@ -5,9 +5,9 @@
 
 struct dissect_key {
     struct str name, after; /* the delimiter behind it; n == 0: the text's end */
-    char kind;              /* 0: a value; '+': appended; '?': not kept; '*': a name; '&': the value of a name */
-    int32_t place;          /* "+x/2" */
-    bool padded;            /* "->": delimiters may follow each other */
+    char kind;     /* 0: a value; '+': appended; '?': not kept; '*': a name; '&': the value of a name */
+    int32_t place; /* "+x/2" */
+    bool padded;   /* "->": delimiters may follow each other */
 };
 
 struct dissect_own {
@@ -19,7 +19,8 @@ struct dissect_own {
 
 static enum err bad_pattern(struct config *c, struct str pattern, const char *why)
 {
-    return err_set(c->em, ERR_DISSECT_PARSE, "Unable to parse pattern: %.*s Reason: %s", STR_ARG(pattern), why);
+    return err_set(c->em, ERR_DISSECT_PARSE, "Unable to parse pattern: %.*s Reason: %s", STR_ARG(pattern),
+                   why);
 }
 
 static enum err bad_key(struct config *c, struct str key, const char *why)
@@ -27,35 +28,45 @@ static enum err bad_key(struct config *c, struct str key, const char *why)
     return err_set(c->em, ERR_DISSECT_KEY, "Unable to parse key: %.*s Reason: %s", STR_ARG(key), why);
 }
 
+/* A modifier may stand anywhere: the name is what follows it. Only "+name/place" has two. */
 static enum err read_key(struct config *c, struct str text, struct dissect_key *k)
 {
     struct str s = text;
+    size_t at[2] = {SIZE_MAX, SIZE_MAX}, n = 0;
     *k = (struct dissect_key){.place = 0};
     if (s.n >= 2 && str_ends(s, STR("->"))) {
         k->padded = true;
         s.n -= 2;
     }
-    if (s.n > 0 && strchr("+?*&", s.p[0]) != NULL) {
-        k->kind = s.p[0];
-        s = str_slice(s, 1, s.n);
-    }
-    size_t slash = str_rfind(s, '/');
-    if (slash != SIZE_MAX) {
-        if (k->kind != '+' || !num_parse_i32(str_slice(s, slash + 1, s.n), &k->place)) {
-            return bad_key(c, text, "The key name could be determined");
+    for (size_t i = 0; i < s.n; i++) {
+        if (strchr("+?*&/", s.p[i]) != NULL) {
+            at[n > 0] = n == 1 || at[0] == SIZE_MAX ? i : at[n > 0];
+            n++;
         }
-        s = str_slice(s, 0, slash);
     }
-    if (s.n == 0 && k->kind != '?' && k->kind != 0) {
+    bool placed = n == 2 && s.p[at[0]] == '+' && s.p[at[1]] == '/';
+    if (n > 1 && !placed) {
+        return bad_key(c, text, "multiple modifiers are not allowed.");
+    }
+    k->kind = n > 0 ? s.p[at[0]] : '\0';
+    k->name = n > 0 ? str_slice(s, at[0] + 1, placed ? at[1] : s.n) : s;
+    struct str digits = placed ? str_slice(s, at[1] + 1, s.n) : STR("0");
+    bool good = k->kind != '/' && digits.n > 0;
+    for (size_t i = 0; i < digits.n; i++) {
+        good = good && digits.p[i] >= '0' && digits.p[i] <= '9';
+    }
+    if (!good || (k->name.n == 0 && k->kind != '?' && k->kind != '\0')) {
         return bad_key(c, text, "The key name could be determined");
     }
-    k->kind = s.n == 0 ? '?' : k->kind;
-    k->name = s;
+    if (!num_parse_i32(digits, &k->place)) {
+        return err_set(c->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(digits));
+    }
+    k->kind = k->name.n == 0 ? '?' : k->kind;
     return ERR_OK;
 }
 
 /* Each "*x" has its "&x", and the other way round. */
-static bool names_match(const struct dissect_own *o, struct str *wrong)
+static bool names_match(const struct dissect_own *o, struct str *wrong, uint32_t *times)
 {
     for (uint32_t i = 0; i < o->n; i++) {
         uint32_t n = 0;
@@ -63,10 +74,12 @@ static bool names_match(const struct dissect_own *o, struct str *wrong)
             continue;
         }
         for (uint32_t k = 0; k < o->n; k++) {
-            n += (o->keys[k].kind == '*' || o->keys[k].kind == '&') && str_eq(o->keys[k].name, o->keys[i].name);
+            n += (o->keys[k].kind == '*' || o->keys[k].kind == '&')
+                 && str_eq(o->keys[k].name, o->keys[i].name);
         }
         if (n != 2) {
             *wrong = o->keys[i].name;
+            *times = n;
             return false;
         }
     }
@@ -77,6 +90,7 @@ static enum err read_keys(struct config *c, struct dissect_own *o)
 {
     struct str p = o->pattern, wrong;
     size_t cap = 0, at = str_find_str(p, STR("%{"));
+    uint32_t times;
     o->before = str_slice(p, 0, MIN_OF(at, p.n));
     while (at != SIZE_MAX && at < p.n) {
         size_t end = str_find(p, '}', at + 2);
@@ -99,16 +113,22 @@ static enum err read_keys(struct config *c, struct dissect_own *o)
     }
     bool kept = false;
     for (uint32_t i = 0; i < o->n; i++) {
-        kept = kept || o->keys[i].kind != '?' || o->n > 1;
+        kept = kept || o->keys[i].kind != '?';
     }
     if (!kept) {
         return bad_pattern(c, p, "Unable to find any keys or delimiters.");
     }
-    if (!names_match(o, &wrong)) {
-        struct str why = arena_printf(c->arena,
-                                      "Found invalid key/reference associations: '%.*s' Please ensure each '*<key>' is "
-                                      "matched with a matching '&<key>",
-                                      STR_ARG(wrong));
+    if (!names_match(o, &wrong, &times)) {
+        struct str names = wrong;
+        for (uint32_t i = 1; names.p != NULL && i < times; i++) {
+            names = arena_printf(c->arena, "%.*s,%.*s", STR_ARG(names), STR_ARG(wrong));
+        }
+        struct str why = names.p == NULL
+                             ? STR_NULL
+                             : arena_printf(c->arena,
+                                            "Found invalid key/reference associations: '%.*s' Please ensure "
+                                            "each '*<key>' is matched with a matching '&<key>",
+                                            STR_ARG(names));
         return why.p != NULL ? bad_pattern(c, p, why.p) : err_no_memory(c->em);
     }
     return ERR_OK;
@@ -131,8 +151,10 @@ static bool no_match(const struct dissect_own *o, struct str text, struct errmsg
     return false;
 }
 
-/* The value of each key. */
-static bool dissect_values(const struct dissect_own *o, struct str text, struct str *values, struct errmsg *em)
+/* The value of each key. A delimiter that follows at once gives the next key an empty value, whatever would end that one; else a value but the
+ * first has a byte at least. */
+static bool dissect_values(const struct dissect_own *o, struct str text, struct str *values,
+                           struct errmsg *em)
 {
     if (!str_starts(text, o->before)) {
         return no_match(o, text, em);
@@ -140,26 +162,50 @@ static bool dissect_values(const struct dissect_own *o, struct str text, struct 
     size_t at = o->before.n;
     for (uint32_t i = 0; i < o->n; i++) {
         const struct dissect_key *k = &o->keys[i];
-        struct str rest = str_slice(text, at, text.n);
         if (k->after.n == 0) {
             if (i + 1 < o->n) { /* two keys without anything between them */
                 return no_match(o, text, em);
             }
-            values[i] = rest;
-            at = text.n;
-            continue;
+            values[i] = str_slice(text, at, text.n);
+            return true;
         }
-        size_t end = str_find_str(rest, k->after);
+        size_t from = at + (i > 0);
+        size_t end = from < text.n ? str_find_str(str_slice(text, from, text.n), k->after) : SIZE_MAX;
         if (end == SIZE_MAX) {
             return no_match(o, text, em);
         }
-        values[i] = str_slice(rest, 0, end);
-        at += end + k->after.n;
-        while (k->padded && str_starts(str_slice(text, at, text.n), k->after)) {
+        values[i] = str_slice(text, at, from + end);
+        at = from + end + k->after.n;
+        bool padded = k->padded;
+        while (str_starts(str_slice(text, at, text.n), k->after) && (padded || i + 1 < o->n)) {
             at += k->after.n;
+            if (!padded) {
+                values[++i] = STR("");
+                padded = o->keys[i].padded;
+            }
         }
     }
     return true;
+}
+
+/* Does value i end up under a name of its own? Names are those of keys, and the values of "*x". */
+static struct str name_of(const struct dissect_own *o, const struct str *values, uint32_t i)
+{
+    return o->keys[i].kind == '*' ? values[i] : o->keys[i].name;
+}
+
+/* Do two names of "*x" and "*y", or of other keys, come to one? Then it is no match. */
+static bool names_collide(const struct dissect_own *o, const struct str *values)
+{
+    for (uint32_t i = 0; i < o->n; i++) {
+        for (uint32_t k = 0; o->keys[i].kind == '*' && k < o->n; k++) {
+            if (o->keys[k].kind != '?' && o->keys[k].kind != '&' && !str_eq(o->keys[i].name, o->keys[k].name)
+                && str_eq(values[i], name_of(o, values, k))) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /* Appended values of one name, in the order of their places. */
@@ -225,7 +271,8 @@ static enum err put_values(const struct dissect_own *o, const struct str *values
                 }
             }
             bool last = v.type != JSON_NULL;
-            for (uint32_t j = i + 1; !last && j < o->n; j++) { /* two names and no value: the last one has none */
+            for (uint32_t j = i + 1; !last && j < o->n;
+                 j++) { /* two names and no value: the last one has none */
                 last = o->keys[j].kind == '*' && str_eq(o->keys[j].name, k->name);
             }
             e = v.type != JSON_NULL || !last ? ingest_put(d, values[i], &v, em) : ERR_OK;
@@ -247,13 +294,19 @@ static enum err run_dissect(const void *own, struct ingest_doc *d, struct errmsg
         return e;
     }
     if (v == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] is null, cannot process it.", STR_ARG(o->field));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] is null, cannot process it.",
+                       STR_ARG(o->field));
     }
     struct str *values = ARENA_ARRAY(d->arena, struct str, o->n);
     if (values == NULL) {
         return err_no_memory(em);
     }
-    return dissect_values(o, v->s, values, em) ? put_values(o, values, d, em) : err_code(em);
+    if (dissect_values(o, v->s, values, em) && names_collide(o, values)) {
+        no_match(o, v->s, em);
+        return err_code(em);
+    }
+    return !err_is(em) ? put_values(o, values, d, em) : err_code(em);
 }
 
-const struct processor_row processor_dissect = {"dissect", sizeof(struct dissect_own), read_dissect, run_dissect};
+const struct processor_row processor_dissect = {"dissect", sizeof(struct dissect_own), read_dissect,
+                                                run_dissect};

@@ -3,6 +3,7 @@
 #include "engine/ingest/text.h"
 
 #include "common/base/stop.h"
+#include "common/base/utf8.h"
 
 /* ---- kv ------------------------------------------------------------------------------------------------ */
 
@@ -37,6 +38,13 @@ static enum err check_trim(struct config *c, struct str trim)
     return pattern.p != NULL ? config_regex(c, pattern, &r) : err_no_memory(c->em);
 }
 
+/* What is one character long is compiled when it is used. */
+static enum err check_split(struct config *c, struct str split)
+{
+    struct regex *r;
+    return utf16_length(split) == 1 ? ERR_OK : config_regex(c, split, &r);
+}
+
 static enum err read_kv(struct config *c, void *own)
 {
     struct kv_own *o = own;
@@ -51,6 +59,8 @@ static enum err read_kv(struct config *c, void *own)
     e = e == ERR_OK ? read_list(c, "include_keys", &o->include) : e;
     e = e == ERR_OK ? read_list(c, "exclude_keys", &o->exclude) : e;
     e = e == ERR_OK ? config_bool(c, "ignore_missing", false, &o->ignore_missing) : e;
+    e = e == ERR_OK ? check_split(c, o->field_split) : e;
+    e = e == ERR_OK ? check_split(c, o->value_split) : e;
     e = e == ERR_OK ? check_trim(c, o->trim_key) : e;
     return e == ERR_OK ? check_trim(c, o->trim_value) : e;
 }
@@ -96,13 +106,8 @@ static enum err trim_text(struct str trim, struct str *s, struct ingest_doc *d, 
 
 static struct str strip_brackets(struct str s)
 {
-    static const char *const pairs[] = {"()", "[]", "<>", "\"\"", "''"};
-    for (size_t i = 0; s.n >= 2 && i < ARRAY_LEN(pairs); i++) {
-        if (s.p[0] == pairs[i][0] && s.p[s.n - 1] == pairs[i][1]) {
-            return str_slice(s, 1, s.n - 1);
-        }
-    }
-    return s;
+    s = s.n > 0 && strchr("([<\"'", s.p[0]) != NULL ? str_slice(s, 1, s.n) : s;
+    return s.n > 0 && strchr(")]>\"'", s.p[s.n - 1]) != NULL ? str_slice(s, 0, s.n - 1) : s;
 }
 
 static enum err put_pair(const struct kv_own *o, struct str key, struct str value, struct ingest_doc *d,
@@ -114,10 +119,11 @@ static enum err put_pair(const struct kv_own *o, struct str key, struct str valu
         || (o->exclude != NULL && is_listed(o->exclude, key))) {
         return e;
     }
+    value = o->strip ? strip_brackets(value) : value;
     e = trim_text(o->trim_value, &value, d, em);
-    const struct json v = json_mk_str(o->strip ? strip_brackets(value) : value);
-    struct str path = arena_printf(d->arena, "%.*s%s%.*s%.*s", STR_ARG(o->target), o->target.p != NULL ? "." : "",
-                                   STR_ARG(o->prefix), STR_ARG(key));
+    const struct json v = json_mk_str(value);
+    struct str path = arena_printf(d->arena, "%.*s%s%.*s%.*s", STR_ARG(o->target),
+                                   o->target.p != NULL ? "." : "", STR_ARG(o->prefix), STR_ARG(key));
     if (e != ERR_OK || path.p == NULL) {
         return e != ERR_OK ? e : err_no_memory(em);
     }
@@ -137,8 +143,10 @@ static enum err put_pairs(const struct kv_own *o, struct str text, const struct 
         bool found = false;
         e = matcher_new(&m, values, part, em);
         if (e == ERR_OK) {
-            e = matcher_find(m, &found, em);
-            (void)(e == ERR_OK && found && matcher_group(m, 0, &start, &end));
+            do { /* nothing at the start divides nothing */
+                e = matcher_find(m, &found, em);
+                (void)(e == ERR_OK && found && matcher_group(m, 0, &start, &end));
+            } while (e == ERR_OK && found && end == 0);
             matcher_free(m);
         }
         if (e == ERR_OK && !found) {
@@ -187,7 +195,7 @@ struct csv_own {
     struct str field;
     struct str *targets;
     uint32_t n;
-    char separator, quote;
+    struct str separator, quote; /* a character each */
     bool trim, ignore_missing, has_empty;
     struct json empty;
 };
@@ -195,14 +203,13 @@ struct csv_own {
 static enum err read_csv(struct config *c, void *own)
 {
     struct csv_own *o = own;
-    struct str quote, separator;
     enum err e = config_str(c, "field", &o->field);
-    e = e == ERR_OK ? config_str_or(c, "quote", "\"", &quote) : e;
-    if (e == ERR_OK && quote.n != 1) {
+    e = e == ERR_OK ? config_str_or(c, "quote", "\"", &o->quote) : e;
+    if (e == ERR_OK && utf16_length(o->quote) != 1) {
         return config_fail(c, "quote", "quote has to be single character like \" or '");
     }
-    e = e == ERR_OK ? config_str_or(c, "separator", ",", &separator) : e;
-    if (e == ERR_OK && separator.n != 1) {
+    e = e == ERR_OK ? config_str_or(c, "separator", ",", &o->separator) : e;
+    if (e == ERR_OK && utf16_length(o->separator) != 1) {
         return config_fail(c, "separator", "separator has to be single character like , or ;");
     }
     e = e == ERR_OK ? config_bool(c, "trim", false, &o->trim) : e;
@@ -216,8 +223,6 @@ static enum err read_csv(struct config *c, void *own)
     if (e == ERR_OK && o->n == 0) {
         return config_fail(c, "target_fields", "target fields list can't be empty");
     }
-    o->quote = e == ERR_OK ? quote.p[0] : '"';
-    o->separator = e == ERR_OK ? separator.p[0] : ',';
     return e;
 }
 
@@ -226,11 +231,15 @@ struct csv_reader {
     struct ingest_doc *d;
     struct errmsg *em;
     struct str text;
-    size_t at;
+    size_t at, from; /* from: where the field begins, as Elasticsearch counts */
     uint32_t field;
 };
 
-/* false: no more fields are wanted. */
+static bool csv_at(const struct csv_reader *r, struct str what)
+{
+    return str_starts(str_slice(r->text, r->at, r->text.n), what);
+}
+
 static enum err csv_put(struct csv_reader *r, struct str s)
 {
     const struct csv_own *o = r->o;
@@ -252,21 +261,28 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
+/* What is wrong at a place, which is told in UTF-16 units. */
+static size_t csv_place(const struct csv_reader *r)
+{
+    return utf16_length(str_slice(r->text, 0, r->at));
+}
+
 static enum err csv_quoted(struct csv_reader *r)
 {
     const struct csv_own *o = r->o;
     struct buf b;
     buf_init(&b, r->d->arena->alloc, (size_t)64 << 20);
     bool closed = false;
-    for (r->at++; !closed && r->at < r->text.n; r->at++) {
-        char c = r->text.p[r->at];
-        if (c != o->quote) {
-            buf_char(&b, c);
-        } else if (r->at + 1 < r->text.n && r->text.p[r->at + 1] == o->quote) {
-            buf_char(&b, c);
-            r->at++;
-        } else {
-            closed = true;
+    for (r->at += o->quote.n; !closed && r->at < r->text.n;) {
+        if (!csv_at(r, o->quote)) {
+            buf_char(&b, r->text.p[r->at++]);
+            continue;
+        }
+        r->at += o->quote.n;
+        closed = !csv_at(r, o->quote);
+        if (!closed) { /* two quotes are one */
+            buf_str(&b, o->quote);
+            r->at += o->quote.n;
         }
     }
     struct str s = arena_str(r->d->arena, buf_view(&b));
@@ -278,47 +294,58 @@ static enum err csv_quoted(struct csv_reader *r)
     if (!closed) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Unmatched quote");
     }
-    while (r->at < r->text.n && is_blank(r->text.p[r->at]) && r->text.p[r->at] != o->separator) {
+    while (r->at < r->text.n && !csv_at(r, o->separator) && is_blank(r->text.p[r->at])) {
         r->at++;
     }
-    if (r->at < r->text.n && r->text.p[r->at] != o->separator) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "character '%c' after quoted field at %zu", r->text.p[r->at],
-                       r->at);
+    if (r->at < r->text.n && !csv_at(r, o->separator)) {
+        struct str rest = str_slice(r->text, r->at, r->text.n);
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "character '%.*s' after quoted field at %zu",
+                       STR_ARG(str_slice(rest, 0, utf16_to_byte(rest, 1))), csv_place(r));
     }
+    r->at += r->at < r->text.n ? o->separator.n : 0;
+    r->from = r->at;
     return csv_put(r, s);
 }
 
-static enum err csv_plain(struct csv_reader *r, size_t from)
+/* Blanks behind the last field of a text stay, and a line may end in the first character of a field. */
+static enum err csv_plain(struct csv_reader *r)
 {
     const struct csv_own *o = r->o;
-    while (r->at < r->text.n && r->text.p[r->at] != o->separator) {
+    bool first = true;
+    for (; r->at < r->text.n && (first || csv_at(r, o->quote) || !csv_at(r, o->separator));
+         first = false, r->at++) {
         char c = r->text.p[r->at];
-        if (c == o->quote || c == '\n' || c == '\r') {
-            return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Illegal character inside unquoted field at %zu", r->at);
+        if (!first && (csv_at(r, o->quote) || c == '\n' || c == '\r')) {
+            return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Illegal character inside unquoted field at %zu",
+                           csv_place(r));
         }
-        r->at++;
     }
-    struct str s = str_slice(r->text, from, r->at);
-    while (o->trim && s.n > 0 && is_blank(s.p[0])) {
-        s = str_slice(s, 1, s.n);
-    }
-    while (o->trim && s.n > 0 && is_blank(s.p[s.n - 1])) {
+    struct str s = str_slice(r->text, r->from, r->at);
+    while (o->trim && r->at < r->text.n && s.n > 0 && is_blank(s.p[s.n - 1])) {
         s.n--;
     }
+    r->at += r->at < r->text.n ? o->separator.n : 0;
+    r->from = r->at;
     return csv_put(r, s);
 }
 
 static enum err csv_fields(struct csv_reader *r)
 {
+    const struct csv_own *o = r->o;
     enum err e = ERR_OK;
-    while (e == ERR_OK && r->field < r->o->n && r->at <= r->text.n) {
-        size_t from = r->at;
-        while (r->at < r->text.n && is_blank(r->text.p[r->at]) && r->text.p[r->at] != r->o->separator) {
+    while (e == ERR_OK && r->field < o->n && r->at < r->text.n) {
+        if (csv_at(r, o->quote)) {
+            e = csv_quoted(r);
+        } else if (csv_at(r, o->separator)) { /* nothing but blanks: the next field begins one character on */
+            r->from += r->from == r->at ? o->separator.n : 1;
+            r->at += o->separator.n;
+            e = csv_put(r, STR(""));
+        } else if (is_blank(r->text.p[r->at])) {
             r->at++;
+            r->from += o->trim;
+        } else {
+            e = csv_plain(r);
         }
-        bool quoted = r->at < r->text.n && r->text.p[r->at] == r->o->quote && r->o->quote != r->o->separator;
-        e = quoted ? csv_quoted(r) : csv_plain(r, from);
-        r->at++; /* the separator */
         if (stop_often()) {
             return err_set(r->em, ERR_CANCELLED, "the pipeline was cancelled");
         }
@@ -335,7 +362,8 @@ static enum err run_csv(const void *own, struct ingest_doc *d, struct errmsg *em
         return e;
     }
     if (v == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] is null, cannot process it.", STR_ARG(o->field));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] is null, cannot process it.",
+                       STR_ARG(o->field));
     }
     struct csv_reader r = {.o = o, .d = d, .em = em, .text = v->s};
     return v->s.n > 0 ? csv_fields(&r) : ERR_OK;

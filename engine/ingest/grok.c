@@ -20,10 +20,11 @@ static enum err find_pattern(struct grok_reader *g, struct str name, struct str 
     const struct json *own = g->definitions != NULL ? json_get_str(g->definitions, name) : NULL;
     if (own != NULL && own->type != JSON_STRING) {
         const char *class = ingest_class(own);
-        return err_set(g->c->em, ERR_CLASS_CAST,
-                       "class %s cannot be cast to class java.lang.String (%s and java.lang.String are in module "
-                       "java.base of loader 'bootstrap')",
-                       class, class);
+        return err_set(
+            g->c->em, ERR_CLASS_CAST,
+            "class %s cannot be cast to class java.lang.String (%s and java.lang.String are in module "
+            "java.base of loader 'bootstrap')",
+            class, class);
     }
     if (own != NULL) {
         *out = own->s;
@@ -35,8 +36,8 @@ static enum err find_pattern(struct grok_reader *g, struct str name, struct str 
             return ERR_OK;
         }
     }
-    return err_set(g->c->em, ERR_ILLEGAL_ARGUMENT, "Unable to find pattern [%.*s] in Grok's pattern dictionary",
-                   STR_ARG(name));
+    return err_set(g->c->em, ERR_ILLEGAL_ARGUMENT,
+                   "Unable to find pattern [%.*s] in Grok's pattern dictionary", STR_ARG(name));
 }
 
 static bool is_word(char c)
@@ -46,7 +47,8 @@ static bool is_word(char c)
 
 static bool is_subname(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || strchr("@-_:.[]", c) != NULL;
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')
+           || strchr("@-_:.[]", c) != NULL;
 }
 
 /* "%{NAME}", "%{NAME:sub}" or "%{NAME:sub:type}" at `at`; its end in *end. What looks otherwise is text. */
@@ -84,8 +86,8 @@ static enum err check_circle(struct grok_reader *g, struct str name, struct str 
                        ? err_set(g->c->em, ERR_ILLEGAL_ARGUMENT, "circular reference in pattern [%.*s][%.*s]",
                                  STR_ARG(name), STR_ARG(text))
                        : err_set(g->c->em, ERR_ILLEGAL_ARGUMENT,
-                                 "circular reference in pattern [%.*s][%.*s] back to pattern [%.*s]", STR_ARG(last),
-                                 STR_ARG(text), STR_ARG(name));
+                                 "circular reference in pattern [%.*s][%.*s] back to pattern [%.*s]",
+                                 STR_ARG(last), STR_ARG(text), STR_ARG(name));
         }
     }
     return g->depth < GROK_DEPTH_MAX
@@ -106,7 +108,7 @@ static enum err expand_reference(struct grok_reader *g, struct str name, struct 
     }
     g->stack[g->depth++] = name;
     if (sub.p != NULL) {
-        buf_printf(&g->out, "(?<%.*s>", STR_ARG(sub));
+        buf_printf(&g->out, "(?<%.*s:%.*s>", STR_ARG(name), STR_ARG(sub));
     } else {
         buf_z(&g->out, "(?:");
     }
@@ -136,7 +138,8 @@ static enum err expand(struct grok_reader *g, struct str s)
             buf_char(&g->out, s.p[at++]);
         }
         if (g->out.failed) {
-            return err_set(g->c->em, ERR_ILLEGAL_ARGUMENT, "the expression grows beyond [%zu] bytes", GROK_BYTES_MAX);
+            return err_set(g->c->em, ERR_ILLEGAL_ARGUMENT, "the expression grows beyond [%zu] bytes",
+                           GROK_BYTES_MAX);
         }
     }
     return e;
@@ -149,8 +152,8 @@ static enum grok_type type_of(struct str name)
     static const struct {
         const char *name;
         enum grok_type type;
-    } types[] = {{"int", GROK_INTEGER},   {"integer", GROK_INTEGER}, {"long", GROK_LONG},
-                 {"float", GROK_FLOAT},   {"double", GROK_DOUBLE},   {"boolean", GROK_BOOLEAN}};
+    } types[] = {{"int", GROK_INTEGER}, {"integer", GROK_INTEGER}, {"long", GROK_LONG},
+                 {"float", GROK_FLOAT}, {"double", GROK_DOUBLE},   {"boolean", GROK_BOOLEAN}};
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
         if (str_is(name, types[i].name)) {
             return types[i].type;
@@ -159,6 +162,7 @@ static enum grok_type type_of(struct str name)
     return GROK_STRING;
 }
 
+/* A capture is named "x", "PATTERN:x" or "PATTERN:x:type". */
 static enum err add_capture(struct grok *out, size_t *cap, struct str name, int32_t group, struct arena *a,
                             struct errmsg *em)
 {
@@ -170,23 +174,67 @@ static enum err add_capture(struct grok *out, size_t *cap, struct str name, int3
     out->captures = grown;
     size_t colon = str_find(name, ':', 0);
     if (colon != SIZE_MAX) {
-        type = str_slice(name, colon + 1, name.n);
-        name = str_slice(name, 0, colon);
+        name = str_slice(name, colon + 1, name.n);
+        colon = str_find(name, ':', 0);
+        type = colon != SIZE_MAX ? str_slice(name, colon + 1, name.n) : STR_NULL;
+        name = str_slice(name, 0, MIN_OF(colon, name.n));
     }
     name = arena_str(a, name);
     grown[out->n++] = (struct grok_capture){name, type_of(type), group};
     return name.p != NULL ? ERR_OK : err_no_memory(em);
 }
 
-/* Named groups become groups that are counted; others capture nothing, as there are named ones. */
-static enum err count_captures(struct str s, struct buf *b, struct grok *out, struct arena *a, struct errmsg *em)
+/* The end of what "{" at `at` begins, if that is a number of times; else it is a brace. */
+static size_t interval_end(struct str s, size_t at)
 {
-    bool in_class = false;
+    size_t i = at + 1, digits = 0;
+    while (i < s.n && ((s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == ',')) {
+        digits += s.p[i] != ',';
+        i++;
+    }
+    return at > 0 && digits > 0 && i < s.n && s.p[i] == '}' ? i + 1 : SIZE_MAX;
+}
+
+/* Has it named groups? Then the others capture nothing. */
+static bool has_names(struct str s)
+{
+    for (size_t at = 0; at + 3 < s.n; at++) {
+        at += s.p[at] == '\\';
+        if (str_starts(str_slice(s, at, s.n), STR("(?<")) && at + 3 < s.n && s.p[at + 3] != '='
+            && s.p[at + 3] != '!') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "\\k<name>" at `at` becomes the group's number. false: it is none, or there is no such group. */
+static bool put_reference(struct str s, size_t *at, const struct grok *g, struct buf *b)
+{
+    size_t close = str_starts(str_slice(s, *at, s.n), STR("\\k<")) ? str_find(s, '>', *at) : SIZE_MAX;
+    for (uint32_t i = 0; close != SIZE_MAX && i < g->n; i++) {
+        if (str_eq(g->captures[i].name, str_slice(s, *at + 3, close))) {
+            buf_printf(b, "\\%d(?:)", (int)g->captures[i].group);
+            *at = close;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Named groups become groups that are counted; others capture nothing, as there are named ones. */
+static enum err count_captures(struct str s, struct buf *b, struct grok *out, struct arena *a,
+                               struct errmsg *em)
+{
+    bool in_class = false, named = has_names(s);
     size_t cap = 0;
     int32_t groups = 0;
     enum err e = ERR_OK;
     for (size_t at = 0; e == ERR_OK && at < s.n; at++) {
         char c = s.p[at], next = at + 1 < s.n ? s.p[at + 1] : '\0';
+        if (c == '\\' && put_reference(s, &at, out, b)) {
+            continue;
+        }
         if (c == '\\' && next != '\0') {
             buf_str(b, str_slice(s, at, at + 2));
             at++;
@@ -200,8 +248,18 @@ static enum err count_captures(struct str s, struct buf *b, struct grok *out, st
             e = add_capture(out, &cap, str_slice(s, at + 3, close), ++groups, a, em);
             buf_char(b, '(');
             at = close;
-        } else if (!in_class && c == '(' && next != '?') {
+        } else if (named && !in_class && c == '(' && next != '?') {
             buf_z(b, "(?:");
+        } else if (!in_class && (c == '{' || c == '}')) {
+            size_t end = c == '{' ? interval_end(s, at) : SIZE_MAX;
+            if (end != SIZE_MAX) { /* "{,n}" counts from none */
+                buf_z(b, next == ',' ? "{0" : "{");
+                buf_str(b, str_slice(s, at + 1, end));
+                at = end - 1;
+            } else {
+                buf_char(b, '\\');
+                buf_char(b, c);
+            }
         } else {
             in_class = in_class ? c != ']' : c == '[';
             buf_char(b, c);
@@ -214,6 +272,34 @@ static enum err count_captures(struct str s, struct buf *b, struct grok *out, st
     return e == ERR_OK && b->failed ? err_no_memory(em) : e;
 }
 
+/* What Joni says of a pattern, where the regular expressions say it otherwise. */
+static void say_as_joni(struct str pattern, struct errmsg *em)
+{
+    static const struct {
+        const char *said, *says;
+    } words[] = {{"U_REGEX_MISSING_CLOSE_BRACKET", "premature end of char-class"},
+                 {"U_REGEX_MAX_LT_MIN", "upper is smaller than lower in repeat range"},
+                 {"U_REGEX_INVALID_RANGE", "empty range in char class"},
+                 {"U_REGEX_BAD_ESCAPE_SEQUENCE", "end pattern at escape"}};
+    struct str said = str_of(err_reason(em));
+    if (str_find_str(said, STR("U_REGEX_MISMATCHED_PAREN")) != SIZE_MAX) {
+        size_t open = 0, closed = 0;
+        for (size_t i = 0; i < pattern.n; i++) {
+            open += pattern.p[i] == '(';
+            closed += pattern.p[i] == ')';
+        }
+        err_set(em, ERR_PATTERN_SYNTAX,
+                open >= closed ? "end pattern with unmatched parenthesis" : "unmatched close parenthesis");
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (str_find_str(said, str_of(words[i].said)) != SIZE_MAX) {
+            err_set(em, ERR_PATTERN_SYNTAX, "%s", words[i].says);
+            return;
+        }
+    }
+}
+
 static enum err grok_compile(struct grok_reader *g, struct grok *out)
 {
     struct buf b;
@@ -223,6 +309,9 @@ static enum err grok_compile(struct grok_reader *g, struct grok *out)
     enum err e = count_captures(buf_view(&g->out), &b, out, g->c->arena, g->c->em);
     if (e == ERR_OK) {
         e = regex_new(&r, buf_view(&b), REGEX_MULTILINE, g->c->em);
+        if (e == ERR_PATTERN_SYNTAX) {
+            say_as_joni(buf_view(&b), g->c->em);
+        }
         e = e == ERR_OK ? config_keep_regex(g->c, r) : e;
         out->regex = e == ERR_OK ? r : NULL;
     }
@@ -241,14 +330,14 @@ static enum err refuse_patterns(struct config *c, const struct str *patterns, ui
     for (uint32_t i = 0; i < n; i++) {
         buf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_ARG(patterns[i]));
     }
-    enum err e = config_fail(c, "patterns", "Invalid regex pattern found in: [%.*s]. %.*s", STR_ARG(buf_view(&names)),
-                             STR_ARG(why));
+    enum err e = config_fail(c, "patterns", "Invalid regex pattern found in: [%.*s]. %.*s",
+                             STR_ARG(buf_view(&names)), STR_ARG(why));
     buf_fini(&names);
     return e;
 }
 
-enum err grok_read(struct config *c, const struct str *patterns, uint32_t n, const struct json *definitions, bool trace,
-                   struct grok *out)
+enum err grok_read(struct config *c, const struct str *patterns, uint32_t n, const struct json *definitions,
+                   bool trace, struct grok *out)
 {
     struct grok_reader *g = ARENA_NEW(c->arena, struct grok_reader);
     enum err e = g != NULL ? ERR_OK : err_no_memory(c->em);
@@ -306,14 +395,16 @@ static enum err read_grok(struct config *c, void *own)
         if (!texts) {
             const char *class = ingest_class(&list->items[i]);
             err_set(c->em, ERR_CLASS_CAST,
-                    "class %s cannot be cast to class java.lang.String (%s and java.lang.String are in module java.base "
+                    "class %s cannot be cast to class java.lang.String (%s and java.lang.String are in "
+                    "module java.base "
                     "of loader 'bootstrap')",
                     class, class);
             return refuse_patterns(c, patterns, i + 1);
         }
     }
     o->n = list->n;
-    return patterns != NULL ? grok_read(c, patterns, list->n, definitions, o->trace, &o->grok) : err_no_memory(c->em);
+    return patterns != NULL ? grok_read(c, patterns, list->n, definitions, o->trace, &o->grok)
+                            : err_no_memory(c->em);
 }
 
 static enum err capture_value(enum grok_type type, struct str s, struct ingest_doc *d, struct json *out,
@@ -363,15 +454,16 @@ static bool is_second(const struct grok *g, uint32_t i, const struct matcher *m)
 {
     size_t start, end;
     for (uint32_t k = 0; k < i; k++) {
-        if (str_eq(g->captures[k].name, g->captures[i].name) && matcher_group(m, g->captures[k].group, &start, &end)) {
+        if (str_eq(g->captures[k].name, g->captures[i].name)
+            && matcher_group(m, g->captures[k].group, &start, &end)) {
             return true;
         }
     }
     return false;
 }
 
-static enum err put_captures(const struct grok_own *o, const struct matcher *m, struct str text, struct ingest_doc *d,
-                             struct errmsg *em)
+static enum err put_captures(const struct grok_own *o, const struct matcher *m, struct str text,
+                             struct ingest_doc *d, struct errmsg *em)
 {
     static const struct str trace = {"_ingest._grok_match_index.", 26};
     const struct grok *g = &o->grok;
@@ -408,7 +500,8 @@ static enum err run_grok(const void *own, struct ingest_doc *d, struct errmsg *e
         return e;
     }
     if (v == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] is null, cannot process it.", STR_ARG(o->field));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] is null, cannot process it.",
+                       STR_ARG(o->field));
     }
     struct str text = v->s;
     e = matcher_new(&m, o->grok.regex, text, em);

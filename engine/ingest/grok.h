@@ -36,7 +36,7 @@ struct grok {
 
 /* Of several expressions, of which the first that matches at a place counts; `definitions`: an object of patterns by name, or NULL. `trace`:
  * which one it was is the capture "_ingest._grok_match_index.N". ERR_PARSE of the property "patterns". */
-enum err grok_read(struct config *c, const struct str *patterns, uint32_t n, const struct json *definitions, bool trace,
-                   struct grok *out);
+enum err grok_read(struct config *c, const struct str *patterns, uint32_t n, const struct json *definitions,
+                   bool trace, struct grok *out);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool stop_asked;
 
@@ -145,11 +147,47 @@ START_TEST(bounds)
 }
 END_TEST
 
+/* Patterns that run away end with an error, and so do those that refer to each other without end, or grow. */
+START_TEST(runaway_patterns)
+{
+    char out[2000], text[400], *def = malloc(8192);
+    const char *const patterns[] = {"(a+)+$", "(a|aa)+$", "(a*)*(b|c)$", "((a+)+)+%{WORD:w}$"};
+    ck_assert_ptr_nonnull(def);
+    memset(text, 'a', sizeof(text));
+    memcpy(text, "{\"f\":\"", 6);
+    memcpy(text + sizeof(text) - 4, "!\"}", 4);
+    for (size_t i = 0; i < ARRAY_LEN(patterns); i++) {
+        snprintf(def, 8192,
+                 "[{\"grok\":{\"field\":\"f\",\"patterns\":[\"%%{A:x}\"],\"pattern_definitions\":{\"A\":\"%"
+                 "s\"}}}]",
+                 patterns[i]);
+        ck_assert_int_eq(run(def, text, NULL, out, sizeof(out)), ERR_ILLEGAL_ARGUMENT);
+        ck_assert_msg(strstr(out, "takes too long") != NULL, "%s: %s", patterns[i], out);
+    }
+    expect("[{\"grok\":{\"field\":\"f\",\"patterns\":[\"%{A}\"],\"pattern_definitions\":{\"A\":\"%{B}\","
+           "\"B\":\"%{A}\"}}}]",
+           "{}",
+           "[patterns] Invalid regex pattern found in: [%{A}]. circular reference in pattern [B][%{A}] back "
+           "to pattern "
+           "[A]");
+    int n = snprintf(def, 8192,
+                     "[{\"grok\":{\"field\":\"f\",\"patterns\":[\"%%{P0}\"],\"pattern_definitions\":{");
+    for (int i = 0; i < 40; i++) { /* each is twice the one before */
+        n += snprintf(def + n, 8192 - (size_t)n, "\"P%d\":\"%%{P%d}%%{P%d}\",", i, i + 1, i + 1);
+    }
+    snprintf(def + n, 8192 - (size_t)n, "\"P40\":\"a\"}}}]");
+    ck_assert_int_ne(run(def, "{\"f\":\"a\"}", NULL, out, sizeof(out)), ERR_OK);
+    ck_assert_msg(strstr(out, "grows beyond") != NULL, "%s", out);
+    free(def);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ingest");
     TCase *t = tcase_create("ingest");
     suite_add_tcase(s, t);
+    tcase_add_test(t, runaway_patterns);
     tcase_add_test(t, documents);
     tcase_add_test(t, failures);
     tcase_add_test(t, sets);
