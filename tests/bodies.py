@@ -129,6 +129,19 @@ OTHERS = [
     ("POST", "/_render/template", {"source": {"query": {"match": {"t": "{{x}}"}}}, "params": {"x": "a"}}), ("POST", "/edge/_search/template", {"source": "{\"size\":{{n}}}", "params": {"n": 1}}),
     ("POST", "/_scripts/painless/_execute", {"script": {"source": "params.a", "params": {"a": 1}}, "context": "painless_test"}),
     ("POST", "/edge/_rollover", {"conditions": {"max_docs": 5}, "settings": {"number_of_shards": 1}}), ("PUT", "/_ingest/pipeline/edge", {"processors": [{"set": {"field": "a", "value": 1}}]}),
+    ("POST", "/_ingest/pipeline/_simulate?verbose", {"pipeline": {"description": "d", "version": 1, "processors": [
+        {"grok": {"field": "a", "patterns": ["%{IP:i} %{NUMBER:n:int}", "%{X:x}"], "pattern_definitions": {"X": "[a-z]+"}, "trace_match": True, "ignore_failure": True}},
+        {"dissect": {"field": "a", "pattern": "%{b->} %{+c/1} %{*k}:%{&k}", "append_separator": "-", "on_failure": [{"set": {"field": "e", "value": "{{_ingest.on_failure_message}}"}}]}},
+        {"kv": {"field": "q", "field_split": "&", "value_split": "=", "trim_key": " ", "include_keys": ["x"], "prefix": "p_", "strip_brackets": True}},
+        {"csv": {"field": "v", "target_fields": ["v1", "v2"], "separator": ";", "quote": "'", "trim": True, "empty_value": 0}},
+        {"date": {"field": "d", "formats": ["ISO8601", "UNIX", "dd/MM/yyyy"], "timezone": "Europe/Paris", "output_format": "yyyy-MM-dd"}},
+        {"date_index_name": {"field": "d", "date_rounding": "M", "index_name_prefix": "p-", "date_formats": ["ISO8601"]}}]},
+        "docs": [{"_index": "i", "_id": "1", "_source": {"a": "1.2.3.4 5 k:v", "q": "x=(1)&y=2", "v": "1;'2'", "d": "2021-03-04"}}]}),
+    ("POST", "/_ingest/pipeline/_simulate", {"pipeline": {"on_failure": [{"remove": {"field": "z", "ignore_missing": True}}], "processors": [
+        {"foreach": {"field": "l", "processor": {"uppercase": {"field": "_ingest._value"}}}}, {"script": {"source": "ctx.n += params.x", "params": {"x": 1}}},
+        {"convert": {"field": "n", "type": "string"}}, {"split": {"field": "s", "separator": ",", "if": "ctx.s != null"}}, {"append": {"field": "l", "value": ["{{n}}"]}},
+        {"gsub": {"field": "n", "pattern": "1", "replacement": "2"}}, {"json": {"field": "j", "target_field": "o"}}, {"rename": {"field": "j", "target_field": "k.l"}}, {"fail": {"message": "{{n}}"}}]},
+        "docs": [{"_source": {"l": ["a", "b"], "n": 1, "s": "a,b", "j": "{}"}}, {"_source": {"l": []}}]}),
 ]
 
 

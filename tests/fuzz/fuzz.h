@@ -22,8 +22,8 @@ struct fuzz_target {
 };
 
 /* Each file's targets, a NULL name behind them. */
-extern const struct fuzz_target fuzz_base[], fuzz_analysis[], fuzz_hotel[], fuzz_http[], fuzz_mapping[],
-    fuzz_query[], fuzz_store[], fuzz_wire[];
+extern const struct fuzz_target fuzz_base[], fuzz_analysis[], fuzz_hotel[], fuzz_http[], fuzz_ingest[],
+    fuzz_mapping[], fuzz_query[], fuzz_store[], fuzz_wire[];
 
 /* An arena for one input. */
 void fuzz_arena(struct arena *a);

@@ -10,8 +10,9 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static const struct fuzz_target *const files[] = {fuzz_base,    fuzz_analysis, fuzz_hotel, fuzz_http,
-                                                  fuzz_mapping, fuzz_query,    fuzz_store, fuzz_wire};
+static const struct fuzz_target *const files[] = {fuzz_base,  fuzz_analysis, fuzz_hotel,
+                                                  fuzz_http,  fuzz_ingest,   fuzz_mapping,
+                                                  fuzz_query, fuzz_store,    fuzz_wire};
 static const struct fuzz_target *target;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
