@@ -214,6 +214,9 @@ static enum err read_csv(struct config *c, void *own)
     }
     e = e == ERR_OK ? config_bool(c, "trim", false, &o->trim) : e;
     const struct json *empty = e == ERR_OK ? config_take(c, "empty_value") : NULL;
+    if (e == ERR_OK && empty == NULL && json_get(c->v, "empty_value") != NULL) { /* null */
+        return config_fail(c, "empty_value", "required property is missing");
+    }
     o->has_empty = empty != NULL;
     if (empty != NULL && !ingest_copy(&o->empty, empty, c->arena)) {
         return err_no_memory(c->em);

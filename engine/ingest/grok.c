@@ -145,6 +145,23 @@ static enum err expand(struct grok_reader *g, struct str s)
     return e;
 }
 
+/* Definitions that nobody uses must refer to what is there, too, and not to themselves. Where they grow beyond what is read, their use tells. */
+static enum err check_definitions(struct grok_reader *g)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && g->definitions != NULL && i < g->definitions->n; i++) {
+        e = expand_reference(g, g->definitions->members[i].key, STR_NULL, STR(""));
+    }
+    if (e != ERR_OK && g->out.failed) {
+        err_clear(g->c->em);
+        e = ERR_OK;
+    }
+    g->depth = 0;
+    buf_fini(&g->out);
+    buf_init(&g->out, NULL, GROK_BYTES_MAX);
+    return e;
+}
+
 /* ---- captures ------------------------------------------------------------------------------------------ */
 
 static enum grok_type type_of(struct str name)
@@ -346,6 +363,7 @@ enum err grok_read(struct config *c, const struct str *patterns, uint32_t n, con
     }
     *g = (struct grok_reader){.c = c, .definitions = definitions};
     buf_init(&g->out, NULL, GROK_BYTES_MAX);
+    e = check_definitions(g);
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         if (n > 1) {
             buf_z(&g->out, i > 0 ? "|" : "");

@@ -170,6 +170,11 @@ START_TEST(runaway_patterns)
            "[patterns] Invalid regex pattern found in: [%{A}]. circular reference in pattern [B][%{A}] back "
            "to pattern "
            "[A]");
+    expect("[{\"grok\":{\"field\":\"f\",\"patterns\":[\"x\"],\"pattern_definitions\":{\"A\":\"%{B}\",\"B\":"
+           "\"%{C}\",\"C\":\"%{A}\"}}}]",
+           "{}",
+           "[patterns] Invalid regex pattern found in: [x]. circular reference in pattern [C][%{A}] back to "
+           "pattern [A]");
     int n = snprintf(def, 8192,
                      "[{\"grok\":{\"field\":\"f\",\"patterns\":[\"%%{P0}\"],\"pattern_definitions\":{");
     for (int i = 0; i < 40; i++) { /* each is twice the one before */
