@@ -185,6 +185,7 @@ static void get_repositories(struct rest *r)
 {
     enum err e = rest_check_bool(r, "local");
     e = e == ERR_OK ? rest_check_time(r, "master_timeout") : e;
+    e = e == ERR_OK ? rest_check_bool(r, "flat_settings") : e;
     rest_accept(r, "repository");
     snapshot_end(r, e, list_repositories);
 }
@@ -345,6 +346,16 @@ static void snapshot_status(struct rest *r)
     snapshot_end(r, e == ERR_OK ? rest_check_bool(r, "ignore_unavailable") : e, write_no_status);
 }
 
+static void no_snapshots(struct rest *r)
+{
+    if (rest_param(r, "repository").p != NULL) {
+        repository_missing(r);
+        return;
+    }
+    err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: repository is missing;");
+    rest_fail(r, NULL);
+}
+
 static void cat_snapshots(struct rest *r)
 {
     if (table_help(r, snapshots_columns, ARRAY_LEN(snapshots_columns))) {
@@ -352,10 +363,8 @@ static void cat_snapshots(struct rest *r)
     }
     enum err e = rest_check_time(r, "master_timeout");
     e = e == ERR_OK ? rest_check_bool(r, "ignore_unavailable") : e;
-    if (e == ERR_OK && rest_param(r, "repository").p == NULL) {
-        e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: repository is missing;");
-    }
-    snapshot_end(r, e, repository_missing);
+    rest_accept(r, "repository");
+    snapshot_end(r, e, no_snapshots);
 }
 
 const struct route routes_snapshot[] = {

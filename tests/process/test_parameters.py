@@ -54,10 +54,11 @@ ALIAS = {"index": INDEX, "alias": "params-zz"}
 # What is asked with more than nothing, so that it is whole.
 WHOLE = [(r"_mget$", {"docs": [{"_index": INDEX, "_id": "1"}]}), (r"_explain/|_by_query$", QUERY), (r"_update(/|$)", {"doc": {"a": 1}}), (r"PUT .*_alias|POST .*_alias(es)?/", ALIAS),
          (r"_reindex$", {"dest": {"index": "params-zz"}, "source": {"index": INDEX}}), (r"PUT /_cluster/settings", {"transient": {"cluster.max_shards_per_node": 99}}),
-         (r"PUT .*_settings", {"index.hidden": False}), (r"_simulate(/|$)", {"index_patterns": ["params-zzz-*"], "template": {}}), (r"(GET|POST) /_search/scroll", {"scroll_id": "x"}),
+         (r"PUT .*_settings", {"index.hidden": False}), (r"_ingest/.*_simulate", {"pipeline": {"processors": []}, "docs": [{"_source": {}}]}),
+         (r"PUT /_ingest/pipeline", {"processors": []}), (r"(PUT|POST) /_snapshot/\{repository\}$", {"type": "none"}), (r"_simulate(/|$)", {"index_patterns": ["params-zzz-*"], "template": {}}), (r"(GET|POST) /_search/scroll", {"scroll_id": "x"}),
          (r"_index_template/\{", {"index_patterns": ["params-zzz-*"], "template": {}}), (r"_component_template/\{", {"template": {}}), (r"_msearch/template", [{"index": INDEX}, {"id": "x"}]), (r"_msearch", [{"index": INDEX}, QUERY]),
          (r"_rank_eval$", {"requests": [{"id": "x", "request": QUERY, "ratings": []}], "metric": {"precision": {}}})]
-ALSO = [[], ["requests_per_second"], ["fields"], ["node_names"], ["q"], ["include_type_name"]]
+ALSO = [[], ["requests_per_second"], ["fields"], ["node_names"], ["q"], ["include_type_name"], ["repository"]]
 PARTS = {"index": INDEX, "id": "1", "type": "_doc", "fields": "a", "metric": "docs", "index_metric": "docs", "node": "_local", "nodes": "_all", "thread_pool_patterns": "write", "block": "write",
          "task_id": "x:1", "scroll_id": "x"}
 # Ours alone, or not of the oracle that was asked.
