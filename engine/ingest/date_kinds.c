@@ -284,7 +284,7 @@ const struct processor_row processor_date = {"date", sizeof(struct date_own), re
 static enum err read_date_index(struct config *c, void *own)
 {
     struct date_own *o = own;
-    struct str zone, locale, field;
+    struct str zone = STR_NULL, locale = STR_NULL, field = STR_NULL;
     enum err e = config_str_maybe(c, "locale", &locale);
     e = e == ERR_OK ? config_str_or(c, "timezone", "UTC", &zone) : e;
     e = e == ERR_OK ? zone_of(&o->zone, zone, c->arena, c->em) : e;
