@@ -54,7 +54,7 @@ static void get_settings(struct rest *r)
     e = e == ERR_OK ? rest_check_time(r, "master_timeout") : e;
     e = e == ERR_OK ? rest_bool(r, "flat_settings", false, &flat) : e;
     e = e == ERR_OK ? rest_bool(r, "include_defaults", false, &defaults) : e;
-    if (!rest_goes_on(r, e)) {
+    if (!rest_reads_state(r, e)) {
         return;
     }
     jsonw_start(&w, &b);

@@ -29,11 +29,7 @@ static void get_pipelines(struct rest *r)
     uint32_t n, found = 0;
     enum err e = rest_list(r, "id", &names, &n);
     e = e == ERR_OK ? rest_check_time(r, "master_timeout") : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_reads_state(r, e)) {
         return;
     }
     const struct pipelines_part *p = r->state->pipelines;
@@ -384,11 +380,7 @@ static void simulate(struct rest *r)
     struct str id = rest_param(r, "id");
     enum err e = rest_bool(r, "verbose", false, &s.verbose);
     e = e == ERR_OK ? read_map(r, &body) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
+    if (!rest_goes_on(r, e)) {
         return;
     }
     jsonw_start(&w, &b);

@@ -319,6 +319,16 @@ bool rest_goes_on(struct rest *r, enum err e)
     return e == ERR_OK && rest_ready(r);
 }
 
+bool rest_reads_state(struct rest *r, enum err e)
+{
+    bool ok = rest_goes_on(r, e);
+    if (ok && state_recovered_check(r->state, &r->em) != ERR_OK) {
+        rest_fail(r, NULL);
+        ok = false;
+    }
+    return ok;
+}
+
 bool rest_targets(struct rest *r, enum err e, const struct expand_options *o, const struct index_target **out,
                   uint32_t *n)
 {

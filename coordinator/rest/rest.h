@@ -148,6 +148,8 @@ bool rest_ready(struct rest *r);
 bool rest_ready_pathless(struct rest *r);
 /* The same, where e is what reading its parameters came to. */
 bool rest_goes_on(struct rest *r, enum err e);
+/* The same of a request that reads the cluster's metadata, which is refused (503) before a state was applied here. */
+bool rest_reads_state(struct rest *r, enum err e);
 
 /* ---- answering: each ends the request ---- */
 

@@ -216,7 +216,7 @@ static void get_script(struct rest *r)
     struct buf b;
     struct jsonw w;
     struct str id = rest_param(r, "id");
-    if (!rest_goes_on(r, rest_check_time(r, "master_timeout"))) {
+    if (!rest_reads_state(r, rest_check_time(r, "master_timeout"))) {
         return;
     }
     const struct script_meta *m = cluster_script(r->state, id);

@@ -255,7 +255,7 @@ static void get(struct rest *r, enum template_kind kind)
         names = &whole;
         n = 1;
     }
-    if (!rest_goes_on(r, e)) {
+    if (!rest_reads_state(r, e)) {
         return;
     }
     jsonw_start(&w, &b);
@@ -469,11 +469,7 @@ static bool simulation_ready(struct rest *r, const struct json **body)
         rest_accept(r, "cause");
         e = rest_check_bool(r, "create"); /* the name is taken by nothing */
     }
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return false;
-    }
-    return rest_ready(r);
+    return rest_reads_state(r, e);
 }
 
 static void simulate_index(struct rest *r)

@@ -13,7 +13,8 @@ from node import Node  # noqa: E402
 from test_rest import PARTS, routes  # noqa: E402
 
 check = Checks()
-READS = ("/x/_search", "/_search", "/x/_doc/1", "/_count", "/x/_mapping", "/_cat/indices", "/_refresh", "/x", "/_field_caps?fields=*", "/x/_explain/1?q=a:b", "/_stats")
+READS = ("/x/_search", "/_search", "/x/_doc/1", "/_count", "/x/_mapping", "/_cat/indices", "/_refresh", "/x", "/_field_caps?fields=*", "/x/_explain/1?q=a:b", "/_stats",
+         "/_scripts/x", "/_template", "/_index_template", "/_component_template/x", "/_ingest/pipeline/x", "/_cluster/settings", "/_alias/x")
 
 
 def ask(node, route):
@@ -32,7 +33,8 @@ def ask(node, route):
 
 
 def main():
-    settings = {"cluster.initial_master_nodes": "nobody", "discovery.initial_state_timeout": "0s"}
+    settings = {"cluster.initial_master_nodes": "nobody", "discovery.initial_state_timeout": "0s",
+                "cluster.name": f"alone-{os.getpid()}", "discovery.seed_hosts": "127.0.0.1:1"}  # nodes of other tests are no masters of it
     with Node(**settings) as node:
         for path in READS:
             status, answer = node.call("GET", path)
