@@ -46,24 +46,20 @@ static void flush(struct rest *r)
 
 /* ---- _flush/synced ------------------------------------------------------------------------------------- */
 
-/* Copies of an index: those that there should be, and what became of them. */
+/* What became of an index's copies; `at`: its first act, of `n`. */
 struct flushed {
-    uint32_t total, successful, failed;
+    uint32_t total, successful, failed, at, n;
 };
 
-static uint32_t copies_of(const struct index_meta *m)
+/* Of the target, whose acts begin at `at`. */
+static struct flushed flushed_of(const struct broadcast *bc, uint32_t target, uint32_t at)
 {
-    return m->n_shards * (1 + m->n_replicas);
-}
-
-static struct flushed flushed_of(const struct broadcast *bc, const struct index_meta *m)
-{
-    struct flushed f = {.total = copies_of(m)};
-    for (uint32_t i = 0; i < bc->n; i++) {
-        const struct shard_rq *rq = &bc->acts[i].rq;
-        bool here = str_eq(rq->shard.uuid, m->uuid);
-        f.successful += here && !err_is(&rq->error);
-        f.failed += here && broadcast_failed(rq);
+    const struct index_meta *m = bc->targets[target].meta;
+    struct flushed f = {.total = m->n_shards * (1 + m->n_replicas), .at = at};
+    for (; at + f.n < bc->n && str_eq(bc->acts[at + f.n].rq.shard.uuid, m->uuid); f.n++) {
+        const struct shard_rq *rq = &bc->acts[at + f.n].rq;
+        f.successful += !err_is(&rq->error);
+        f.failed += broadcast_failed(rq);
     }
     f.failed = m->closed ? f.total : f.failed;
     return f;
@@ -85,32 +81,43 @@ static void write_flush_failure(struct jsonw *w, uint32_t shard, struct str reas
     jw_obj_end(w);
 }
 
-static void write_flush_failures(struct jsonw *w, const struct broadcast *bc, const struct index_meta *m)
+static void write_flushed_index(struct jsonw *w, const struct broadcast *bc, const struct index_meta *m,
+                                const struct flushed *f)
 {
-    jw_karr(w, "failures");
-    for (uint32_t shard = 0; m->closed && shard < m->n_shards; shard++) {
-        write_flush_failure(w, shard, STR("closed"));
-    }
-    for (uint32_t i = 0; i < bc->n; i++) {
-        const struct shard_rq *rq = &bc->acts[i].rq;
-        if (str_eq(rq->shard.uuid, m->uuid) && broadcast_failed(rq)) {
-            write_flush_failure(w, rq->shard.shard, str_of(err_reason(&rq->error)));
+    jw_key(w, m->name);
+    write_flushed(w, f);
+    if (f->failed > 0) {
+        jw_karr(w, "failures");
+        for (uint32_t shard = 0; m->closed && shard < m->n_shards; shard++) {
+            write_flush_failure(w, shard, STR("closed"));
         }
+        for (uint32_t i = f->at; i < f->at + f->n; i++) {
+            const struct shard_rq *rq = &bc->acts[i].rq;
+            if (broadcast_failed(rq)) {
+                write_flush_failure(w, rq->shard.shard, str_of(err_reason(&rq->error)));
+            }
+        }
+        jw_arr_end(w);
     }
-    jw_arr_end(w);
+    jw_obj_end(w);
 }
 
 static void synced_answer(struct broadcast *bc)
 {
     struct rest *r = rest_of(bc->r);
-    struct flushed all = {0};
+    struct flushed all = {0}, *of = ARENA_ARRAY(r->arena, struct flushed, bc->n_targets);
     struct buf b;
     struct jsonw w;
-    for (uint32_t i = 0; i < bc->n_targets; i++) {
-        struct flushed f = flushed_of(bc, bc->targets[i].meta);
-        all.total += f.total;
-        all.successful += f.successful;
-        all.failed += f.failed;
+    for (uint32_t i = 0, at = 0; of != NULL && i < bc->n_targets; at += of[i++].n) {
+        of[i] = flushed_of(bc, i, at);
+        all.total += of[i].total;
+        all.successful += of[i].successful;
+        all.failed += of[i].failed;
+    }
+    if (of == NULL) {
+        broadcast_fini(bc);
+        rest_no_memory(r);
+        return;
     }
     jsonw_start(&w, &b);
     jw_obj(&w);
@@ -118,14 +125,7 @@ static void synced_answer(struct broadcast *bc)
     write_flushed(&w, &all);
     jw_obj_end(&w);
     for (uint32_t i = 0; i < bc->n_targets; i++) {
-        const struct index_meta *m = bc->targets[i].meta;
-        struct flushed f = flushed_of(bc, m);
-        jw_key(&w, m->name);
-        write_flushed(&w, &f);
-        if (f.failed > 0) {
-            write_flush_failures(&w, bc, m);
-        }
-        jw_obj_end(&w);
+        write_flushed_index(&w, bc, bc->targets[i].meta, &of[i]);
     }
     jw_obj_end(&w);
     broadcast_fini(bc);
