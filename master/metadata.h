@@ -139,9 +139,10 @@ struct index_recipe {
 /* From the templates that match the name and, last, `body` (may be NULL). All in `arena`. */
 enum err index_recipe_make(struct index_recipe *out, const struct cluster_state *s, struct str name,
                            const struct json *body, struct arena *arena, struct errmsg *em);
-/* ERR_ILLEGAL_ARGUMENT: a template that matches the name of a new index has the alias, which would then name two. */
+/* ERR_ILLEGAL_ARGUMENT: a template that matches the name of a new index has the alias, which would then name two. Templates of all names
+ * match no hidden ones. */
 enum err index_recipe_lacks_alias(const struct cluster_state *s, struct str name, struct str alias,
-                                  struct arena *arena, struct errmsg *em);
+                                  bool hidden, struct arena *arena, struct errmsg *em);
 /* The same from one composable template (its body as JSON) and the components it names. */
 enum err index_recipe_of_template(struct index_recipe *out, const struct cluster_state *s,
                                   const struct json *composable, struct arena *arena, struct errmsg *em);

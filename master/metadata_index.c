@@ -302,7 +302,8 @@ enum err meta_create_index(const struct metadata_env *env, const struct cluster_
     e = e == ERR_OK ? index_name_check(name, em) : e;
     e = e == ERR_OK ? index_name_free(cur, name, em) : e;
     if (e == ERR_OK && rq->n_alias_actions > 0) {
-        e = index_recipe_lacks_alias(cur, name, rq->alias_actions[0].aliases[0], &rq->arena, em);
+        e = index_recipe_lacks_alias(cur, name, rq->alias_actions[0].aliases[0],
+                                     rq->alias_actions[0].alias.is_hidden, &rq->arena, em);
     }
     if (e != ERR_OK) {
         return e;

@@ -315,10 +315,10 @@ static enum err refuse_alias(const struct template_meta *t, const struct index_r
 }
 
 enum err index_recipe_lacks_alias(const struct cluster_state *s, struct str name, struct str alias,
-                                  struct arena *arena, struct errmsg *em)
+                                  bool hidden, struct arena *arena, struct errmsg *em)
 {
-    const struct template_meta *composable = template_for_index(s, name, false);
-    const struct template_meta *t = composable != NULL ? composable : next_legacy(s, name, false, NULL);
+    const struct template_meta *composable = template_for_index(s, name, hidden);
+    const struct template_meta *t = composable != NULL ? composable : next_legacy(s, name, hidden, NULL);
     enum err e = ERR_OK;
     while (e == ERR_OK && t != NULL) {
         struct index_recipe recipe = {0};
@@ -332,7 +332,7 @@ enum err index_recipe_lacks_alias(const struct cluster_state *s, struct str name
         if (e == ERR_OK && recipe_has_alias(&recipe, alias)) {
             e = refuse_alias(t, &recipe, alias, arena, em);
         }
-        t = composable != NULL ? NULL : next_legacy(s, name, false, t);
+        t = composable != NULL ? NULL : next_legacy(s, name, hidden, t);
     }
     return e;
 }

@@ -7,6 +7,8 @@
 #include "common/base/num.h"
 #include "common/base/time_text.h"
 
+#define NS_PER_MS INT64_C(1000000)
+
 enum rollover_kind { MAX_AGE, MAX_DOCS, MAX_SIZE, MAX_PRIMARY_SHARD_SIZE, ROLLOVER_CONDITIONS };
 static const char *const condition_names[ROLLOVER_CONDITIONS] = {"max_age", "max_docs", "max_size",
                                                                  "max_primary_shard_size"};
@@ -201,9 +203,11 @@ static void write_condition(struct jsonw *w, const struct rollover *q, unsigned 
     buf_init(&key, NULL, 256);
     buf_printf(&key, "[%s: ", condition_names[i]);
     if (i == MAX_AGE) {
-        time_put_ns(&key, q->limit[i] * 1000000);
+        time_put_ns(&key, MIN_OF(q->limit[i], INT64_MAX / NS_PER_MS) * NS_PER_MS);
     } else if (i == MAX_DOCS) {
         buf_i64(&key, q->limit[i]);
+    } else if (q->limit[i] < 0) {
+        buf_z(&key, "-1b");
     } else {
         memory_print_bytes(&key, (uint64_t)q->limit[i]);
     }
