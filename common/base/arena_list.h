@@ -4,15 +4,16 @@
 
 #include "common/base/arena.h"
 
-/* Makes room for one more element in *list: arena_grow() in place. false: no memory, and nothing has changed. */
-static inline bool arena_room(struct arena *a, void **list, size_t n, size_t *cap, size_t size)
+/* The array `v` with room for one more element, arena_grow(); where there is no memory, as it is: `n` is not below *cap then. */
+static inline void *arena_with_room(struct arena *a, void *v, size_t n, size_t *cap, size_t size)
 {
-    void *v = arena_grow(a, *list, n, cap, size);
-    *list = v != NULL ? v : *list;
-    return v != NULL;
+    void *grown = arena_grow(a, v, n, cap, size);
+    return grown != NULL ? grown : v;
 }
 
-#define ARENA_ROOM(a, list, n, cap) arena_room((a), (void **)(void *)&(list), (n), &(cap), sizeof(*(list)))
+/* Makes room for one more element in the array `list`. false: no memory, and nothing has changed. */
+#define ARENA_ROOM(a, list, n, cap) \
+    ((list) = arena_with_room((a), (list), (n), &(cap), sizeof(*(list))), (n) < (cap))
 
 /* Puts an element, the last argument, behind the `n` of the array `list`, which has room for `cap` (a size_t). false: no memory,
  * and nothing has changed. */
