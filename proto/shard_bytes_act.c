@@ -41,17 +41,26 @@ static void get_stats(struct bytes_in *in, struct shard_stats *s, struct arena *
     s->completions = get_completions(in, &s->n_completions, arena);
 }
 
-#define RECOVERY_FIELDS(M)                                                                     \
-    M(opt_str, source_node)                                                                    \
-    M(opt_str, target_node)                                                                    \
-    M(zigzag, start_ms)                                                                        \
-    M(zigzag, stop_ms)                                                                         \
-    M(zigzag, total_ms)                                                                        \
-    M(zigzag, index_ms) M(zigzag, translog_ms) M(zigzag, verify_ms) M(u32_varint, files_total) \
-        M(u32_varint, files_reused) M(u32_varint, files_recovered) M(varint, bytes_total)      \
-            M(varint, bytes_reused) M(varint, bytes_recovered) M(zigzag, source_throttle_ms)   \
-                M(zigzag, target_throttle_ms) M(varint, ops_recovered) M(varint, ops_total)    \
-                    M(varint, ops_total_on_start)
+#define RECOVERY_FIELDS(M)         \
+    M(opt_str, source_node)        \
+    M(opt_str, target_node)        \
+    M(zigzag, start_ms)            \
+    M(zigzag, stop_ms)             \
+    M(zigzag, total_ms)            \
+    M(zigzag, index_ms)            \
+    M(zigzag, translog_ms)         \
+    M(zigzag, verify_ms)           \
+    M(u32_varint, files_total)     \
+    M(u32_varint, files_reused)    \
+    M(u32_varint, files_recovered) \
+    M(varint, bytes_total)         \
+    M(varint, bytes_reused)        \
+    M(varint, bytes_recovered)     \
+    M(zigzag, source_throttle_ms)  \
+    M(zigzag, target_throttle_ms)  \
+    M(varint, ops_recovered)       \
+    M(varint, ops_total)           \
+    M(varint, ops_total_on_start)
 FLAT_PART(progress, shard_recovery, RECOVERY_FIELDS)
 
 static void put_recovery(struct buf *b, const struct shard_recovery *r)

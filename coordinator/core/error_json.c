@@ -118,11 +118,11 @@ static void write_suppressed(struct jsonw *w, const struct err_suppressed *s)
     }
 }
 
+/* The member "suppressed", where there are any. */
 static void write_all_suppressed(struct jsonw *w, const struct errmsg *em)
 {
     if (em->suppressed != NULL) {
-        jw_k(w, "suppressed");
-        jw_arr(w);
+        jw_karr(w, "suppressed");
         write_suppressed(w, em->suppressed);
         jw_arr_end(w);
     }
@@ -134,11 +134,7 @@ static const struct err_frame unsaid = {.code = ERR_INTERNAL, .depth = 1, .reaso
 void error_write_cause(struct jsonw *w, const struct errmsg *em)
 {
     error_write_frames(w, err_is(em) ? em->frame : &unsaid, err_about(em));
-    if (em->suppressed != NULL) {
-        jw_karr(w, "suppressed");
-        write_suppressed(w, em->suppressed);
-        jw_arr_end(w);
-    }
+    write_all_suppressed(w, em);
 }
 
 void error_write(struct jsonw *w, const struct errmsg *em)
