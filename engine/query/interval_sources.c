@@ -35,34 +35,6 @@ static bool add_all(const struct interval_builder *b, struct interval_list *to,
     return ok;
 }
 
-static bool same_source(const struct interval_source *x, const struct interval_source *y)
-{
-    if (x == y) {
-        return true;
-    }
-    bool same = x->kind == y->kind && x->n == y->n && x->before == y->before && x->after == y->after
-                && str_eq(x->text, y->text) && str_eq(x->field, y->field)
-                && (x->pattern == NULL
-                    || (x->pattern->ops == y->pattern->ops
-                        && x->pattern->multi.max_edits == y->pattern->multi.max_edits
-                        && x->pattern->multi.prefix_length == y->pattern->multi.prefix_length
-                        && x->pattern->multi.transpositions == y->pattern->multi.transpositions));
-    for (uint32_t i = 0; i < x->n && same; i++) {
-        same = same_source(x->v[i], y->v[i]);
-    }
-    return same;
-}
-
-static bool is_in(const struct interval_list *l, const struct interval_source *s)
-{
-    for (size_t i = 0; i < l->n && !stop_often(); i++) {
-        if (same_source(l->v[i], s)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int32_t plus(int32_t x, int32_t y)
 {
     return (int32_t)((uint32_t)x + (uint32_t)y);
@@ -116,27 +88,26 @@ static enum err pull_up(const struct interval_builder *b, const struct interval_
 enum err interval_any(const struct interval_builder *b, const struct interval_list *l,
                       const struct interval_source **out)
 {
-    struct interval_list simple = {0};
+    struct interval_set simple = {0};
     for (size_t i = 0; i < l->n; i++) {
         const struct interval_source *s = l->v[i];
         bool any = s->kind == INTERVAL_ANY;
-        for (uint32_t k = 0; k < (any ? s->n : 1); k++) {
-            const struct interval_source *one = any ? s->v[k] : s;
-            if (!is_in(&simple, one) && !interval_add(b, &simple, one)) {
+        for (size_t k = 0, at; k < (any ? s->n : 1) && !stop_often(); k++) {
+            if (!interval_set_add(b, &simple, any ? s->v[k] : s, &at)) {
                 return err_no_memory(b->em);
             }
         }
     }
-    if (simple.n == 1) {
-        *out = simple.v[0];
+    if (simple.list.n == 1) {
+        *out = simple.list.v[0];
         return ERR_OK;
     }
     struct interval_source *s = interval_new(b, INTERVAL_ANY);
     if (s == NULL) {
         return err_no_memory(b->em);
     }
-    s->v = simple.v;
-    s->n = (uint32_t)simple.n;
+    s->v = simple.list.v;
+    s->n = (uint32_t)simple.list.n;
     *out = s;
     return ERR_OK;
 }
@@ -333,17 +304,18 @@ static enum err repeated(const struct interval_builder *b, const struct interval
 static enum err deduplicate(const struct interval_builder *b, const struct interval_list *l,
                             struct interval_list *out)
 {
-    struct interval_list seen = {0};
-    enum err e = ERR_OK;
-    for (size_t i = 0; i < l->n && e == ERR_OK; i++) {
-        int32_t count = 0;
-        if (is_in(&seen, l->v[i])) {
-            continue;
+    struct interval_set set = {0};
+    int32_t *counts = ARENA_ARRAY(b->arena, int32_t, MAX_OF(l->n, (size_t)1));
+    enum err e = counts != NULL ? ERR_OK : err_no_memory(b->em);
+    for (size_t i = 0, at; e == ERR_OK && i < l->n && !stop_often(); i++) {
+        if (interval_set_add(b, &set, l->v[i], &at)) {
+            counts[at]++;
+        } else {
+            e = err_no_memory(b->em);
         }
-        for (size_t k = i; k < l->n && !stop_often(); k++) {
-            count += same_source(l->v[k], l->v[i]) ? 1 : 0;
-        }
-        e = interval_add(b, &seen, l->v[i]) ? repeated(b, l->v[i], count, out) : err_no_memory(b->em);
+    }
+    for (size_t i = 0; e == ERR_OK && i < set.list.n; i++) {
+        e = repeated(b, set.list.v[i], counts[i], out);
     }
     return e;
 }
@@ -354,7 +326,7 @@ static enum err join_runs(const struct interval_builder *b, const struct interva
 {
     enum err e = ERR_OK;
     for (size_t i = 0, next; i < l->n && e == ERR_OK; i = next) {
-        for (next = i + 1; next < l->n && same_source(l->v[next], l->v[i]) && !stop_often(); next++) {
+        for (next = i + 1; next < l->n && interval_same(l->v[next], l->v[i]) && !stop_often(); next++) {
         }
         e = repeated(b, l->v[i], (int32_t)(next - i), out);
     }

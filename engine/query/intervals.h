@@ -60,6 +60,24 @@ bool interval_add(const struct interval_builder *b, struct interval_list *l,
                   const struct interval_source *s) NODISCARD;
 /* NULL: no memory. */
 struct interval_source *interval_new(const struct interval_builder *b, enum interval_kind kind);
+/* (interval_set.c) Are two made of the same? */
+bool interval_same(const struct interval_source *x, const struct interval_source *y);
+
+struct interval_slot {
+    uint64_t hash;
+    size_t number; /* in the list, from 1 on; 0: the slot is free */
+};
+
+/* Sources of which no two are the same, in the order in which they came. Starts as zeros. */
+struct interval_set {
+    struct interval_list list;
+    struct interval_slot *slots;
+    size_t n_slots;
+};
+/* *number: where it, or the same one, is in the list. false: no memory. */
+bool interval_set_add(const struct interval_builder *b, struct interval_set *set,
+                      const struct interval_source *s, size_t *number) NODISCARD;
+
 enum err interval_any(const struct interval_builder *b, const struct interval_list *l,
                       const struct interval_source **out);
 /* max_gaps -1: any number of them. */
