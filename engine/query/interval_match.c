@@ -3,6 +3,7 @@
 
 #include "common/base/stop.h"
 
+/* Sums of widths are as Java's: those of many parts across each other may be more than there are numbers. */
 static int32_t width_of(const struct interval_iter *it)
 {
     return (int32_t)((uint32_t)interval_end(it) - (uint32_t)interval_start(it) + 1);
@@ -148,11 +149,11 @@ static int32_t own_width(const struct interval_iter *it)
     if (it->source->kind != INTERVAL_REPEATED) {
         return width_of(it);
     }
-    int32_t width = 0;
+    uint32_t width = 0;
     for (uint32_t i = 0; i < (uint32_t)it->source->before; i++) {
-        width += ring_at(it, i, 0) - ring_at(it, i, 1) + 1;
+        width += (uint32_t)ring_at(it, i, 0) - (uint32_t)ring_at(it, i, 1) + 1;
     }
-    return width;
+    return (int32_t)width;
 }
 
 static int32_t gaps_of(const struct interval_iter *it)
@@ -165,7 +166,7 @@ static int32_t gaps_of(const struct interval_iter *it)
     case INTERVAL_PATTERN:
         return it->current != NULL ? gaps_of(it->current) : 0;
     case INTERVAL_REPEATED:
-        return width_of(it) - own_width(it);
+        return (int32_t)((uint32_t)width_of(it) - (uint32_t)own_width(it));
     case INTERVAL_MAX_GAPS:
     case INTERVAL_EXTENDED:
     case INTERVAL_CONTAINING:
@@ -253,10 +254,11 @@ static bool follow(struct interval_iter *it, int32_t limit, bool narrower)
 
 static void count_gaps(struct interval_iter *it)
 {
-    it->gaps = it->end - it->start + 1;
+    uint32_t gaps = (uint32_t)it->end - (uint32_t)it->start + 1;
     for (uint32_t i = 0; i < it->n; i++) {
-        it->gaps -= own_width(it->v[i]);
+        gaps -= (uint32_t)own_width(it->v[i]);
     }
+    it->gaps = (int32_t)gaps;
 }
 
 static int32_t next_ordered(struct interval_iter *it)

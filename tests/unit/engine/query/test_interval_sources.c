@@ -126,6 +126,48 @@ START_TEST(all_of_many)
 }
 END_TEST
 
+/* An iterator of a word at the first positions of a document, each reaching over half of all positions. */
+static struct interval_iter *wide_word(uint32_t *places, uint32_t n)
+{
+    struct interval_iter *it = ARENA_NEW(&arena, struct interval_iter),
+                         *wide = ARENA_NEW(&arena, struct interval_iter);
+    struct interval_source *s = interval_new(&builder, INTERVAL_EXTENDED);
+    it->source = word(0);
+    it->positions.pos = places;
+    it->n_places = n;
+    it->is_read = true;
+    s->after = INT32_MAX / 2;
+    *wide = (struct interval_iter){.source = s, .v = ARENA_NEW(&arena, struct interval_iter *), .n = 1};
+    wide->v[0] = it;
+    return wide;
+}
+
+/* Widths whose sum is more than a number holds wrap around, as in Java; the sanitizer watches. */
+START_TEST(wide_parts)
+{
+    uint32_t places[] = {0, 1, 2, 3, 4};
+    const uint32_t n = ARRAY_LEN(places);
+    for (int repeated = 0; repeated < 2; repeated++) {
+        struct interval_source *all =
+                                   interval_new(&builder, repeated ? INTERVAL_REPEATED : INTERVAL_UNORDERED),
+                               *few = interval_new(&builder, INTERVAL_MAX_GAPS);
+        struct interval_iter of_all = {.source = all, .n = repeated ? 1 : n}, top = {.source = few, .n = 1};
+        struct interval_iter *below = &of_all;
+        all->before = (int32_t)n;
+        top.v = &below;
+        of_all.v = ARENA_ARRAY(&arena, struct interval_iter *, n);
+        of_all.heap = ARENA_ARRAY(&arena, struct interval_iter *, n + 1);
+        of_all.ring = repeated ? arena_alloc(&arena, n * sizeof(*of_all.ring)) : NULL;
+        for (uint32_t i = 0; i < of_all.n; i++) {
+            of_all.v[i] = wide_word(places, repeated ? n : 1);
+        }
+        interval_reset(&top);
+        int32_t start = interval_next(&top);
+        ck_assert_int_eq(start, repeated ? INTERVAL_END : 0);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("interval_sources");
@@ -135,6 +177,7 @@ int main(void)
     tcase_add_test(t, sets_as_naively);
     tcase_add_test(t, any_of_many);
     tcase_add_test(t, all_of_many);
+    tcase_add_test(t, wide_parts);
     suite_add_tcase(s, t);
     SRunner *run = srunner_create(s);
     srunner_run_all(run, CK_NORMAL);
