@@ -334,6 +334,77 @@ static const struct object_field script_fields[] = {
     {"lang", OBJ_STRING, PARAM_IGNORED, 0, NULL},
 };
 
+struct script_form {
+    bool source, id;
+    const struct json *options; /* NULL: none */
+};
+
+static enum err unsuited_value(const struct json_pull *p, struct str key, struct errmsg *em)
+{
+    return json_pull_err_content(p, p->off, em, ERR_X_CONTENT,
+                                 "[script] %.*s doesn't support values of type: %s", STR_ARG(key),
+                                 json_token_text(p->token));
+}
+
+/* The cursor stands on the value, and goes on to its end. */
+static enum err script_member(struct json_pull *p, struct str key, size_t key_off, struct script_form *form,
+                              struct errmsg *em)
+{
+    if (str_is(key, "params") || str_is(key, "options")) {
+        if (p->token != TOK_START_OBJECT) {
+            return unsuited_value(p, key, em);
+        }
+        form->options = str_is(key, "options") ? p->value : form->options;
+        json_pull_skip(p);
+        return ERR_OK;
+    }
+    const struct object_field *f = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(script_fields); i++) {
+        if (str_is(key, script_fields[i].name)) {
+            f = &script_fields[i];
+        }
+    }
+    if (f == NULL) {
+        static const char *const known[] = {"source", "id", "lang", "params", "options", NULL};
+        char hint[JR_HINT_MAX];
+        jr_did_you_mean(key, known, hint, sizeof(hint));
+        return json_pull_err_content(p, key_off, em, ERR_X_CONTENT, "[script] unknown field [%.*s]%s",
+                                     STR_ARG(key), hint);
+    }
+    if ((token_bit(p->token) & f->tokens) == 0) {
+        return unsuited_value(p, key, em);
+    }
+    form->source = form->source || f - script_fields < 2;
+    form->id = form->id || (f - script_fields >= 2 && f - script_fields < 4);
+    json_pull_skip(p);
+    return ERR_OK;
+}
+
+/* What its members say together. */
+static enum err check_script(const struct script_form *form, const struct json *script, struct errmsg *em)
+{
+    const struct json *options = form->options;
+    if (!form->source && !form->id) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "must specify either [source] for an inline script or [id] for a stored script");
+    }
+    if (form->source && form->id) {
+        err_set(em, ERR_ILLEGAL_ARGUMENT, "must only use one of [source, id] when specifying a script");
+        return err_wrap(em, ERR_X_CONTENT, "[script] failed to parse field [source]");
+    }
+    if (form->id && json_get(script, "lang") != NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "illegally specified <lang> for a stored script");
+    }
+    if (form->id && options != NULL && options->n > 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [options] cannot be specified using a stored script");
+    }
+    if (options != NULL && options->n > (json_get(options, "content_type") != NULL ? 1U : 0U)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "illegal compiler options [%.*s=...] specified",
+                       STR_ARG(options->members[0].key));
+    }
+    return ERR_OK;
+}
+
 enum err script_form_parse(struct json_pull *p, const struct json **out, struct errmsg *em)
 {
     *out = p->value;
@@ -347,63 +418,17 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
     *out = p->value; /* an object within an array, too */
     struct str key = STR_NULL;
     size_t key_off = 0;
-    bool source = false, id = false;
-    const struct json *options = NULL;
+    struct script_form form = {.options = NULL};
     while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             key = p->name;
             key_off = p->off;
             continue;
         }
-        if (str_is(key, "params") || str_is(key, "options")) {
-            if (p->token != TOK_START_OBJECT) {
-                return json_pull_err_content(p, p->off, em, ERR_X_CONTENT,
-                                             "[script] %.*s doesn't support values of type: %s", STR_ARG(key),
-                                             json_token_text(p->token));
-            }
-            options = str_is(key, "options") ? p->value : options;
-            json_pull_skip(p);
-            continue;
+        enum err e = script_member(p, key, key_off, &form, em);
+        if (e != ERR_OK) {
+            return e;
         }
-        const struct object_field *f = NULL;
-        for (size_t i = 0; i < ARRAY_LEN(script_fields); i++) {
-            if (str_is(key, script_fields[i].name)) {
-                f = &script_fields[i];
-            }
-        }
-        if (f == NULL) {
-            static const char *const known[] = {"source", "id", "lang", "params", "options", NULL};
-            char hint[JR_HINT_MAX];
-            jr_did_you_mean(key, known, hint, sizeof(hint));
-            return json_pull_err_content(p, key_off, em, ERR_X_CONTENT, "[script] unknown field [%.*s]%s",
-                                         STR_ARG(key), hint);
-        }
-        if ((token_bit(p->token) & f->tokens) == 0) {
-            return json_pull_err_content(p, p->off, em, ERR_X_CONTENT,
-                                         "[script] %s doesn't support values of type: %s", f->name,
-                                         json_token_text(p->token));
-        }
-        source = source || f - script_fields < 2;
-        id = id || (f - script_fields >= 2 && f - script_fields < 4);
-        json_pull_skip(p);
     }
-    if (!source && !id) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "must specify either [source] for an inline script or [id] for a stored script");
-    }
-    if (source && id) {
-        err_set(em, ERR_ILLEGAL_ARGUMENT, "must only use one of [source, id] when specifying a script");
-        return err_wrap(em, ERR_X_CONTENT, "[script] failed to parse field [source]");
-    }
-    if (id && json_get(*out, "lang") != NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "illegally specified <lang> for a stored script");
-    }
-    if (id && options != NULL && options->n > 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field [options] cannot be specified using a stored script");
-    }
-    if (options != NULL && options->n > (json_get(options, "content_type") != NULL ? 1U : 0U)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "illegal compiler options [%.*s=...] specified",
-                       STR_ARG(options->members[0].key));
-    }
-    return ERR_OK;
+    return check_script(&form, *out, em);
 }
