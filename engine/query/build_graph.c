@@ -1,5 +1,7 @@
 #include "engine/query/build_graph.h"
 
+#include "common/base/stop.h"
+
 #define GRAPH_PATHS_MAX 1024
 
 struct paths {
@@ -18,7 +20,7 @@ struct paths {
     uint32_t depth;
 };
 
-static int32_t end_of(const struct text_token *t)
+int32_t text_token_end(const struct text_token *t)
 {
     return t->position + t->length;
 }
@@ -80,7 +82,7 @@ static enum err walk(struct paths *p, int32_t at)
         }
         found = true;
         p->path[p->depth++] = p->t->v[i];
-        enum err e = walk(p, end_of(&p->t->v[i]));
+        enum err e = walk(p, text_token_end(&p->t->v[i]));
         p->depth--;
         if (e != ERR_OK) {
             return e;
@@ -108,11 +110,13 @@ static enum err any_path(struct text_run *r, const struct text_tokens *t, int32_
     return bool_done(r->b, &p.any, out, r->em);
 }
 
-/* No token spans position `at`. */
-static bool all_meet(const struct text_tokens *t, int32_t at)
+bool text_paths_meet(const struct text_tokens *t, int32_t at)
 {
+    if (stop_worked(t->n)) {
+        return true;
+    }
     for (uint32_t i = 0; i < t->n; i++) {
-        if (t->v[i].position < at && end_of(&t->v[i]) > at) {
+        if (t->v[i].position < at && text_token_end(&t->v[i]) > at) {
             return false;
         }
     }
@@ -127,8 +131,8 @@ static bool side_path(const struct text_tokens *t, int32_t from, uint32_t *n)
     *n = 0;
     for (uint32_t i = 0; i < t->n; i++) {
         if (t->v[i].position == from) {
-            differ = differ || (*n > 0 && end_of(&t->v[i]) != end);
-            end = end_of(&t->v[i]);
+            differ = differ || (*n > 0 && text_token_end(&t->v[i]) != end);
+            end = text_token_end(&t->v[i]);
             ++*n;
         }
     }
@@ -164,11 +168,11 @@ static enum err section(struct text_run *r, const struct text_tokens *t, int32_t
     return text_position(r, terms, n, prefix, out);
 }
 
-static int32_t last_end(const struct text_tokens *t)
+int32_t text_graph_end(const struct text_tokens *t)
 {
     int32_t end = 0;
     for (uint32_t i = 0; i < t->n; i++) {
-        end = MAX_OF(end, end_of(&t->v[i]));
+        end = MAX_OF(end, text_token_end(&t->v[i]));
     }
     return end;
 }
@@ -177,9 +181,9 @@ enum err text_graph_boolean(struct text_run *r, const struct text_tokens *t, enu
                             struct query **out)
 {
     struct bool_build bb = {0};
-    int32_t end = last_end(t);
+    int32_t end = text_graph_end(t);
     for (int32_t from = t->v[0].position, to; from < end; from = to) {
-        for (to = from + 1; to < end && !all_meet(t, to); to++) {
+        for (to = from + 1; to < end && !text_paths_meet(t, to); to++) {
         }
         struct query *q;
         enum err e = section(r, t, from, to, kind == MATCH_BOOL_PREFIX && to == end, &q);
@@ -224,7 +228,7 @@ static enum err span_section(struct text_run *r, const struct text_tokens *t, in
 static enum err span_root(struct text_run *r, const struct text_tokens *t, bool prefix,
                           struct span_part **out)
 {
-    int32_t begin = t->v[0].position, end = last_end(t);
+    int32_t begin = t->v[0].position, end = text_graph_end(t);
     struct span_part *v = ARENA_ARRAY(r->b->arena, struct span_part, (size_t)(end - begin)),
                      *root = ARENA_NEW(r->b->arena, struct span_part);
     uint32_t n = 0;
@@ -232,7 +236,7 @@ static enum err span_root(struct text_run *r, const struct text_tokens *t, bool 
         return err_no_memory(r->em);
     }
     for (int32_t from = begin, to; from < end; from = to) {
-        for (to = from + 1; to < end && !all_meet(t, to); to++) {
+        for (to = from + 1; to < end && !text_paths_meet(t, to); to++) {
         }
         enum err e = span_section(r, t, from, to, prefix && to == end, &v[n]);
         if (e != ERR_OK) {
@@ -265,7 +269,7 @@ static enum err graph_spans(struct text_run *r, const struct text_tokens *t, enu
     if (e == ERR_OK && text_has_positions(r->field)) {
         int32_t slop = r->slop;
         r->slop = 0;
-        e = any_path(r, t, t->v[0].position, last_end(t), kind, &paths);
+        e = any_path(r, t, t->v[0].position, text_graph_end(t), kind, &paths);
         r->slop = slop;
     }
     q->field = r->field;
@@ -285,5 +289,5 @@ enum err text_graph_phrase(struct text_run *r, const struct text_tokens *t, enum
     if (!hidden && r->slop <= 0 && r->group == NULL) {
         return graph_spans(r, t, kind, out);
     }
-    return any_path(r, t, t->v[0].position, last_end(t), kind, out);
+    return any_path(r, t, t->v[0].position, text_graph_end(t), kind, out);
 }

@@ -58,6 +58,11 @@ enum err hidden_phrase_tokens(struct text_run *r, const struct text_tokens *t, s
 
 /* Graphs (several words standing for one): every path between two points that all paths share is a query of
  * its own. */
+int32_t text_token_end(const struct text_token *t);
+/* Behind the last position that a token spans. */
+int32_t text_graph_end(const struct text_tokens *t);
+/* Does no token span position `at`? */
+bool text_paths_meet(const struct text_tokens *t, int32_t at);
 enum err text_graph_boolean(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and,
                             struct query **out);
 enum err text_graph_phrase(struct text_run *r, const struct text_tokens *t, enum match_kind kind,

@@ -83,11 +83,6 @@ struct path_run {
     struct interval_list path, found;
 };
 
-static int32_t end_of(const struct text_token *t)
-{
-    return t->position + t->length;
-}
-
 static enum err walk_paths(struct path_run *p, int32_t at)
 {
     const struct rules_run *r = p->r;
@@ -116,34 +111,21 @@ static enum err walk_paths(struct path_run *p, int32_t at)
         e = leaf_source(r, INTERVAL_TERM, p->t->v[i].text, NULL, &word);
         e = e == ERR_OK && !interval_add(&r->ib, &p->path, word) ? no_memory(r) : e;
         if (e == ERR_OK) {
-            e = walk_paths(p, end_of(&p->t->v[i]));
+            e = walk_paths(p, text_token_end(&p->t->v[i]));
             p->path.n--;
         }
     }
     return any || e != ERR_OK ? e : walk_paths(p, at + 1);
 }
 
-static bool all_meet(const struct text_tokens *t, int32_t at)
-{
-    for (uint32_t i = 0; i < t->n; i++) {
-        if (t->v[i].position < at && end_of(&t->v[i]) > at) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static enum err graph_list(const struct rules_run *r, const struct text_tokens *t, struct interval_list *out)
 {
-    int32_t end = 0;
+    int32_t end = text_graph_end(t);
     enum err e = ERR_OK;
-    for (uint32_t i = 0; i < t->n; i++) {
-        end = MAX_OF(end, end_of(&t->v[i]));
-    }
     for (int32_t from = t->v[0].position, to; from < end && e == ERR_OK; from = to) {
         struct path_run p = {.r = r, .t = t};
         source_ptr any = NULL;
-        for (to = from + 1; to < end && !all_meet(t, to); to++) {
+        for (to = from + 1; to < end && !text_paths_meet(t, to); to++) {
         }
         p.end = to;
         e = walk_paths(&p, from);
@@ -155,13 +137,12 @@ static enum err graph_list(const struct rules_run *r, const struct text_tokens *
     return e;
 }
 
-static enum err text_source(const struct rules_run *r, const struct field *f,
-                            const struct interval_rule *rule, const struct analyzer *an, source_ptr *out)
+static enum err text_source(const struct rules_run *r, const struct interval_rule *rule,
+                            const struct analyzer *an, source_ptr *out)
 {
     struct text_tokens t = {0};
     struct interval_list words = {0};
     enum err e = text_analyse(r->b, an, rule->text, false, &t, r->em);
-    (void)f;
     if (e == ERR_OK && t.n == 1) {
         return leaf_source(r, INTERVAL_TERM, t.v[0].text, NULL, out);
     }
@@ -191,6 +172,13 @@ static enum err pattern_source(const struct rules_run *r, const struct field *f,
     return leaf_source(r, INTERVAL_PATTERN, shown, q, out);
 }
 
+static enum err beginning(const struct rules_run *r, const struct field *f, struct str text,
+                          const struct interval_rule *rule, source_ptr *out)
+{
+    struct str shown = arena_printf(r->b->arena, "%.*s*", STR_ARG(text));
+    return shown.p != NULL ? pattern_source(r, f, &q_prefix, text, shown, rule, 0, out) : no_memory(r);
+}
+
 /* Beginnings that are indexed are looked up; shorter ones are patterns of them. */
 static enum err indexed_beginning(const struct rules_run *r, const struct field *f, struct str text,
                                   const struct interval_rule *rule, source_ptr *out)
@@ -198,8 +186,7 @@ static enum err indexed_beginning(const struct rules_run *r, const struct field 
     source_ptr in = NULL, word = NULL;
     enum err e;
     if (text.n > (size_t)f->prefix_max_chars) {
-        return pattern_source(r, f, &q_prefix, text, arena_printf(r->b->arena, "%.*s*", STR_ARG(text)), rule,
-                              0, out);
+        return beginning(r, f, text, rule, out);
     }
     if (text.n >= (size_t)f->prefix_min_chars) {
         e = leaf_source(r, INTERVAL_TERM, text, NULL, &in);
@@ -248,8 +235,7 @@ static enum err one_word(const struct rules_run *r, const struct field *f, const
     if (f->prefix_field != NULL) {
         return indexed_beginning(r, f, text, rule, out);
     }
-    struct str shown = arena_printf(r->b->arena, "%.*s*", STR_ARG(text));
-    return shown.p != NULL ? pattern_source(r, f, &q_prefix, text, shown, rule, 0, out) : no_memory(r);
+    return beginning(r, f, text, rule, out);
 }
 
 /* ---- rules ---- */
@@ -277,7 +263,7 @@ static enum err words_source(const struct rules_run *r, const struct field *f,
                                     ? analysis_analyzer(mapping_analysis(r->b->cx->mapping), rule->analyzer)
                                     : NULL;
     an = an != NULL ? an : f->search_analyzer;
-    enum err e = rule->kind == RULE_MATCH ? text_source(r, f, rule, an, out) : one_word(r, f, rule, an, out);
+    enum err e = rule->kind == RULE_MATCH ? text_source(r, rule, an, out) : one_word(r, f, rule, an, out);
     return e == ERR_OK && rule->use_field.p != NULL ? of_field(r, rule->use_field, *out, out) : e;
 }
 

@@ -171,9 +171,7 @@ static enum err source_words(const struct interval_source *s, struct str field, 
         return sink->loose_pattern(sink->self, s->pattern, boost, em);
     }
     field = s->kind == INTERVAL_OF_FIELD ? s->field : field;
-    bool difference = s->kind == INTERVAL_NOT_CONTAINING || s->kind == INTERVAL_NOT_CONTAINED_BY
-                      || s->kind == INTERVAL_NOT_OVERLAPPING;
-    for (uint32_t i = 0; i < (difference ? 1 : s->n) && e == ERR_OK; i++) {
+    for (uint32_t i = 0; i < (interval_is_difference(s) ? 1 : s->n) && e == ERR_OK; i++) {
         e = source_words(s->v[i], field, boost, sink, em);
     }
     return e;
