@@ -8,7 +8,8 @@
 /* ---- kv ------------------------------------------------------------------------------------------------ */
 
 struct kv_own {
-    struct str field, target, prefix, field_split, value_split, trim_key, trim_value;
+    struct str field, target, prefix, field_split, value_split;
+    struct regex *trim_key, *trim_value;  /* NULL: none */
     const struct json *include, *exclude; /* lists; NULL: none */
     bool ignore_missing, strip;
 };
@@ -28,14 +29,13 @@ static enum err read_list(struct config *c, const char *name, const struct json 
 }
 
 /* Java compiles what trims when the processor is made. */
-static enum err check_trim(struct config *c, struct str trim)
+static enum err read_trim(struct config *c, struct str trim, struct regex **out)
 {
-    struct regex *r;
     if (trim.p == NULL) {
         return ERR_OK;
     }
     struct str pattern = arena_printf(c->arena, "(^([%.*s]+))|([%.*s]+$)", STR_ARG(trim), STR_ARG(trim));
-    return pattern.p != NULL ? config_regex(c, pattern, &r) : err_no_memory(c->em);
+    return pattern.p != NULL ? config_regex(c, pattern, out) : err_no_memory(c->em);
 }
 
 /* What is one character long is compiled when it is used. */
@@ -48,12 +48,13 @@ static enum err check_split(struct config *c, struct str split)
 static enum err read_kv(struct config *c, void *own)
 {
     struct kv_own *o = own;
+    struct str trim_key, trim_value;
     enum err e = config_str(c, "field", &o->field);
     e = e == ERR_OK ? config_str_maybe(c, "target_field", &o->target) : e;
     e = e == ERR_OK ? config_str(c, "field_split", &o->field_split) : e;
     e = e == ERR_OK ? config_str(c, "value_split", &o->value_split) : e;
-    e = e == ERR_OK ? config_str_maybe(c, "trim_key", &o->trim_key) : e;
-    e = e == ERR_OK ? config_str_maybe(c, "trim_value", &o->trim_value) : e;
+    e = e == ERR_OK ? config_str_maybe(c, "trim_key", &trim_key) : e;
+    e = e == ERR_OK ? config_str_maybe(c, "trim_value", &trim_value) : e;
     e = e == ERR_OK ? config_bool(c, "strip_brackets", false, &o->strip) : e;
     e = e == ERR_OK ? config_str_maybe(c, "prefix", &o->prefix) : e;
     e = e == ERR_OK ? read_list(c, "include_keys", &o->include) : e;
@@ -61,8 +62,8 @@ static enum err read_kv(struct config *c, void *own)
     e = e == ERR_OK ? config_bool(c, "ignore_missing", false, &o->ignore_missing) : e;
     e = e == ERR_OK ? check_split(c, o->field_split) : e;
     e = e == ERR_OK ? check_split(c, o->value_split) : e;
-    e = e == ERR_OK ? check_trim(c, o->trim_key) : e;
-    return e == ERR_OK ? check_trim(c, o->trim_value) : e;
+    e = e == ERR_OK ? read_trim(c, trim_key, &o->trim_key) : e;
+    return e == ERR_OK ? read_trim(c, trim_value, &o->trim_value) : e;
 }
 
 static bool is_listed(const struct json *list, struct str key)
@@ -76,31 +77,24 @@ static bool is_listed(const struct json *list, struct str key)
 }
 
 /* Without what a class of characters matches at both ends. */
-static enum err trim_text(struct str trim, struct str *s, struct ingest_doc *d, struct errmsg *em)
+static enum err trim_text(const struct regex *r, struct str *s, struct errmsg *em)
 {
-    struct regex *r;
     struct matcher *m;
     size_t start, end;
     bool found;
-    if (trim.p == NULL) {
-        return ERR_OK;
-    }
-    struct str pattern = arena_printf(d->arena, "(^([%.*s]+))|([%.*s]+$)", STR_ARG(trim), STR_ARG(trim));
-    enum err e = regex_new(&r, pattern, 0, em);
-    if (e != ERR_OK) {
-        return e;
-    }
     struct str text = *s;
     size_t from = 0, to = text.n;
-    e = matcher_new(&m, r, text, em);
+    enum err e = r != NULL ? matcher_new(&m, r, text, em) : ERR_OK;
+    if (r == NULL || e != ERR_OK) {
+        return e;
+    }
     while (e == ERR_OK && (e = matcher_find(m, &found, em)) == ERR_OK && found) {
         (void)matcher_group(m, 0, &start, &end);
         from = start == 0 ? end : from;
         to = start > 0 && end == text.n ? start : to;
     }
     *s = str_slice(text, from, MAX_OF(to, from));
-    matcher_free(e == ERR_OK ? m : NULL);
-    regex_free(r);
+    matcher_free(m);
     return e;
 }
 
@@ -114,13 +108,13 @@ static enum err put_pair(const struct kv_own *o, struct str key, struct str valu
                          struct errmsg *em)
 {
     bool there;
-    enum err e = trim_text(o->trim_key, &key, d, em);
+    enum err e = trim_text(o->trim_key, &key, em);
     if (e != ERR_OK || (o->include != NULL && !is_listed(o->include, key))
         || (o->exclude != NULL && is_listed(o->exclude, key))) {
         return e;
     }
     value = o->strip ? strip_brackets(value) : value;
-    e = trim_text(o->trim_value, &value, d, em);
+    e = trim_text(o->trim_value, &value, em);
     const struct json v = json_mk_str(value);
     struct str path = arena_printf(d->arena, "%.*s%s%.*s%.*s", STR_ARG(o->target),
                                    o->target.p != NULL ? "." : "", STR_ARG(o->prefix), STR_ARG(key));
