@@ -384,9 +384,6 @@ static enum err run_failure(const struct processor_list *l, struct ingest_doc *d
 
 static enum err run_bare(const struct processor *p, struct ingest_doc *d, struct errmsg *em)
 {
-    if (stop_now()) {
-        return err_set(em, ERR_CANCELLED, "the pipeline was cancelled");
-    }
     if (++d->steps > INGEST_STEPS_MAX) {
         return err_set(em, ERR_ILLEGAL_STATE, "a document passes at most [%d] processors", INGEST_STEPS_MAX);
     }
@@ -424,6 +421,9 @@ static enum err run_guarded(const struct processor *p, struct ingest_doc *d, str
 enum err processor_run(const struct processor *p, struct ingest_doc *d, struct errmsg *em)
 {
     bool runs = true;
+    if (stop_now()) {
+        return err_set(em, ERR_CANCELLED, "the pipeline was cancelled");
+    }
     enum err e = p->condition != NULL ? run_condition(p, d, &runs, em) : ERR_OK;
     if (e != ERR_OK) {
         d->thrown = d->report != NULL; /* a simulation that is told of each step ends */
