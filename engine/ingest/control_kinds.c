@@ -178,17 +178,22 @@ static enum err read_foreach(struct config *c, void *own)
     return e == ERR_OK ? config_bool(c, "ignore_missing", false, &o->ignore_missing) : e;
 }
 
-static enum err foreach_value(const struct foreach_own *o, struct json value, struct ingest_doc *d,
+/* The value is a copy while it is changed, as the list may be, too. What an error leaves of an object stays in the list. */
+static enum err foreach_value(const struct foreach_own *o, struct json *in, struct ingest_doc *d,
                               struct json *out, struct errmsg *em)
 {
     const struct json *was = json_get(&d->ingest, "_value");
     const struct json before = was != NULL ? *was : ingest_null();
-    if (!ingest_note(d, "_value", value)) {
+    struct json value;
+    if (!ingest_copy(&value, in, d->arena) || !ingest_note(d, "_value", value)) {
         return err_no_memory(em);
     }
     enum err e = processor_run(o->inner, d, em);
     const struct json *now = json_get(&d->ingest, "_value");
     struct json one = now != NULL ? *now : ingest_null();
+    if (e != ERR_OK && one.type == in->type && (one.type == JSON_OBJECT || one.type == JSON_ARRAY)) {
+        *in = one;
+    }
     if (!ingest_push(out, &one, d->arena) || !ingest_note(d, "_value", before)) {
         return err_no_memory(em);
     }
@@ -214,7 +219,7 @@ static enum err run_foreach(const void *own, struct ingest_doc *d, struct errmsg
     const struct json values = *list; /* the field may go while they are looped over */
     d->report = NULL;                 /* steps are those of the pipeline */
     for (uint32_t i = 0; e == ERR_OK && !d->dropped && i < values.n; i++) {
-        e = foreach_value(o, values.items[i], d, &out, em);
+        e = foreach_value(o, &values.items[i], d, &out, em);
     }
     d->report = report;
     return e == ERR_OK && !d->dropped ? ingest_put(d, o->field, &out, em) : e;

@@ -358,14 +358,37 @@ static enum err path_open(struct ingest_doc *d, const struct doc_path *p, struct
     return e;
 }
 
-/* The value that is to be written at the last part; *fresh: a member that was not there, and is null now. */
-static enum err path_leaf(struct ingest_doc *d, struct str path, struct json **out, bool *fresh,
-                          struct errmsg *em)
+/* Do values nest in it more than `most` deep? */
+static bool is_deeper(const struct json *v, uint32_t most)
+{
+    bool deeper = false;
+    if (v->type != JSON_ARRAY && v->type != JSON_OBJECT) {
+        return false;
+    }
+    for (uint32_t i = 0; most > 0 && !deeper && i < v->n; i++) {
+        deeper = is_deeper(v->type == JSON_ARRAY ? &v->items[i] : &v->members[i].value, most - 1);
+    }
+    return deeper || most == 0;
+}
+
+/* A document stays one that can be read again: whoever walks through it may recurse. */
+static enum err check_depth(uint32_t above, const struct json *v, struct errmsg *em)
+{
+    return above > JSON_DEPTH_MAX || is_deeper(v, JSON_DEPTH_MAX - above) ? err_set(
+               em, ERR_ILLEGAL_ARGUMENT, "values nest more than [%d] deep in a document", JSON_DEPTH_MAX)
+                                                                          : ERR_OK;
+}
+
+/* The place for `v` at the last part; *fresh: a member that was not there, and is null now. *depth: how many values it is in. */
+static enum err path_leaf(struct ingest_doc *d, struct str path, const struct json *v, struct json **out,
+                          bool *fresh, uint32_t *depth, struct errmsg *em)
 {
     struct doc_path p;
     struct json *at = NULL;
     enum err e = path_split(d, path, &p, em);
+    e = e == ERR_OK ? check_depth(p.n, v, em) : e;
     e = e == ERR_OK ? path_open(d, &p, &at, em) : e;
+    *depth = p.n;
     if (e != ERR_OK) {
         return e;
     }
@@ -404,8 +427,9 @@ enum err ingest_put(struct ingest_doc *d, struct str path, const struct json *v,
 {
     struct json *to;
     bool fresh;
+    uint32_t depth;
     const struct json value = *v; /* which may be the document's, and move */
-    enum err e = path_leaf(d, path, &to, &fresh, em);
+    enum err e = path_leaf(d, path, v, &to, &fresh, &depth, em);
     if (e == ERR_OK) {
         *to = value;
     }
@@ -427,7 +451,12 @@ enum err ingest_append(struct ingest_doc *d, struct str path, const struct json 
 {
     struct json *to, list;
     bool fresh;
-    enum err e = path_leaf(d, path, &to, &fresh, em);
+    uint32_t depth;
+    enum err e = path_leaf(d, path, v, &to, &fresh, &depth, em);
+    if (e == ERR_OK && to->type != JSON_ARRAY) { /* the list is one value more around them */
+        e = check_depth(depth + 1, to, em);
+    }
+    e = e == ERR_OK && v->type != JSON_ARRAY ? check_depth(depth + 1, v, em) : e;
     if (e != ERR_OK) {
         return e;
     }

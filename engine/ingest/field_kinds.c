@@ -217,17 +217,24 @@ static enum err read_dots(struct config *c, void *own)
     return config_str_maybe(c, "path", &o->path);
 }
 
+/* The object whose member is expanded; NULL: there is null. */
+static enum err dots_object(const struct dots_own *o, struct ingest_doc *d, struct json **out,
+                            struct errmsg *em)
+{
+    *out = &d->root;
+    return o->path.p != NULL ? ingest_get_as(d, o->path, JSON_OBJECT, false, out, em) : ERR_OK;
+}
+
 static enum err run_dots(const void *own, struct ingest_doc *d, struct errmsg *em)
 {
     const struct dots_own *o = own;
-    struct json *from = &d->root, *there, value;
+    struct json *from, *there, value;
     struct str path = o->field;
     bool has = false;
-    enum err e = ERR_OK;
     if (o->path.p != NULL) {
         path = arena_printf(d->arena, "%.*s.%.*s", STR_ARG(o->path), STR_ARG(o->field));
-        e = path.p != NULL ? ingest_get_as(d, o->path, JSON_OBJECT, false, &from, em) : err_no_memory(em);
     }
+    enum err e = path.p != NULL ? dots_object(o, d, &from, em) : err_no_memory(em);
     if (e != ERR_OK) {
         return e;
     }
@@ -262,7 +269,8 @@ static enum err run_dots(const void *own, struct ingest_doc *d, struct errmsg *e
         }
         e = e == ERR_OK ? ingest_put(d, path, &value, em) : e;
     }
-    for (uint32_t i = 0; e == ERR_OK && i < from->n; i++) {
+    e = e == ERR_OK ? dots_object(o, d, &from, em) : e; /* it may have moved */
+    for (uint32_t i = 0; e == ERR_OK && from != NULL && i < from->n; i++) {
         if (str_eq(from->members[i].key, o->field)) {
             ingest_remove_at(from, i);
             break;

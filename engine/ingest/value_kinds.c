@@ -102,27 +102,27 @@ static bool convert_text(struct str s, enum convert_to to, struct arena *arena, 
     return yes || str_eq_nocase(s, STR("false"));
 }
 
-static void convert_auto(const struct json *v, struct arena *arena, struct json *out)
+/* What is no text stays as it is; the target gets values of its own. false: no memory. */
+static bool convert_auto(const struct json *v, struct arena *arena, struct json *out)
 {
     static const enum convert_to order[] = {TO_BOOLEAN, TO_INTEGER, TO_LONG, TO_FLOAT, TO_DOUBLE};
-    *out = *v;
     if (v->type != JSON_STRING) {
-        return;
+        return ingest_copy(out, v, arena);
     }
     for (size_t i = 0; i < ARRAY_LEN(order); i++) {
         if (convert_text(v->s, order[i], arena, out)) {
-            return;
+            return true;
         }
     }
     *out = *v;
+    return true;
 }
 
 static enum err convert_one(const struct convert_own *o, const struct json *v, struct ingest_doc *d,
                             struct json *out, struct errmsg *em)
 {
     if (o->to == TO_AUTO) {
-        convert_auto(v, d->arena, out);
-        return ERR_OK;
+        return convert_auto(v, d->arena, out) ? ERR_OK : err_no_memory(em);
     }
     if (v->type == JSON_NULL) {
         return err_set(em, ERR_NULL_POINTER, "Cannot invoke \"Object.toString()\" because \"value\" is null");

@@ -132,6 +132,9 @@ START_TEST(bounds)
     stop_asked = true;
     ck_assert_int_eq(run("[{\"set\":{\"field\":\"a\",\"value\":1}}]", "{}", NULL, out, sizeof(out)),
                      ERR_CANCELLED);
+    ck_assert_int_eq(run("[{\"set\":{\"field\":\"a\",\"value\":1,\"if\":\"ctx.x != null\"}}]", "{}", NULL,
+                         out, sizeof(out)),
+                     ERR_CANCELLED);
     stop_asked = false;
     for (int i = 0; i < 60; i++) {
         n += (size_t)snprintf(deep + n, sizeof(deep) - n,
@@ -144,6 +147,78 @@ START_TEST(bounds)
     snprintf(deep + n, sizeof(deep) - n, "]");
     ck_assert_int_ne(run(deep, "{}", NULL, out, sizeof(out)), ERR_OK);
     ck_assert_ptr_nonnull(strstr(out, "nested too deeply"));
+}
+END_TEST
+
+/* A text "a.a...a" of n parts. */
+static const char *long_path(char *to, size_t cap, int n)
+{
+    size_t at = 0;
+    for (int i = 0; i < n; i++) {
+        at += (size_t)snprintf(to + at, cap - at, i == 0 ? "a" : ".a");
+    }
+    return to;
+}
+
+/* Values nest as deep as a text that is parsed, however their paths come about. */
+START_TEST(depth)
+{
+    enum { CAP = 500000 };
+    char out[4000], *def = malloc(CAP), *doc = malloc(CAP), *path = malloc(CAP);
+    ck_assert(def != NULL && doc != NULL && path != NULL);
+    const char *kv = "[{\"kv\":{\"field\":\"t\",\"field_split\":\" \",\"value_split\":\"=\"}}]";
+    snprintf(doc, CAP, "{\"t\":\"%s=1\"}", long_path(path, CAP, 200000));
+    ck_assert_int_eq(run(kv, doc, NULL, out, sizeof(out)), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_str_eq(out, "values nest more than [1000] deep in a document");
+    snprintf(doc, CAP, "{\"t\":\"%s=1\"}", long_path(path, CAP, 1000));
+    ck_assert_int_eq(run(kv, doc, NULL, out, sizeof(out)), ERR_OK);
+    long_path(path, CAP, 600);
+    snprintf(def, CAP,
+             "[{\"set\":{\"field\":\"%s\",\"value\":1}},{\"rename\":{\"field\":\"a\",\"target_field\":"
+             "\"b.%s\"}}]",
+             path, path);
+    ck_assert_int_eq(run(def, "{}", NULL, out, sizeof(out)), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_str_eq(out, "values nest more than [1000] deep in a document");
+    long_path(path, CAP, 1000);
+    snprintf(def, CAP, "[{\"append\":{\"field\":\"%s\",\"value\":1}}]", path);
+    ck_assert_int_eq(run(def, "{}", NULL, out, sizeof(out)), ERR_ILLEGAL_ARGUMENT);
+    snprintf(def, CAP,
+             "[{\"set\":{\"field\":\"%s\",\"value\":1}},{\"append\":{\"field\":\"%s\",\"value\":[]}}]", path,
+             path);
+    ck_assert_int_eq(run(def, "{}", NULL, out, sizeof(out)), ERR_ILLEGAL_ARGUMENT);
+    free(def);
+    free(doc);
+    free(path);
+}
+END_TEST
+
+/* No two places of a document share a value. */
+START_TEST(shares_nothing)
+{
+    expect("[{\"convert\":{\"field\":\"a\",\"type\":\"auto\",\"target_field\":\"a.self\"}}]",
+           "{\"a\":{\"self\":1}}", "i {\"a\":{\"self\":{\"self\":1}}}");
+    expect("[{\"convert\":{\"field\":\"a\",\"type\":\"auto\",\"target_field\":\"a.self\"}},{\"set\":{"
+           "\"field\":\"a.self.q\",\"value\":1}}]",
+           "{\"a\":{\"x\":1,\"y\":2,\"z\":3}}",
+           "i {\"a\":{\"x\":1,\"y\":2,\"self\":{\"q\":1,\"x\":1,\"y\":2,\"z\":3},\"z\":3}}");
+    expect("[{\"convert\":{\"field\":\"a\",\"type\":\"auto\",\"target_field\":\"b\"}},{\"set\":{\"field\":"
+           "\"a.0.p\",\"value\":1}},{\"set\":{\"field\":\"b.0.q\",\"value\":2}}]",
+           "{\"a\":[{\"x\":1,\"y\":2,\"z\":3}]}",
+           "i {\"a\":[{\"p\":1,\"x\":1,\"y\":2,\"z\":3}],\"b\":[{\"q\":2,\"x\":1,\"y\":2,\"z\":3}]}");
+    expect(
+        "[{\"foreach\":{\"field\":\"a\",\"ignore_failure\":true,\"processor\":{\"pipeline\":{\"name\":"
+        "\"none\",\"on_failure\":[{\"rename\":{\"field\":\"_ingest._value\",\"target_field\":\"a.0.self\"}}"
+        ",{\"set\":{\"field\":\"a.0.self.q\",\"value\":1}},{\"fail\":{\"message\":\"m\"}}]}}}}]",
+        "{\"a\":[{\"x\":1,\"y\":2,\"z\":3}]}",
+        "i {\"a\":[{\"x\":1,\"y\":2,\"self\":{\"q\":1,\"x\":1,\"y\":2,\"z\":3},\"z\":3}]}");
+    /* what an error leaves of an object */
+    expect("[{\"foreach\":{\"field\":\"a\",\"ignore_failure\":true,\"processor\":{\"pipeline\":{\"name\":"
+           "\"none\",\"on_failure\":[{\"set\":{\"field\":\"_ingest._value.x\",\"value\":2}},{\"fail\":{"
+           "\"message\":\"m\"}}]}}}}]",
+           "{\"a\":[{\"x\":1}]}", "i {\"a\":[{\"x\":2}]}");
+    expect("[{\"dot_expander\":{\"field\":\"a.b\",\"path\":\"_source\"}}]",
+           "{\"_source\":{\"c\":2,\"a.b\":1,\"d\":3},\"x\":0,\"y\":0}",
+           "i {\"a\":{\"b\":1},\"x\":0,\"y\":0,\"_source\":{\"c\":2,\"d\":3}}");
 }
 END_TEST
 
@@ -197,6 +272,8 @@ int main(void)
     tcase_add_test(t, failures);
     tcase_add_test(t, sets);
     tcase_add_test(t, bounds);
+    tcase_add_test(t, depth);
+    tcase_add_test(t, shares_nothing);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
     int failed = srunner_ntests_failed(r);
