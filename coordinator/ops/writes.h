@@ -5,6 +5,7 @@
 #ifndef COORDINATOR_OPS_WRITES_H
 #define COORDINATOR_OPS_WRITES_H
 
+#include "common/base/map.h"
 #include "coordinator/core/active.h"
 #include "coordinator/core/delays.h"
 #include "coordinator/core/op_env.h"
@@ -57,8 +58,9 @@ struct write_set {
     void *user;
     uint64_t parent_task; /* 0: none */
     /* own */
-    bool ingests;      /* some entry passes a pipeline */
-    int64_t ingest_ms; /* how long they took */
+    struct map pipelines; /* of indices, by the names that entries have */
+    bool ingests;         /* some entry passes a pipeline */
+    int64_t ingest_ms;    /* how long they took */
     void (*after_ingest)(void *w);
     struct later end;
     struct task task;

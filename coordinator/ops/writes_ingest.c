@@ -1,5 +1,6 @@
 #include "coordinator/ops/writes_ingest.h"
 
+#include "common/base/memory_account.h"
 #include "common/base/stop.h"
 #include "common/cluster/nodes.h"
 #include "common/settings/setting_read.h"
@@ -16,39 +17,54 @@ static bool is_none(struct str name)
 
 /* ---- which ones ---------------------------------------------------------------------------------------- */
 
-/* The pipelines of one index, kept for the entries that go there, too. */
+/* The pipelines of one index. */
 struct index_pipelines {
-    struct str target;
     struct str first, final; /* "_none": none */
 };
 
-static void of_settings(const struct settings *s, struct index_pipelines *p)
+static bool of_settings(const struct settings *s, struct arena *a, struct index_pipelines *p)
 {
-    p->first = setting_str(s, SET_INDEX_DEFAULT_PIPELINE);
-    p->final = setting_str(s, SET_INDEX_FINAL_PIPELINE);
+    p->first = arena_str(a, setting_str(s, SET_INDEX_DEFAULT_PIPELINE));
+    p->final = arena_str(a, setting_str(s, SET_INDEX_FINAL_PIPELINE));
+    return p->first.p != NULL && p->final.p != NULL;
 }
 
-/* What goes wrong here is told when the entry is resolved. */
-static void find_pipelines(struct write_set *w, struct str target, struct index_pipelines *p)
+/* What else goes wrong here is told when the entry is resolved. false: no memory. */
+static bool look_up_pipelines(struct write_set *w, struct str target, struct arena *scratch,
+                              struct index_pipelines *p)
 {
     const struct index_meta *meta = NULL;
     const struct alias_meta *alias;
     struct index_recipe recipe;
     struct str index;
     ERR_LOCAL(em);
-    if (p->target.p != NULL && str_eq(p->target, target)) {
-        return;
-    }
-    *p = (struct index_pipelines){.target = target, .first = STR("_none"), .final = STR("_none")};
-    enum err e = target.n > 0 ? resolve_write(w->r->state, target, clock_wall_ms(w->r->co->o.clock),
-                                              w->r->arena, &meta, &alias, &index, &em)
-                              : ERR_ILLEGAL_ARGUMENT;
+    *p = (struct index_pipelines){STR("_none"), STR("_none")};
+    enum err e = resolve_write(w->r->state, target, clock_wall_ms(w->r->co->o.clock), scratch, &meta, &alias,
+                               &index, &em);
     if (e == ERR_OK && meta != NULL) {
-        of_settings(&meta->settings, p);
-    } else if (e == ERR_OK && w->r->state->n_templates > 0
-               && index_recipe_make(&recipe, w->r->state, index, NULL, w->r->arena, &em) == ERR_OK) {
-        of_settings(&recipe.settings, p);
+        return of_settings(&meta->settings, w->r->arena, p);
     }
+    if (e == ERR_OK && w->r->state->n_templates > 0) {
+        e = index_recipe_make(&recipe, w->r->state, index, NULL, scratch, &em);
+        return e == ERR_OK ? of_settings(&recipe.settings, w->r->arena, p) : e != ERR_NO_MEMORY;
+    }
+    return e != ERR_NO_MEMORY;
+}
+
+/* They are looked up once for each name: templates may have to be put together for that. NULL: no memory. */
+static const struct index_pipelines *find_pipelines(struct write_set *w, struct str target)
+{
+    static const struct index_pipelines none = {{"_none", 5}, {"_none", 5}};
+    struct index_pipelines *p = target.n > 0 ? map_get(&w->pipelines, target) : NULL;
+    struct arena scratch;
+    if (p != NULL || target.n == 0) {
+        return p != NULL ? p : &none;
+    }
+    p = ARENA_NEW(w->r->arena, struct index_pipelines);
+    memory_request_arena(&scratch);
+    bool ok = p != NULL && look_up_pipelines(w, target, &scratch, p) && map_put(&w->pipelines, target, p);
+    arena_fini(&scratch);
+    return ok ? p : NULL;
 }
 
 /* Does the entry write a document as it is? Of an update that is what it makes where there is none. */
@@ -61,16 +77,28 @@ static bool has_document(const struct write_entry *e)
 
 bool writes_ingest_plan(struct write_set *w)
 {
-    struct index_pipelines p = {.target = STR_NULL};
+    const struct index_pipelines *p = NULL;
+    struct str target = STR_NULL; /* whose they are */
+    map_init(&w->pipelines, w->r->arena);
     for (uint32_t i = 0; i < w->n; i++) {
         struct write_entry *e = &w->v[i];
         if (e->error != NULL || !has_document(e)) {
             continue;
         }
-        find_pipelines(w, e->target, &p);
+        if (p == NULL || !str_eq(target, e->target)) {
+            target = e->target;
+            p = find_pipelines(w, target);
+        }
+        if (p == NULL) { /* without its pipelines it is not written */
+            ERR_LOCAL(em);
+            err_no_memory(&em);
+            e->index = target;
+            writes_fail(w, e, &em);
+            continue;
+        }
         bool asked = e->pipeline.p != NULL && (e->item.kind == WRITE_INDEX || !e->item.doc_as_upsert);
-        e->first_pipeline = asked ? e->pipeline : p.first;
-        e->final_pipeline = p.final;
+        e->first_pipeline = asked ? e->pipeline : p->first;
+        e->final_pipeline = p->final;
         e->ingests = !is_none(e->first_pipeline) || !is_none(e->final_pipeline);
         w->ingests |= e->ingests;
     }
@@ -202,7 +230,6 @@ static enum err run_pipeline(struct ingest_work *k, const struct pipeline *p)
 /* The pipelines one after the other. A first one that changes the index leaves only the final one of the new index. */
 static enum err run_both(struct ingest_work *k, bool *changed)
 {
-    struct index_pipelines p = {.target = STR_NULL};
     struct write_entry *e = k->e;
     struct str names[2] = {e->first_pipeline, e->final_pipeline};
     *changed = false;
@@ -231,8 +258,11 @@ static enum err run_both(struct ingest_work *k, bool *changed)
             return err_set(k->em, ERR_ILLEGAL_STATE, "final pipeline [%.*s] can't change the target index",
                            STR_ARG(name));
         }
-        find_pipelines(k->w, e->target, &p);
-        names[1] = p.final;
+        const struct index_pipelines *p = find_pipelines(k->w, e->target);
+        if (p == NULL) {
+            return err_no_memory(k->em);
+        }
+        names[1] = p->final;
     }
     return ERR_OK;
 }
@@ -295,7 +325,7 @@ static void ingest_all(void *arg)
     struct stop st = {.asked = w->r->http != NULL ? op_client_gone : NULL, .self = w->r->http};
     struct ingest_work k = {.w = w, .set = ingest_set_now()};
     int64_t since = clock_mono_ms(w->r->co->o.clock);
-    arena_init(&k.scratch, w->r->arena->alloc, ARENA_UNLIMITED);
+    memory_request_arena(&k.scratch); /* the ceiling holds for each document */
     stop_enter(&st);
     for (uint32_t i = 0; i < w->n; i++) {
         struct write_entry *e = &w->v[i];

@@ -2,6 +2,7 @@
 #include "engine/ingest/ingest.h"
 
 #include "common/base/java_hash.h"
+#include "common/base/memory_account.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
 #include "coordinator/ops/get.h"
@@ -65,7 +66,7 @@ static enum err check_pipeline(struct rest *r, struct str id, const struct json 
 {
     struct arena scratch;
     struct pipeline *p;
-    arena_init(&scratch, r->arena->alloc, ARENA_UNLIMITED);
+    memory_request_arena(&scratch);
     enum err e = pipeline_read(&p, id, v, &scratch, &r->em);
     arena_fini(&scratch);
     return e;
