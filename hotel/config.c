@@ -148,20 +148,26 @@ static enum err read_ms(const struct settings *s, const char *key, int64_t *out,
     return e;
 }
 
-static enum err read_url(struct hotel_config *c, const struct settings *s, struct errmsg *em)
+static enum err read_urls(struct hotel_config *c, const struct settings *s, struct arena *arena,
+                          struct errmsg *em)
 {
-    struct str url = settings_str(s, "search.url", STR_NULL);
-    while (url.n > 0 && url.p[url.n - 1] == '/') {
-        url.n--;
+    if (!settings_list(s, "search.url", arena, &c->search_urls, &c->search_urls_n)) {
+        return err_no_memory(em);
     }
-    if (!str_starts(url, STR("http://")) || str_find(url, '?', 0) != SIZE_MAX) {
-        return err_set(
-            em, ERR_ILLEGAL_ARGUMENT,
-            "setting [search.url] must be the search service's base URL, http://host:port, it was [%.*s]",
-            STR_ARG(url));
+    for (uint32_t i = 0; i < c->search_urls_n; i++) {
+        struct str *url = &c->search_urls[i];
+        while (url->n > 0 && url->p[url->n - 1] == '/') {
+            url->n--;
+        }
+        if (!str_starts(*url, STR("http://")) || str_find(*url, '?', 0) != SIZE_MAX) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "setting [search.url] must be the base URLs of the search service's nodes, "
+                           "http://host:port, one was [%.*s]",
+                           STR_ARG(*url));
+        }
     }
-    c->search_url = url;
-    return ERR_OK;
+    return c->search_urls_n > 0 ? ERR_OK
+                                : err_set(em, ERR_ILLEGAL_ARGUMENT, "setting [search.url] names no node");
 }
 
 static enum err read_site(struct hotel_config *c, const struct settings *s, struct arena *arena,
@@ -235,7 +241,7 @@ static enum err read_services(struct hotel_config *c, const struct settings *s, 
 static enum err from_settings(struct hotel_config *c, const struct settings *s, struct arena *arena,
                               struct errmsg *em)
 {
-    enum err e = read_url(c, s, em);
+    enum err e = read_urls(c, s, arena, em);
     e = e != ERR_OK ? e : check_names(c, s, em);
     e = e != ERR_OK ? e : read_site(c, s, arena, em);
     e = e != ERR_OK ? e : read_ms(s, "search.timeout", &c->search_ms_max, em);

@@ -11,9 +11,10 @@
 #include "common/sys/http_site.h"
 #include "hotel/services.h"
 
-struct hotel_config {      /* texts are in the arena given to config_read() */
-    struct str search_url; /* "http://127.0.0.1:9200", without a '/' at the end */
-    struct str index;      /* checked by index_name_ok() */
+struct hotel_config {        /* texts are in the arena given to config_read() */
+    struct str *search_urls; /* of nodes, at least one: "http://127.0.0.1:9200", without a '/' at the end */
+    uint32_t search_urls_n;
+    struct str index; /* checked by index_name_ok() */
     int64_t search_ms_max;
     int64_t connect_ms_max;
     unsigned connections_max; /* to the search service, a thread */

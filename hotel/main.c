@@ -21,7 +21,7 @@ static const char usage[] =
     "       serai-hotel promote ID... [--off]            marks hotels as promoted, or not any more\n"
     "       serai-hotel generate N [--seed S]            writes N sample hotels as CSV\n"
     "\n"
-    "  --search-url URL   the search service's base URL (http://127.0.0.1:9200)\n"
+    "  --search-url URLS  the search service's nodes, with commas between (http://127.0.0.1:9200)\n"
     "  --index NAME       the index of hotels (hotel)\n"
     "  --mysql-url URL    mysql://user:password@host:3306/database, and\n"
     "  --rabbitmq-url URL amqp://user:password@host:5672/vhost: with both, the index follows the database\n"
@@ -54,8 +54,8 @@ static int serve(const struct hotel_config *c)
     if (e != ERR_OK) {
         return command_failed(e, &em);
     }
-    log_info(&log, "hotel", "serving at http://%.*s:%u/, searching at %.*s", STR_ARG(c->host), app_port(app),
-             STR_ARG(c->search_url));
+    log_info(&log, "hotel", "serving at http://%.*s:%u/, searching at %.*s%s", STR_ARG(c->host),
+             app_port(app), STR_ARG(c->search_urls[0]), c->search_urls_n > 1 ? " and others" : "");
     notify_send(getenv("NOTIFY_SOCKET"), "READY=1");
     e = app_run(app, &em);
     app_free(app);

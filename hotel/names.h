@@ -41,6 +41,7 @@
 #define AGG_BRAND       "brandAgg"
 #define AGG_CITY        "cityAgg"
 #define AGG_STAR        "starAgg"
+#define AGG_CHANGES     "changes"
 #define SUGGEST_NAME    "suggestions"
 #define FILTERS_BRAND   "品牌"
 #define FILTERS_CITY    "城市"

@@ -45,7 +45,7 @@ static void send(struct call *c, const char *action, struct str body,
                  void (*done)(void *arg, const struct http_reply *reply))
 {
     ERR_LOCAL(em);
-    if (search_call(c->routes->search, action, body, done, c, &em) != ERR_OK) {
+    if (search_call(c->routes->search, action, STR_NULL, body, c->req->arena, done, c, &em) != ERR_OK) {
         respond_error(c->req, 503, "search_unavailable", NULL, err_reason(&em));
     }
 }

@@ -143,6 +143,22 @@ enum err answer_filters(struct buf *out, struct str reply, struct arena *arena, 
     return e;
 }
 
+enum err answer_version(struct buf *out, struct str reply, struct arena *arena, struct errmsg *em)
+{
+    struct json root;
+    int64_t total;
+    enum err e = open_reply(reply, &root, arena, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    const struct json *sum = json_path(&root, "aggregations." AGG_CHANGES ".value");
+    if (!json_is(sum, JSON_NUMBER) || !json_i64(json_path(&root, "hits.total.value"), &total)) {
+        return answer_refuse(em, AGG_CHANGES);
+    }
+    buf_printf(out, "{\"version\":\"%lld-%.*s\"}", (long long)total, STR_ARG(sum->s));
+    return ERR_OK;
+}
+
 enum err answer_suggestion(struct buf *out, struct str reply, struct arena *arena, struct errmsg *em)
 {
     struct json root;

@@ -17,6 +17,8 @@ enum err answer_list(struct buf *out, struct str reply, int distance_at, struct 
                      struct errmsg *em);
 /* {"品牌":[..],"城市":[..],"星级":[..]} */
 enum err answer_filters(struct buf *out, struct str reply, struct arena *arena, struct errmsg *em);
+/* {"version":"3-12.0"} */
+enum err answer_version(struct buf *out, struct str reply, struct arena *arena, struct errmsg *em);
 /* ["..",".."] */
 enum err answer_suggestion(struct buf *out, struct str reply, struct arena *arena, struct errmsg *em);
 

@@ -1,5 +1,6 @@
 #include "hotel/app/app.h"
 
+#include "common/sys/clock_real.h"
 #include "common/sys/http_server.h"
 #include "hotel/app/params.h"
 #include "hotel/app/routes.h"
@@ -26,7 +27,8 @@ static enum err add_loops(struct app *a, const struct hotel_config *config, stru
 {
     a->loops = calloc(config->threads, sizeof(struct loop *));
     a->search = calloc(config->threads, sizeof(struct search *));
-    if (a->loops == NULL || a->search == NULL) {
+    a->routes.versions = calloc(config->threads, sizeof(struct kept_version));
+    if (a->loops == NULL || a->search == NULL || a->routes.versions == NULL) {
         return err_no_memory(em);
     }
     for (unsigned i = 0; i < config->threads; i++) {
@@ -74,6 +76,7 @@ enum err app_new(struct app **out, const struct app_opts *opts, struct errmsg *e
     enum err e = add_loops(a, opts->config, em);
     a->routes.config = opts->config;
     a->routes.log = opts->log;
+    a->routes.clock = clock_real();
     a->routes.search = a->search;
     e = e != ERR_OK ? e : add_server(a, opts->config, em);
     if (e == ERR_OK && opts->config->has_mysql && opts->config->has_rabbitmq) {
@@ -144,5 +147,6 @@ void app_free(struct app *a)
     }
     free(a->loops);
     free(a->search);
+    free(a->routes.versions);
     free(a);
 }

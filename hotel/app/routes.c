@@ -7,7 +7,9 @@
 #include "hotel/app/rules.h"
 #include "hotel/respond.h"
 
-#define FAILURE_LOG_MS 5000
+#define FAILURE_LOG_MS    5000
+#define VISITOR_CHARS_MAX 64
+#define VERSION_KEEP_MS   500 /* however many pages look */
 
 /* The page runs its own script and style, talks to its own server, and shows pictures from elsewhere only
  * when the visitor allows it (docs/decisions/hotel-pictures.md). */
@@ -29,6 +31,7 @@ struct route {
     /* Appends the search to ask, or refuses (with the field in *field). */
     enum err (*ask)(struct exchange *x, struct buf *body, const char **field, struct errmsg *em);
     const char *action;
+    const char *preference; /* of all visitors; NULL: each has its own */
     /* Turns the answer to it into ours; *at_least: the total in it is a lower bound. */
     enum err (*tell)(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
                      struct errmsg *em);
@@ -88,6 +91,13 @@ static enum err ask_count(UNUSED struct exchange *x, UNUSED struct buf *body, UN
     return ERR_OK;
 }
 
+static enum err ask_version(UNUSED struct exchange *x, struct buf *body, UNUSED const char **field,
+                            UNUSED struct errmsg *em)
+{
+    rules_version(body);
+    return ERR_OK;
+}
+
 static enum err reply_list(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
                            struct errmsg *em)
 {
@@ -104,6 +114,19 @@ static enum err reply_suggestion(struct exchange *x, struct str reply, struct bu
                                  struct errmsg *em)
 {
     return answer_suggestion(out, reply, x->req->arena, em);
+}
+
+static enum err reply_version(struct exchange *x, struct str reply, struct buf *out, UNUSED bool *at_least,
+                              struct errmsg *em)
+{
+    struct kept_version *kept = &x->routes->versions[x->req->loop_index];
+    enum err e = answer_version(out, reply, x->req->arena, em);
+    if (e == ERR_OK && !out->failed && buf_view(out).n < sizeof(kept->text)) {
+        kept->n = buf_view(out).n;
+        memcpy(kept->text, buf_view(out).p, kept->n);
+        kept->until_ms = clock_mono_ms(x->routes->clock) + VERSION_KEEP_MS;
+    }
+    return e;
 }
 
 static void write_sync(struct jsonw *w, struct consumer *consumer)
@@ -143,10 +166,11 @@ static enum err reply_health(struct exchange *x, struct str reply, struct buf *o
 }
 
 static const struct route routes[] = {
-    {"/hotel/list", HTTP_M_POST, ask_list, "_search", reply_list},
-    {"/hotel/filters", HTTP_M_POST, ask_filters, "_search", reply_filters},
-    {"/hotel/suggestion", HTTP_M_GET, ask_suggestion, "_search", reply_suggestion},
-    {"/health", HTTP_M_GET, ask_count, "_count", reply_health},
+    {"/hotel/list", HTTP_M_POST, ask_list, "_search", NULL, reply_list},
+    {"/hotel/filters", HTTP_M_POST, ask_filters, "_search", NULL, reply_filters},
+    {"/hotel/suggestion", HTTP_M_GET, ask_suggestion, "_search", NULL, reply_suggestion},
+    {"/hotel/version", HTTP_M_GET, ask_version, "_search", "version", reply_version},
+    {"/health", HTTP_M_GET, ask_count, "_count", "health", reply_health},
 };
 
 /* ---- the search service's part ---- */
@@ -158,7 +182,7 @@ static void search_failed(struct routes *r, struct http_request *req, const stru
     uint64_t dropped;
     if (log_rate_ok(&r->failures, r->log, FAILURE_LOG_MS, &dropped)) {
         log_warn(r->log, "hotel.search", "%s: %s%s%s (%.*s; %llu more not logged)", "a search failed",
-                 err_reason(em), detail[0] != '\0' ? ": " : "", detail, STR_ARG(r->config->search_url),
+                 err_reason(em), detail[0] != '\0' ? ": " : "", detail, STR_ARG(r->config->search_urls[0]),
                  (unsigned long long)dropped);
     }
     respond_error(req, 503, "search_unavailable", NULL, err_reason(em));
@@ -188,12 +212,39 @@ static void on_reply(void *arg, const struct http_reply *reply)
     buf_fini(&body);
 }
 
+/* A visitor's searches go to the same copies: a page is known by the name that it gives itself, others by their address. */
+static struct str visitor_of(const struct http_request *req)
+{
+    const struct str *name = http_header_find(req->headers, req->headers_n, "x-visitor");
+    return name != NULL && name->n > 0 && name->n <= VISITOR_CHARS_MAX && name->p[0] != '_'
+               ? *name
+               : str_slice(req->peer, 0, str_rfind(req->peer, ':'));
+}
+
+/* The version that was seen a moment ago serves whoever asks. */
+static bool tell_kept(struct routes *r, struct http_request *req, const struct route *route)
+{
+    const struct kept_version *kept = &r->versions[req->loop_index];
+    struct buf body;
+    if (route->tell != reply_version || kept->until_ms <= clock_mono_ms(r->clock)) {
+        return false;
+    }
+    buf_init(&body, NULL, BUF_UNLIMITED);
+    buf_str(&body, (struct str){kept->text, kept->n});
+    respond_json(req, 200, NULL, &body);
+    buf_fini(&body);
+    return true;
+}
+
 static void run_route(struct routes *r, struct http_request *req, const struct route *route)
 {
     struct exchange *x = ARENA_NEW(req->arena, struct exchange);
     ERR_LOCAL(em);
     struct buf body;
     const char *field = NULL;
+    if (tell_kept(r, req, route)) {
+        return;
+    }
     buf_init(&body, NULL, BUF_UNLIMITED);
     if (x == NULL) {
         err_no_memory(&em);
@@ -209,7 +260,9 @@ static void run_route(struct routes *r, struct http_request *req, const struct r
         respond_error(req, 429, "overloaded", NULL, err_reason(&em));
     } else if (e != ERR_OK) {
         respond_error(req, 400, "bad_request", field, err_reason(&em));
-    } else if (search_call(r->search[req->loop_index], route->action, buf_view(&body), on_reply, x, &em)
+    } else if (search_call(r->search[req->loop_index], route->action,
+                           route->preference != NULL ? str_of(route->preference) : visitor_of(req),
+                           buf_view(&body), req->arena, on_reply, x, &em)
                != ERR_OK) {
         search_failed(r, req, &em, "");
     }

@@ -98,14 +98,13 @@ static void write_sort_distance(struct jsonw *w, struct geo_point at)
     jw_obj_end(w);
 }
 
-/* Without a sort, hits come by relevance; then nothing is written. */
+/* Equal hits come in the order of their ids: pages do not overlap, whichever copy is asked. */
 static void write_sort(struct jsonw *w, const struct hotel_params *p)
 {
-    if (p->sort_by == SORT_RELEVANCE && !p->has_location) {
-        return;
-    }
     jw_karr(w, "sort");
-    if (p->sort_by == SORT_SCORE) {
+    if (p->sort_by == SORT_RELEVANCE && !p->has_location) {
+        write_sort_field(w, "_score", "desc");
+    } else if (p->sort_by == SORT_SCORE) {
         write_sort_field(w, F_SCORE, "desc");
     } else if (p->sort_by == SORT_PRICE) {
         write_sort_field(w, F_PRICE, "asc");
@@ -115,6 +114,7 @@ static void write_sort(struct jsonw *w, const struct hotel_params *p)
     if (p->has_location) {
         write_sort_distance(w, p->location);
     }
+    write_sort_field(w, F_ID, "asc");
     jw_arr_end(w);
 }
 
@@ -189,6 +189,13 @@ void rules_filters(struct buf *out, const struct hotel_params *p)
     write_agg(&w, AGG_STAR, F_STAR_NAME);
     jw_obj_end(&w);
     jw_obj_end(&w);
+}
+
+/* Of what can be found: a hotel that is written has a new sequence number, and one that is deleted takes its own away. */
+void rules_version(struct buf *out)
+{
+    buf_z(out, "{\"size\":0,\"track_total_hits\":true,\"aggs\":{\"" AGG_CHANGES
+               "\":{\"sum\":{\"field\":\"_seq_no\"}}}}");
 }
 
 /* No hits are wanted beside the completions. */

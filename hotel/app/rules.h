@@ -14,6 +14,9 @@ void rules_filters(struct buf *out, const struct hotel_params *p);
 /* GET /hotel/suggestion: completions of a prefix. */
 void rules_suggestion(struct buf *out, struct str key);
 
+/* GET /hotel/version: a number that is another one when hotels have changed. */
+void rules_version(struct buf *out);
+
 /* Where the distance is in a hit's sort values; -1: nowhere, none was asked for. */
 int rules_distance_at(const struct hotel_params *p);
 

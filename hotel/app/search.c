@@ -11,6 +11,7 @@
 struct search {
     const struct hotel_config *config;
     struct http_client *client;
+    uint32_t at; /* which node answered last */
 };
 
 enum err search_service_new(struct search **out, struct loop *loop, const struct hotel_config *config,
@@ -45,28 +46,85 @@ void search_service_free(struct search *s)
     }
 }
 
-enum err search_call(struct search *s, const char *action, struct str body,
-                     void (*done)(void *arg, const struct http_reply *reply), void *arg, struct errmsg *em)
+/* ---- one call: the nodes are tried in turn, from the last one that answered ---- */
+
+struct call {
+    struct search *search;
+    struct str path, body; /* in the arena */
+    uint32_t at, tried;    /* of the config's search_urls */
+    void (*done)(void *arg, const struct http_reply *reply);
+    void *arg;
+};
+
+static void on_reply(void *arg, const struct http_reply *reply);
+
+static enum err send_call(struct call *c, struct errmsg *em)
 {
+    const struct hotel_config *config = c->search->config;
     struct buf url;
     buf_init(&url, NULL, URL_BYTES_MAX);
-    buf_str(&url, s->config->search_url);
-    buf_char(&url, '/');
-    uri_encode(&url, s->config->index);
-    buf_char(&url, '/');
-    buf_z(&url, action);
+    buf_str(&url, config->search_urls[c->at]);
+    buf_str(&url, c->path);
     enum err e =
         url.failed ? err_set(em, ERR_ILLEGAL_ARGUMENT, "the search service's URL is too long") : ERR_OK;
     if (e == ERR_OK) {
-        struct http_client_request r = {.method = body.n > 0 ? "POST" : "GET",
+        struct http_client_request r = {.method = c->body.n > 0 ? "POST" : "GET",
                                         .url = buf_view(&url),
-                                        .body = body,
-                                        .content_type = body.n > 0 ? "application/json" : NULL,
-                                        .ms_max = s->config->search_ms_max};
-        e = http_client_send(s->client, &r, done, arg, em);
+                                        .body = c->body,
+                                        .content_type = c->body.n > 0 ? "application/json" : NULL,
+                                        .ms_max = MAX_OF(config->search_ms_max / config->search_urls_n, 1)};
+        c->tried++;
+        e = http_client_send(c->search->client, &r, on_reply, c, em);
     }
     buf_fini(&url);
     return e;
+}
+
+/* Might another node answer? One that is overloaded says so for all of them. */
+static bool is_away(const struct http_reply *reply)
+{
+    return reply->err == ERR_IO || reply->err == ERR_TIMEOUT
+           || (reply->err == ERR_OK && reply->status >= 502 && reply->status <= 504);
+}
+
+static void on_reply(void *arg, const struct http_reply *reply)
+{
+    struct call *c = arg;
+    if (!is_away(reply)) {
+        c->search->at = c->at;
+    } else if (c->tried < c->search->config->search_urls_n) {
+        ERR_LOCAL(em);
+        c->at = (c->at + 1) % c->search->config->search_urls_n;
+        if (send_call(c, &em) == ERR_OK) {
+            return;
+        }
+    }
+    c->done(c->arg, reply);
+}
+
+enum err search_call(struct search *s, const char *action, struct str preference, struct str body,
+                     struct arena *arena, void (*done)(void *arg, const struct http_reply *reply), void *arg,
+                     struct errmsg *em)
+{
+    struct call *c = ARENA_NEW(arena, struct call);
+    struct buf path;
+    buf_init(&path, NULL, URL_BYTES_MAX);
+    buf_char(&path, '/');
+    uri_encode(&path, s->config->index);
+    buf_char(&path, '/');
+    buf_z(&path, action);
+    if (preference.n > 0) {
+        buf_z(&path, "?preference=");
+        uri_encode(&path, preference);
+    }
+    struct str kept = arena_str(arena, buf_view(&path)), text = arena_str(arena, body);
+    bool ok = c != NULL && !path.failed && kept.p != NULL && text.p != NULL;
+    buf_fini(&path);
+    if (!ok) {
+        return err_no_memory(em);
+    }
+    *c = (struct call){.search = s, .path = kept, .body = text, .at = s->at, .done = done, .arg = arg};
+    return send_call(c, em);
 }
 
 enum err search_failure(const struct http_reply *reply, struct errmsg *em)

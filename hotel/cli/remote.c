@@ -37,22 +37,30 @@ static enum err call_once(const struct http_client_request *req, struct arena *a
     return ERR_OK;
 }
 
+/* The nodes in turn, until one answers. */
+static enum err call_nodes(const struct hotel_config *config, struct str path,
+                           struct http_client_request *req, struct arena *arena, struct remote_answer *out,
+                           struct errmsg *em)
+{
+    enum err e = ERR_IO;
+    for (uint32_t i = 0; i < config->search_urls_n && e == ERR_IO; i++) {
+        req->url = arena_printf(arena, "%.*s/%.*s", STR_ARG(config->search_urls[i]), STR_ARG(path));
+        e = req->url.p != NULL ? call_once(req, arena, out, em) : err_no_memory(em);
+    }
+    return e;
+}
+
 enum err remote_call(const struct remote *r, const char *method, struct str path, struct str body,
                      const char *content_type, struct arena *arena, struct remote_answer *out,
                      struct errmsg *em)
 {
-    struct str url = arena_printf(arena, "%.*s/%.*s", STR_ARG(r->config->search_url), STR_ARG(path));
     struct http_client_request req = {.method = method,
-                                      .url = url,
                                       .body = body,
                                       .content_type = body.p != NULL ? content_type : NULL,
                                       .ms_max = r->ms_max > 0 ? r->ms_max : CALL_MS_MAX};
     unsigned tries = r->tries > 0 ? r->tries : REMOTE_TRIES;
-    if (url.p == NULL) {
-        return err_no_memory(em);
-    }
     for (unsigned n = 1;; n++) {
-        enum err e = call_once(&req, arena, out, em);
+        enum err e = call_nodes(r->config, path, &req, arena, out, em);
         if (e != ERR_OK || (out->status != 429 && out->status != 503) || n == tries) {
             return e;
         }

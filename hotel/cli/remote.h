@@ -21,7 +21,7 @@ struct remote_answer { /* in the arena */
     struct json body; /* JSON_NULL when there is none */
 };
 
-/* One call to <search.url>/<path>; body.p == NULL: without. Repeats what is answered with 429 or 503. ERR_IO
+/* One call to <search.url>/<path>, of the first node that answers; body.p == NULL: without. Repeats what is answered with 429 or 503. ERR_IO
  * and ERR_TIMEOUT when there is no answer, ERR_PARSE for one that is not JSON; any status is ERR_OK. */
 enum err remote_call(const struct remote *r, const char *method, struct str path, struct str body,
                      const char *content_type, struct arena *arena, struct remote_answer *out,

@@ -254,7 +254,7 @@ def test_earlier_form(search, index, path, rows):
 
 def test_failures(search):
     with App("http://127.0.0.1:9", search.index) as app:
-        for method, path, body in (("POST", "/hotel/list", {}), ("POST", "/hotel/filters", {}), ("GET", "/hotel/suggestion?key=a", None), ("GET", "/health", None)):
+        for method, path, body in (("POST", "/hotel/list", {}), ("POST", "/hotel/filters", {}), ("GET", "/hotel/suggestion?key=a", None), ("GET", "/hotel/version", None), ("GET", "/health", None)):
             status, answer, _ = call(app.host, method, path, body)
             check(status == 503 and answer["error"] == "search_unavailable" and "hotels" not in answer, f"{path} without a search service", (status, answer))
         check.equal(app.post("/hotel/list", {"page": 0})[0], 400, "what is wrong is refused all the same")

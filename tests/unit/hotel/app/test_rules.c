@@ -33,31 +33,36 @@ static const char *search_of(build_fn *build, const char *body)
 #define QUERY(must, filter)                                                                               \
     "{\"query\":{\"function_score\":{\"query\":{\"bool\":{\"must\":[" must "],\"filter\":[" filter "]}}," \
     "\"functions\":[{\"filter\":{\"term\":{\"isAD\":true}},\"weight\":10}]}}"
-#define ALL "{\"match_all\":{}}"
+#define ALL      "{\"match_all\":{}}"
+#define BY_ID    ",{\"id\":\"asc\"}"
+#define BY_SCORE ",\"sort\":[{\"_score\":\"desc\"}" BY_ID "]"
 
 START_TEST(lists)
 {
     static const struct {
         const char *body, *want;
     } cases[] = {
-        {"{}", QUERY(ALL, "") ",\"from\":0,\"size\":10}"},
+        {"{}", QUERY(ALL, "") ",\"from\":0,\"size\":10" BY_SCORE "}"},
         {"{\"key\":null,\"city\":\"\",\"page\":null,\"size\":null,\"minPrice\":null,\"location\":null,"
          "\"sortBy\":null}",
-         QUERY(ALL, "") ",\"from\":0,\"size\":10}"},
+         QUERY(ALL, "") ",\"from\":0,\"size\":10" BY_SCORE "}"},
         {"{\"key\":\"外滩 \\\"a\\\"\",\"page\":3,\"size\":5,\"sortBy\":\"default\"}",
-         QUERY("{\"match\":{\"all\":\"外滩 \\\"a\\\"\"}}", "") ",\"from\":10,\"size\":5}"},
+         QUERY("{\"match\":{\"all\":\"外滩 \\\"a\\\"\"}}", "") ",\"from\":10,\"size\":5" BY_SCORE "}"},
         {"{\"city\":\"上海\",\"brand\":\"如家\",\"starName\":\"二钻\",\"minPrice\":100,\"maxPrice\":\"300\"}",
          QUERY(ALL, "{\"term\":{\"city\":\"上海\"}},{\"term\":{\"brand\":\"如家\"}},{\"term\":{\"starName\":"
                     "\"二钻\"}},"
-                    "{\"range\":{\"price\":{\"gte\":100,\"lte\":300}}}") ",\"from\":0,\"size\":10}"},
-        {"{\"minPrice\":100}", QUERY(ALL, "") ",\"from\":0,\"size\":10}"},
-        {"{\"maxPrice\":100,\"minPrice\":\"\"}", QUERY(ALL, "") ",\"from\":0,\"size\":10}"},
-        {"{\"sortBy\":\"score\"}", QUERY(ALL, "") ",\"from\":0,\"size\":10,\"sort\":[{\"score\":\"desc\"}]}"},
+                    "{\"range\":{\"price\":{\"gte\":100,\"lte\":300}}}") ",\"from\":0,\"size\":10" BY_SCORE
+                                                                         "}"},
+        {"{\"minPrice\":100}", QUERY(ALL, "") ",\"from\":0,\"size\":10" BY_SCORE "}"},
+        {"{\"maxPrice\":100,\"minPrice\":\"\"}", QUERY(ALL, "") ",\"from\":0,\"size\":10" BY_SCORE "}"},
+        {"{\"sortBy\":\"score\"}",
+         QUERY(ALL, "") ",\"from\":0,\"size\":10,\"sort\":[{\"score\":\"desc\"}" BY_ID "]}"},
         {"{\"sortBy\":\"priceDesc\",\"highlight\":true}",
-         QUERY(ALL, "") ",\"from\":0,\"size\":10,\"sort\":[{\"price\":\"desc\"}]}"},
+         QUERY(ALL, "") ",\"from\":0,\"size\":10,\"sort\":[{\"price\":\"desc\"}" BY_ID "]}"},
         {"{\"key\":\"a\",\"highlight\":true}",
          QUERY("{\"match\":{\"all\":\"a\"}}",
-               "") ",\"from\":0,\"size\":10,\"highlight\":{\"require_field_match\":false,\"number_of_"
+               "") ",\"from\":0,\"size\":10" BY_SCORE
+                   ",\"highlight\":{\"require_field_match\":false,\"number_of_"
                    "fragments\":0,"
                    "\"highlight_query\":{\"match\":{\"all\":\"a\"}},\"pre_tags\":[\"\xEE\x80\x80\"],\"post_"
                    "tags\":[\"\xEE\x80\x81\"],\"fields\":{\"name\":{},"
@@ -65,13 +70,14 @@ START_TEST(lists)
         {"{\"sortBy\":\"price\",\"location\":\" 31.5 , -121 \"}",
          QUERY(ALL,
                "") ",\"from\":0,\"size\":10,\"sort\":[{\"price\":\"asc\"},{\"_geo_distance\":{\"location\":"
-                   "{\"lat\":31.5,\"lon\":-121.0},\"order\":\"asc\",\"unit\":\"km\"}}]}"},
+                   "{\"lat\":31.5,\"lon\":-121.0},\"order\":\"asc\",\"unit\":\"km\"}}" BY_ID "]}"},
         {"{\"location\":\"0,0\",\"unknown\":[1]}",
          QUERY(ALL, "") ",\"from\":0,\"size\":10,\"sort\":[{\"_geo_distance\":{\"location\":"
-                        "{\"lat\":0.0,\"lon\":0.0},\"order\":\"asc\",\"unit\":\"km\"}}]}"},
-        {"{\"page\":1000,\"size\":10}", QUERY(ALL, "") ",\"from\":9990,\"size\":10}"},
-        {"{\"page\":2147483647,\"size\":0}", QUERY(ALL, "") ",\"from\":0,\"size\":0}"},
-        {"{\"key\":7}", QUERY("{\"match\":{\"all\":\"7\"}}", "") ",\"from\":0,\"size\":10}"},
+                        "{\"lat\":0.0,\"lon\":0.0},\"order\":\"asc\",\"unit\":\"km\"}}" BY_ID "]}"},
+        {"{\"page\":1000,\"size\":10" BY_SCORE "}", QUERY(ALL, "") ",\"from\":9990,\"size\":10" BY_SCORE "}"},
+        {"{\"page\":2147483647,\"size\":0" BY_SCORE "}",
+         QUERY(ALL, "") ",\"from\":0,\"size\":0" BY_SCORE "}"},
+        {"{\"key\":7}", QUERY("{\"match\":{\"all\":\"7\"}}", "") ",\"from\":0,\"size\":10" BY_SCORE "}"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         ck_assert_str_eq(search_of(rules_list, cases[i].body), cases[i].want);
