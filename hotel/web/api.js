@@ -1,5 +1,14 @@
 // The application's requests. A newer call of a kind cancels the older one.
 const running = {};
+const visitor = newVisitor(); // the same copies of the index answer it: its pages do not overlap
+
+function newVisitor() {
+  let name = null;
+  try { name = localStorage.getItem("visitor"); } catch { /* private windows */ }
+  name ??= Array.from(crypto.getRandomValues(new Uint32Array(3)), (n) => n.toString(36)).join("");
+  try { localStorage.setItem("visitor", name); } catch { /* it lasts as long as the page, then */ }
+  return name;
+}
 
 export class ApiError extends Error {
   constructor(status, reason) {
@@ -13,7 +22,7 @@ async function call(kind, path, options) {
   const mine = (running[kind] = new AbortController());
   let response;
   try {
-    response = await fetch(path, { ...options, signal: mine.signal, headers: { "content-type": "application/json" } });
+    response = await fetch(path, { ...options, signal: mine.signal, headers: { "content-type": "application/json", "x-visitor": visitor } });
   } catch (e) {
     if (e.name === "AbortError") throw e;
     throw new ApiError(0, "");
@@ -32,7 +41,12 @@ export async function list(request) {
   return { ...body, more: response.headers.get("x-total-relation") === "gte" };
 }
 
-/** The same, beside what the visitor asks for: to see whether anything has changed. */
+/** Another one when hotels have changed. */
+export async function version() {
+  return (await call("version", "/hotel/version", { method: "GET" })).body.version;
+}
+
+/** A list once more, beside what the visitor asks for. */
 export async function watchList(request) {
   const { body, response } = await call("watch", "/hotel/list", { method: "POST", body: JSON.stringify(request) });
   return { ...body, more: response.headers.get("x-total-relation") === "gte" };

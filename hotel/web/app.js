@@ -1,5 +1,5 @@
 // The page: state in, requests out, results drawn. One render for everything; the address holds the state.
-import { filters, list, watchList } from "./api.js";
+import { filters, list, version, watchList } from "./api.js";
 import { card, notice, skeletons } from "./cards.js";
 import { completion } from "./complete.js";
 import { $, h } from "./dom.js";
@@ -11,7 +11,8 @@ import { PAGE_SIZE, WINDOW, empty, readAddress, requestOf, writeAddress } from "
 
 const GROUPS = [["城市", "city"], ["星级", "starName"], ["品牌", "brand"]];
 const CHIPS = 10; // of a group before "more"
-const WATCH_MS = 900; // between looks at whether the results have changed
+const WATCH_MS = 900; // between looks at whether hotels have changed
+const SETTLE_MS = 1500; // until every copy shows a change that one shows
 const LANDMARKS = [
   ["上海 人民广场", "31.2304,121.4737"], ["北京 天安门", "39.9087,116.3975"], ["深圳 市民中心", "22.5431,114.0579"],
   ["广州 珠江新城", "23.1193,113.3213"], ["杭州 西湖", "30.2500,120.1500"], ["成都 春熙路", "30.6560,104.0810"],
@@ -22,6 +23,8 @@ let lastFilters = null; // the lists that are shown
 let lastList = null;
 let slider = null;
 let watched = ""; // what is shown, as it came
+let lastVersion = null; // of the hotels, when it was looked at last
+let away = false; // does the service not answer?
 const unfolded = new Set();
 const stored = {
   get: (name) => { try { return localStorage.getItem(name); } catch { return null; } },
@@ -91,6 +94,7 @@ function drawFailure(error) {
   const reason = error.status === 0 ? t("network") : error.status === 503 ? t("unavailable") : error.message;
   lastList = null;
   watched = "";
+  away = error.status === 0 || error.status === 503;
   $("map").hidden = true;
   $("total").textContent = "";
   $("pages").hidden = true;
@@ -163,9 +167,29 @@ function changes(before, now) {
   return new Set(now.hotels.filter((hotel) => old.get(hotel.id) !== JSON.stringify(hotel)).map((hotel) => hotel.id));
 }
 
-/** Looks whether what is shown is still so, and shows what is now. */
+/** Looks whether hotels have changed; a page that could not be filled is filled when the service is back. */
 async function watch() {
-  if (document.hidden || !watched || $("results").getAttribute("aria-busy") === "true") return;
+  const busy = $("results").getAttribute("aria-busy") === "true";
+  if (document.hidden || busy || (!watched && !away)) return;
+  try {
+    const now = await version(), before = lastVersion, wasAway = away;
+    lastVersion = now;
+    away = false;
+    if (!watched) return load();
+    if (wasAway) say(t("back"));
+    if (before === now && !wasAway) return;
+    await look();
+    setTimeout(look, SETTLE_MS);
+  } catch (e) {
+    if (e.name === "AbortError" || away) return;
+    away = true;
+    if (watched) say(t("stale"), true);
+  }
+}
+
+/** Shows what is found now. */
+async function look() {
+  if (!watched) return;
   const request = requestOf(state), before = watched;
   try {
     const now = await watchList(request);
@@ -180,12 +204,12 @@ async function watch() {
   } catch { /* the next search says what is wrong */ }
 }
 
-/** A line that is read out, and goes away. */
-function say(text) {
+/** A line that is read out, and goes away, unless it stays until the next one. */
+function say(text, stays = false) {
   $("toast").textContent = text;
   $("toast").classList.add("shown");
   clearTimeout(say.timer);
-  say.timer = setTimeout(() => $("toast").classList.remove("shown"), 2500);
+  if (!stays) say.timer = setTimeout(() => $("toast").classList.remove("shown"), 2500);
 }
 
 // ---- controls ----

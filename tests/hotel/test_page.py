@@ -6,10 +6,12 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 
 import application
 from application import App, Checks, Search, command
 from browser import Browser
+from cluster import Cluster
 
 check = Checks()
 HOTELS = 1200
@@ -230,6 +232,35 @@ def test_failures(b, search):
           "an absent application too")
 
 
+def test_comes_back(b):
+    """Over three nodes: a page stands still, says that what it shows is old while none answers, and goes on by itself."""
+    with tempfile.TemporaryDirectory() as folder, Cluster(3) as cluster:
+        path = os.path.join(folder, "hotels.csv")
+        with open(path, "w", encoding="utf-8") as f:
+            subprocess.run([application.HOTEL, "generate", "1000"], stdout=f, check=True)
+        url, index = ",".join(n.url for n in cluster.nodes), "pages"
+        command(url, index, "import", path)
+        cluster.wait_green(index)
+        with App(url, index) as app:
+            p = Page(b, app)
+            p.go("/?sort=score")
+            b.script("""window.drawn = 0; new MutationObserver(() => window.drawn++).observe(document.getElementById('results'), {childList: true, subtree: true});
+                new MutationObserver(() => window.drawn++).observe(document.getElementById('toast'), {childList: true, attributes: true})""")
+            time.sleep(10)
+            check.equal(b.script("return window.drawn"), 0, "a page stands still for ten seconds")
+            cluster.nodes[0].kill()
+            time.sleep(2)
+            check.equal((b.script("return window.drawn"), b.texts(".notice.error")), (0, []), "a killed node is not seen")
+            for n in cluster.nodes[1:]:
+                n.kill()
+            check(b.wait("document.getElementById('toast').innerText.includes('之前的结果')"), "a page says that its results are old", b.text("#toast"))
+            check.equal(b.script(f"return {CARDS}"), 10, "which it goes on to show")
+            b.open(app.url + "/?city=上海")
+            check(b.wait("!!document.querySelector('.notice.error')"), "a new one cannot be filled", b.text("main")[:200])
+            Cluster.together(lambda n: n.start(), cluster.nodes)
+            check(b.wait(f"{CARDS} === 10"), "and is filled when the nodes are back", b.text("main")[:200])
+
+
 def test_more_than_the_window(b, search, folder):
     path = os.path.join(folder, "many.csv")
     with open(path, "w", encoding="utf-8") as f:
@@ -269,6 +300,7 @@ def main():
             check.equal(errors, [], "the browser complains about nothing")
             test_pictures(p, search, promoted[0])
         test_failures(b, search)
+        test_comes_back(b)
         test_more_than_the_window(b, search, folder)
     check.end()
 
