@@ -89,6 +89,7 @@ $(foreach p,$(THERE),$(eval $(call program,$(p))))
 CONSOLE   := $(sort $(wildcard coordinator/rest/console/*))
 WEB       := $(sort $(wildcard hotel/web/*))
 WEB_ADMIN := $(sort $(wildcard hotel/web_admin/*)) $(addprefix hotel/web/,dom.js i18n.js icon.svg pages.js style.css)
+WORDS     := $(sort $(wildcard hotel/words/*.txt))
 SCHEMA    := $(sort $(wildcard deploy/mysql/*.sql))
 
 $(BUILD)/bin/embed: tools/embed.c
@@ -107,6 +108,7 @@ $(call lib,$(3)): $(BUILD)/obj/gen/$(1).o
 endef
 $(eval $(call embedded,hotel_web_files,$(WEB),hotel))
 $(eval $(call embedded,hotel_admin_files,$(WEB_ADMIN),hotel))
+$(eval $(call embedded,hotel_word_files,$(WORDS),hotel))
 $(eval $(call embedded,hotel_schema_files,$(SCHEMA),hotel))
 $(eval $(call embedded,console_files,$(CONSOLE),coordinator))
 

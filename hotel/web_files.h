@@ -6,6 +6,7 @@
 
 extern const struct web_files hotel_web_files;   /* hotel/web: the search page */
 extern const struct web_files hotel_admin_files; /* hotel/web_admin and what it shares: the management page */
+extern const struct web_files hotel_word_files;  /* hotel/words: what guests say */
 extern const struct web_files hotel_schema_files; /* deploy/mysql */
 
 #endif

@@ -11,7 +11,7 @@ static const struct {
 } types[] = {
     {".html", "text/html; charset=UTF-8"}, {".js", "text/javascript; charset=UTF-8"},
     {".css", "text/css; charset=UTF-8"},   {".svg", "image/svg+xml"},
-    {".sql", "application/sql"},
+    {".sql", "application/sql"},           {".txt", "text/plain; charset=UTF-8"},
 };
 
 static const char *type_of(const char *name)

@@ -13,8 +13,7 @@ static enum err answer_refuse(struct errmsg *em, const char *what)
     return err_set(em, ERR_PARSE, "the search service's answer has no %s", what);
 }
 
-/* Parses it and sees that all shards have answered in time. */
-static enum err open_reply(struct str reply, struct json *root, struct arena *arena, struct errmsg *em)
+enum err answer_open(struct str reply, struct json *root, struct arena *arena, struct errmsg *em)
 {
     enum err e = json_parse(root, reply, arena, &json_limits_default, em);
     if (e != ERR_OK) {
@@ -87,7 +86,7 @@ enum err answer_list(struct buf *out, struct str reply, int distance_at, struct 
                      struct errmsg *em)
 {
     struct json root;
-    enum err e = open_reply(reply, &root, arena, em);
+    enum err e = answer_open(reply, &root, arena, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -128,7 +127,7 @@ static enum err write_buckets(struct jsonw *w, const char *key, const struct jso
 enum err answer_filters(struct buf *out, struct str reply, struct arena *arena, struct errmsg *em)
 {
     struct json root;
-    enum err e = open_reply(reply, &root, arena, em);
+    enum err e = answer_open(reply, &root, arena, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -147,7 +146,7 @@ enum err answer_version(struct buf *out, struct str reply, struct arena *arena, 
 {
     struct json root;
     int64_t total;
-    enum err e = open_reply(reply, &root, arena, em);
+    enum err e = answer_open(reply, &root, arena, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -162,7 +161,7 @@ enum err answer_version(struct buf *out, struct str reply, struct arena *arena, 
 enum err answer_suggestion(struct buf *out, struct str reply, struct arena *arena, struct errmsg *em)
 {
     struct json root;
-    enum err e = open_reply(reply, &root, arena, em);
+    enum err e = answer_open(reply, &root, arena, em);
     if (e != ERR_OK) {
         return e;
     }

@@ -10,7 +10,10 @@
 #include "common/base/arena.h"
 #include "common/base/buf.h"
 #include "common/base/err.h"
+#include "common/base/json.h"
 
+/* Parses it and sees that all shards have answered in time. */
+enum err answer_open(struct str reply, struct json *root, struct arena *arena, struct errmsg *em);
 /* {"total":..,"hotels":[..]}, each hotel with every key of the document. distance_at as rules_distance_at().
  * *at_least: the total is a lower bound. */
 enum err answer_list(struct buf *out, struct str reply, int distance_at, struct arena *arena, bool *at_least,

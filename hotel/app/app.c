@@ -5,6 +5,7 @@
 #include "hotel/app/params.h"
 #include "hotel/app/routes.h"
 #include "hotel/sync/consumer.h"
+#include "hotel/web_files.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ struct app {
     struct loop **loops;
     struct search **search;
     unsigned loops_n, started_n; /* the first runs in app_run()'s thread */
+    struct words *words;
     struct routes routes;
     struct http_server *server;
     bool stopping;
@@ -28,7 +30,8 @@ static enum err add_loops(struct app *a, const struct hotel_config *config, stru
     a->loops = calloc(config->threads, sizeof(struct loop *));
     a->search = calloc(config->threads, sizeof(struct search *));
     a->routes.versions = calloc(config->threads, sizeof(struct kept_version));
-    if (a->loops == NULL || a->search == NULL || a->routes.versions == NULL) {
+    a->routes.lexicons = calloc(config->threads, sizeof(struct lexicon *));
+    if (a->loops == NULL || a->search == NULL || a->routes.versions == NULL || a->routes.lexicons == NULL) {
         return err_no_memory(em);
     }
     for (unsigned i = 0; i < config->threads; i++) {
@@ -40,6 +43,19 @@ static enum err add_loops(struct app *a, const struct hotel_config *config, stru
         }
     }
     return ERR_OK;
+}
+
+static struct str word_file(const char *name)
+{
+    const struct web_file *f = web_file(&hotel_word_files, str_of(name));
+    return f != NULL ? str_mk(f->bytes, f->bytes_n) : STR_NULL;
+}
+
+static enum err add_words(struct app *a, struct errmsg *em)
+{
+    enum err e = words_new(&a->words, word_file("words.txt"), word_file("traditional.txt"), em);
+    a->routes.words = a->words;
+    return e;
 }
 
 static enum err add_server(struct app *a, const struct hotel_config *config, struct errmsg *em)
@@ -78,6 +94,7 @@ enum err app_new(struct app **out, const struct app_opts *opts, struct errmsg *e
     a->routes.log = opts->log;
     a->routes.clock = clock_real();
     a->routes.search = a->search;
+    e = e != ERR_OK ? e : add_words(a, em);
     e = e != ERR_OK ? e : add_server(a, opts->config, em);
     if (e == ERR_OK && opts->config->has_mysql && opts->config->has_rabbitmq) {
         e = consumer_new(&a->routes.consumer, opts->config, opts->log, em);
@@ -144,9 +161,12 @@ void app_free(struct app *a)
     http_server_free(a->server);
     for (unsigned i = 0; i < a->loops_n; i++) {
         loop_free(a->loops[i]);
+        lexicon_unref(a->routes.lexicons[i]);
     }
     free(a->loops);
     free(a->search);
     free(a->routes.versions);
+    free(a->routes.lexicons);
+    words_free(a->words);
     free(a);
 }

@@ -1,15 +1,13 @@
 #include "hotel/app/routes.h"
 
 #include "common/base/jsonw.h"
-#include "common/base/uri.h"
 #include "hotel/app/answer.h"
+#include "hotel/app/find.h"
 #include "hotel/app/params.h"
 #include "hotel/app/rules.h"
 #include "hotel/respond.h"
 
-#define FAILURE_LOG_MS    5000
-#define VISITOR_CHARS_MAX 64
-#define VERSION_KEEP_MS   500 /* however many pages look */
+#define VERSION_KEEP_MS 500 /* however many pages look */
 
 /* The page runs its own script and style, talks to its own server, and shows pictures from elsewhere only
  * when the visitor allows it (docs/decisions/hotel-pictures.md). */
@@ -35,23 +33,16 @@ struct route {
     /* Turns the answer to it into ours; *at_least: the total in it is a lower bound. */
     enum err (*tell)(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
                      struct errmsg *em);
+    /* Does it all, where one search is not enough; NULL: the above does. */
+    void (*handle)(struct routes *r, struct http_request *req);
 };
 
 /* ---- requests and answers ---- */
 
-static enum err read_params(struct exchange *x, struct hotel_params *p, const char **field, struct errmsg *em)
-{
-    if (str_trim(x->req->body).n == 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "the body is empty, a JSON object is expected");
-    }
-    enum err e = params_read(p, x->req->body, x->req->arena, field, em);
-    return e == ERR_JSON || e == ERR_JSON_EOF ? err_prefix(em, e, "the body is not JSON") : e;
-}
-
 static enum err ask_list(struct exchange *x, struct buf *body, const char **field, struct errmsg *em)
 {
     struct hotel_params p;
-    enum err e = read_params(x, &p, field, em);
+    enum err e = service_read_params(x->req, &p, field, em);
     if (e == ERR_OK) {
         rules_list(body, &p);
         x->distance_at = rules_distance_at(&p);
@@ -62,7 +53,7 @@ static enum err ask_list(struct exchange *x, struct buf *body, const char **fiel
 static enum err ask_filters(struct exchange *x, struct buf *body, const char **field, struct errmsg *em)
 {
     struct hotel_params p;
-    enum err e = read_params(x, &p, field, em);
+    enum err e = service_read_params(x->req, &p, field, em);
     if (e == ERR_OK) {
         rules_filters(body, &p);
     }
@@ -71,16 +62,10 @@ static enum err ask_filters(struct exchange *x, struct buf *body, const char **f
 
 static enum err ask_suggestion(struct exchange *x, struct buf *body, const char **field, struct errmsg *em)
 {
-    struct uri_params query = {0};
-    *field = "key";
-    enum err e = uri_query(x->req->query, x->req->arena, &query, em);
-    const struct str *key = e == ERR_OK ? uri_param(&query, "key") : NULL;
-    if (e == ERR_OK && key == NULL) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "the parameter key is missing: /hotel/suggestion?key=...");
-    }
-    e = e != ERR_OK ? e : params_text_ok(*key, "key", em);
+    struct str key;
+    enum err e = service_read_key(x->req, &key, field, em);
     if (e == ERR_OK) {
-        rules_suggestion(body, *key);
+        rules_suggestion(body, key);
     }
     return e;
 }
@@ -166,27 +151,16 @@ static enum err reply_health(struct exchange *x, struct str reply, struct buf *o
 }
 
 static const struct route routes[] = {
-    {"/hotel/list", HTTP_M_POST, ask_list, "_search", NULL, reply_list},
-    {"/hotel/filters", HTTP_M_POST, ask_filters, "_search", NULL, reply_filters},
-    {"/hotel/suggestion", HTTP_M_GET, ask_suggestion, "_search", NULL, reply_suggestion},
-    {"/hotel/version", HTTP_M_GET, ask_version, "_search", "version", reply_version},
-    {"/health", HTTP_M_GET, ask_count, "_count", "health", reply_health},
+    {"/hotel/list", HTTP_M_POST, ask_list, "_search", NULL, reply_list, NULL},
+    {"/hotel/filters", HTTP_M_POST, ask_filters, "_search", NULL, reply_filters, NULL},
+    {"/hotel/suggestion", HTTP_M_GET, ask_suggestion, "_search", NULL, reply_suggestion, NULL},
+    {"/hotel/version", HTTP_M_GET, ask_version, "_search", "version", reply_version, NULL},
+    {"/health", HTTP_M_GET, ask_count, "_count", "health", reply_health, NULL},
+    {"/hotel/find", HTTP_M_POST, NULL, NULL, NULL, NULL, find_handle},
+    {"/hotel/complete", HTTP_M_GET, NULL, NULL, NULL, NULL, find_complete},
 };
 
 /* ---- the search service's part ---- */
-
-/* Whatever keeps a search from being answered whole is 503: never an empty list. */
-static void search_failed(struct routes *r, struct http_request *req, const struct errmsg *em,
-                          const char *detail)
-{
-    uint64_t dropped;
-    if (log_rate_ok(&r->failures, r->log, FAILURE_LOG_MS, &dropped)) {
-        log_warn(r->log, "hotel.search", "%s: %s%s%s (%.*s; %llu more not logged)", "a search failed",
-                 err_reason(em), detail[0] != '\0' ? ": " : "", detail, STR_ARG(r->config->search_urls[0]),
-                 (unsigned long long)dropped);
-    }
-    respond_error(req, 503, "search_unavailable", NULL, err_reason(em));
-}
 
 static void on_reply(void *arg, const struct http_reply *reply)
 {
@@ -194,31 +168,17 @@ static void on_reply(void *arg, const struct http_reply *reply)
     ERR_LOCAL(em);
     struct buf body;
     bool at_least = false;
-    char detail[200] = "";
-    buf_init(&body, NULL, BUF_UNLIMITED);
-    enum err e = search_failure(reply, &em);
-    if (e == ERR_OK) {
-        e = x->route->tell(x, reply->body, &body, &at_least, &em);
-    } else {
-        struct str why = reply->err != ERR_OK ? str_of(reply->reason) : reply->body;
-        memcpy(detail, why.p != NULL ? why.p : "", MIN_OF(why.n, sizeof(detail) - 1));
+    if (!service_reply_ok(x->routes, x->req, reply)) {
+        return;
     }
-    if (e != ERR_OK) {
-        search_failed(x->routes, x->req, &em, detail);
+    buf_init(&body, NULL, BUF_UNLIMITED);
+    if (x->route->tell(x, reply->body, &body, &at_least, &em) != ERR_OK) {
+        service_search_failed(x->routes, x->req, &em, "");
     } else {
         struct http_header relation = {STR("x-total-relation"), at_least ? STR("gte") : STR("eq")};
         respond_json(x->req, 200, x->route->tell == reply_list ? &relation : NULL, &body);
     }
     buf_fini(&body);
-}
-
-/* A visitor's searches go to the same copies: a page is known by the name that it gives itself, others by their address. */
-static struct str visitor_of(const struct http_request *req)
-{
-    const struct str *name = http_header_find(req->headers, req->headers_n, "x-visitor");
-    return name != NULL && name->n > 0 && name->n <= VISITOR_CHARS_MAX && name->p[0] != '_'
-               ? *name
-               : str_slice(req->peer, 0, str_rfind(req->peer, ':'));
 }
 
 /* The version that was seen a moment ago serves whoever asks. */
@@ -261,10 +221,10 @@ static void run_route(struct routes *r, struct http_request *req, const struct r
     } else if (e != ERR_OK) {
         respond_error(req, 400, "bad_request", field, err_reason(&em));
     } else if (search_call(r->search[req->loop_index], route->action,
-                           route->preference != NULL ? str_of(route->preference) : visitor_of(req),
+                           route->preference != NULL ? str_of(route->preference) : service_visitor(req),
                            buf_view(&body), req->arena, on_reply, x, &em)
                != ERR_OK) {
-        search_failed(r, req, &em, "");
+        service_search_failed(r, req, &em, "");
     }
     buf_fini(&body);
 }
@@ -277,7 +237,7 @@ void routes_handle(void *self, struct http_request *req)
             continue;
         }
         if (req->method == routes[i].method || (reads && routes[i].method == HTTP_M_GET)) {
-            run_route(self, req, &routes[i]);
+            routes[i].handle != NULL ? routes[i].handle(self, req) : run_route(self, req, &routes[i]);
         } else {
             respond_wrong_method(req, http_method_name(routes[i].method));
         }

@@ -28,12 +28,8 @@ static void write_term(struct jsonw *w, const char *field, struct str value)
     jw_obj_end(w);
 }
 
-static void write_filters(struct jsonw *w, const struct hotel_params *p)
+void rules_price(struct jsonw *w, const struct hotel_params *p)
 {
-    jw_karr(w, "filter");
-    write_term(w, F_CITY, p->city);
-    write_term(w, F_BRAND, p->brand);
-    write_term(w, F_STAR_NAME, p->star_name);
     if (p->has_price) {
         jw_obj(w);
         jw_kobj(w, "range");
@@ -44,11 +40,19 @@ static void write_filters(struct jsonw *w, const struct hotel_params *p)
         jw_obj_end(w);
         jw_obj_end(w);
     }
+}
+
+static void write_filters(struct jsonw *w, const struct hotel_params *p)
+{
+    jw_karr(w, "filter");
+    write_term(w, F_CITY, p->city);
+    write_term(w, F_BRAND, p->brand);
+    write_term(w, F_STAR_NAME, p->star_name);
+    rules_price(w, p);
     jw_arr_end(w);
 }
 
-/* Promoted hotels weigh ten times as much; combined by multiplying, the default. */
-static void write_functions(struct jsonw *w)
+void rules_promotion(struct jsonw *w)
 {
     jw_karr(w, "functions");
     jw_obj(w);
@@ -72,7 +76,7 @@ static void write_query(struct jsonw *w, const struct hotel_params *p)
     write_filters(w, p);
     jw_obj_end(w);
     jw_obj_end(w);
-    write_functions(w);
+    rules_promotion(w);
     jw_obj_end(w);
     jw_obj_end(w);
 }
@@ -98,8 +102,7 @@ static void write_sort_distance(struct jsonw *w, struct geo_point at)
     jw_obj_end(w);
 }
 
-/* Equal hits come in the order of their ids: pages do not overlap, whichever copy is asked. */
-static void write_sort(struct jsonw *w, const struct hotel_params *p)
+void rules_sort(struct jsonw *w, const struct hotel_params *p)
 {
     jw_karr(w, "sort");
     if (p->sort_by == SORT_RELEVANCE && !p->has_location) {
@@ -118,9 +121,7 @@ static void write_sort(struct jsonw *w, const struct hotel_params *p)
     jw_arr_end(w);
 }
 
-/* The key is searched in [all]: what it matches of the fields that were copied there is marked in them. A
- * query of its own, so that filters' values are not. */
-static void write_highlight(struct jsonw *w, struct str key)
+void rules_highlight(struct jsonw *w, struct str key)
 {
     static const char *const fields[] = {F_NAME, F_BRAND, F_BUSINESS};
     jw_kobj(w, "highlight");
@@ -159,9 +160,9 @@ void rules_list(struct buf *out, const struct hotel_params *p)
     write_query(&w, p);
     jw_ki64(&w, "from", ((int64_t)p->page - 1) * p->size);
     jw_ki64(&w, "size", p->size);
-    write_sort(&w, p);
+    rules_sort(&w, p);
     if (p->highlight && p->key.n > 0) {
-        write_highlight(&w, p->key);
+        rules_highlight(&w, p->key);
     }
     jw_obj_end(&w);
 }

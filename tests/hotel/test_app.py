@@ -176,6 +176,89 @@ def test_suggestions(app, rows):
     check.equal(app.get("/hotel/suggestion?key=zzqqxx")[1], [], "nothing begins with zzqqxx")
 
 
+def counts(rows, column):
+    found = {}
+    for r in rows:
+        if r[column]:
+            found[r[column]] = found.get(r[column], 0) + 1
+    return found
+
+
+FACETS = {"city": "city", "brand": "brand", "star": "star_name", "district": "business"}
+
+
+def facets_of(body):
+    return {kind: {v["value"]: v["count"] for v in body["facets"][kind]} for kind in FACETS}
+
+
+def test_find(app, rows):
+    """What the page asks: conditions, words of the key that become conditions, facets."""
+    def find(**request):
+        status, body = app.post("/hotel/find", request)
+        check.equal(status, 200, f"find {request}")
+        return body
+
+    def same(body, found, name):
+        check.equal(body["total"], len(found), f"{name}: total")
+        check({h["id"] for h in body["hotels"]} <= {int(r["id"]) for r in found} and len(body["hotels"]) == min(10, len(found)), f"{name}: hotels")
+
+    body = find()
+    same(body, rows, "find without conditions")
+    check.equal((body["match"], body["didYouMean"], body["understood"], body["words"]), ("all", None, [], []), "nothing was said")
+    for kind, column in FACETS.items():
+        check(facets_of(body)[kind].items() <= counts(rows, column).items() and len(facets_of(body)[kind]) == min(100, len(counts(rows, column))), f"facet {kind}")
+    cities = sorted(counts(rows, "city"), key=lambda c: -counts(rows, "city")[c])
+    brand = max((b for b in counts(rows, "brand") if not any(c.isascii() for c in b)), key=lambda b: counts(rows, "brand")[b])
+    body = find(cities=cities[:2], brands=[brand])
+    of_brand = [r for r in rows if r["brand"] == brand]
+    same(body, [r for r in of_brand if r["city"] in cities[:2]], "two cities and a brand")
+    check.equal(facets_of(body)["city"], counts(of_brand, "city"), "a group's own choice leaves its other values")
+    check.equal(facets_of(body)["brand"], counts([r for r in rows if r["city"] in cities[:2]], "brand"), "other groups count")
+    body = find(key=f"{brand} {cities[0]}市")
+    both = [r for r in of_brand if r["city"] == cities[0]]
+    same(body, both, "a key of a brand and a city")
+    check.equal([(u["kind"], u["value"], u["text"]) for u in body["understood"]], [("brand", brand, brand), ("city", cities[0], cities[0] + "市")], "they are named")
+    check.equal(facets_of(body)["city"], counts(of_brand, "city"), "as facets that can be taken off")
+    same(find(key=f"{cities[0]}{brand}", cities=[cities[1]]), [r for r in of_brand if r["city"] == cities[1]], "what is chosen counts, not what the key says of it")
+    prices = sorted(int(r["price"]) for r in both)
+    same(find(key=f"{cities[0]} {brand}", minPrice=prices[0], maxPrice=prices[0]), [r for r in both if int(r["price"]) == prices[0]], "and a price")
+    street = rows[0]["address"].split("号")[0].rstrip("0123456789")
+    here = [r for r in rows if street in r["address"]]
+    body = find(key=street, size=1000)
+    check({int(r["id"]) for r in here} <= {h["id"] for h in body["hotels"]}, f"addresses are searched: {street}")
+    first = [h["address"] or "" for h in find(key=street)["hotels"][:3]]
+    check(any(street in a for a in first), "and lead", first)
+    body = find(key="zzqqxx")
+    check.equal((body["total"], body["hotels"], body["words"]), (0, [], ["zzqqxx"]), "a word that no hotel has")
+    body = find(key=f"{brand} zzqqxx")
+    check(body["match"] == "some" and body["total"] == len(of_brand) and body["hotels"][0]["brand"] == brand, "some words, where all find nothing", body["total"])
+    if brand == "如家":
+        body = find(key="如佳")
+        check.equal((body["match"], body["didYouMean"], body["total"]), ("corrected", "如家", len(of_brand)), "a word that sounds alike")
+    check(find(explain=True)["search"]["track_total_hits"], "the search is told")
+    check.equal(len({h["id"] for page in range(1, 6) for h in find(page=page, size=20)["hotels"]}), 100, "pages do not overlap")
+    distances = [h["distance"] for h in find(location="31.2304,121.4737")["hotels"]]
+    check(distances == sorted(distances) and None not in distances, "nearest first", distances)
+    hotels = find(key=brand, highlight=True)["hotels"]
+    check(all("\ue000" in h["highlight"]["name"] for h in hotels), "what was understood is marked")
+
+
+def test_complete(app, rows):
+    by_city, by_brand = counts(rows, "city"), counts(rows, "brand")
+    for kind, values in (("city", by_city), ("brand", by_brand)):
+        for value in values:
+            found = app.get("/hotel/complete?key=" + quote(value[0]))[1]
+            check({"text": value, "kind": kind, "count": values[value]} in found or len(found) >= 10, f"{value[0]} may become {value}", found)
+            check(all(f["text"].startswith(value[0]) for f in found[:1]), f"{value[0]}: what is written so is first", found[:2])
+    if "上海" in by_city:
+        check.equal(app.get("/hotel/complete?key=shangh")[1][0], {"text": "上海", "kind": "city", "count": by_city["上海"]}, "pinyin")
+        check.equal(app.get("/hotel/complete?key=" + quote("上海"))[1][0]["text"], "上海", "a city")
+        check(any(c["kind"] == "hotel" and "上海" in c["text"] for c in app.get("/hotel/complete?key=" + quote("上海"))[1]), "and hotels")
+    check.equal(app.get("/hotel/complete?key=zzqqxx")[1], [], "nothing begins with zzqqxx")
+    check.equal(app.get("/hotel/complete?key=")[0], 200, "nothing typed")
+    check.equal(app.get("/hotel/complete")[0], 400, "no key")
+
+
 def quote(text):
     import urllib.parse
     return urllib.parse.quote(text)
@@ -186,7 +269,10 @@ def test_refusals(app):
            ({"size": -1}, "size"), ({"page": 1001}, "page"), ({"page": 2, "size": 5001}, "page"), ({"size": 10001}, "page"),
            ({"location": "91,0"}, "location"), ({"location": "0,181"}, "location"), ({"location": "here"}, "location"), ({"location": "1"}, "location"),
            ({"key": {"a": 1}}, "key"), ({"minPrice": "cheap"}, "minPrice"), ({"key": "酒" * 600}, "key")]
-    for path in ("/hotel/list", "/hotel/filters"):
+    for body, field in (({"cities": "上海"}, "cities"), ({"brands": [1, {}]}, "brands"), ({"stars": ["x"] * 101}, "stars"), ({"districts": ["酒" * 600]}, "districts")):
+        status, answer = app.post("/hotel/find", body)
+        check(status == 400 and answer["field"] == field, f"/hotel/find {str(body)[:40]}", (status, answer))
+    for path in ("/hotel/list", "/hotel/filters", "/hotel/find"):
         for body, field in bad:
             status, answer = app.post(path, body)
             check(status == 400 and answer.get("status") == 400 and answer.get("field") == field and answer.get("reason"), f"{path} {str(body)[:40]}", (status, answer))
@@ -195,7 +281,7 @@ def test_refusals(app):
     check.equal(app.get("/hotel/suggestion")[0], 400, "a suggestion without key")
     check.equal(app.post("/hotel/list", b"{" + b" " * 70000 + b"}")[0], 413, "a body past the limit")
     check.equal(app.get("/nothing")[0], 404, "an unknown path")
-    for method, path, allowed in (("GET", "/hotel/list", "POST"), ("PUT", "/hotel/filters", "POST"), ("POST", "/hotel/suggestion?key=a", "GET"), ("DELETE", "/", "GET")):
+    for method, path, allowed in (("GET", "/hotel/list", "POST"), ("PUT", "/hotel/filters", "POST"), ("POST", "/hotel/suggestion?key=a", "GET"), ("DELETE", "/", "GET"), ("GET", "/hotel/find", "POST"), ("POST", "/hotel/complete?key=a", "GET")):
         status, _, headers = call(app.host, method, path)
         check.equal((status, headers["allow"]), (405, allowed), f"{method} {path}")
 
@@ -260,8 +346,9 @@ def test_failures(search):
         check.equal(app.post("/hotel/list", {"page": 0})[0], 400, "what is wrong is refused all the same")
         check.equal(app.get("/")[0], 200, "the page is there all the same")
     with App(search.url, search.index + "-absent") as app:
-        status, answer = app.post("/hotel/list", {})
-        check(status == 503 and "no index" in answer["reason"], "without an index", (status, answer))
+        for path in ("/hotel/list", "/hotel/find"):
+            status, answer = app.post(path, {})
+            check(status == 503 and "no index" in answer["reason"], f"{path} without an index", (status, answer))
 
 
 def test_settings(search, folder):
@@ -299,6 +386,8 @@ def main():
             test_order(app, rows)
             test_keywords(app, rows)
             test_suggestions(app, rows)
+            test_find(app, rows)
+            test_complete(app, rows)
             test_refusals(app)
             test_page_files(app)
             test_promotion(app, search, rows)
