@@ -4,7 +4,7 @@ SETUP = ("/edge", {
     "settings": {"number_of_shards": 1, "number_of_replicas": 0},
     "mappings": {"properties": {
         "t": {"type": "text"}, "k": {"type": "keyword"}, "n": {"type": "integer"}, "d": {"type": "date"}, "at": {"type": "geo_point"},
-        "c": {"type": "completion"}, "r": {"type": "integer_range"}, "j": {"type": "join", "relations": {"up": ["down", "side"]}}, "o": {"type": "nested", "properties": {"x": {"type": "keyword"}}}}}})
+        "c": {"type": "completion"}, "r": {"type": "integer_range"}, "rf": {"type": "rank_feature"}, "rfs": {"type": "rank_features"}, "j": {"type": "join", "relations": {"up": ["down", "side"]}}, "o": {"type": "nested", "properties": {"x": {"type": "keyword"}}}}}})
 
 QUERIES = [
     {"bool": {"must": [{"match_all": {}}], "should": {"term": {"k": "a"}}, "must_not": [], "filter": [{"exists": {"field": "k"}}], "minimum_should_match": 1}},
@@ -51,7 +51,8 @@ QUERIES = [
     {"span_within": {"big": {"span_term": {"t": "a"}}, "little": {"span_term": {"t": "b"}}}},
     {"intervals": {"t": {"match": {"query": "a b", "max_gaps": 2, "ordered": True, "analyzer": "standard", "use_field": "t", "filter": {"not_containing": {"fuzzy": {"term": "b", "fuzziness": 1, "prefix_length": 0, "transpositions": True}}}}}}},
     {"intervals": {"t": {"all_of": {"intervals": [{"match": {"query": "a"}}, {"any_of": {"intervals": [{"prefix": {"prefix": "b"}}]}}], "ordered": True}}}},
-    {"rank_feature": {"field": "n", "saturation": {"pivot": 8}}}, {"percolate": {"field": "q", "document": {"t": "a"}}},
+    {"rank_feature": {"field": "n", "saturation": {"pivot": 8}}}, {"rank_feature": {"field": "rf", "boost": 2}}, {"rank_feature": {"field": "rf", "log": {"scaling_factor": 4}}},
+    {"rank_feature": {"field": "rfs.x", "sigmoid": {"pivot": 7, "exponent": 0.6}}}, {"rank_feature": {"field": "rfs.x", "linear": {}}}, {"percolate": {"field": "q", "document": {"t": "a"}}},
     {"pinned": {"ids": ["1"], "organic": {"match_all": {}}}}, {"geo_shape": {"at": {"shape": {"type": "point", "coordinates": [1, 2]}, "relation": "within"}}},
 ]
 

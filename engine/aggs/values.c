@@ -267,9 +267,7 @@ enum err values_bind_called(struct values *v, struct agg_run *r, const char *cal
             v->field = NULL;
         }
         if (v->field != NULL && !kind_of_field(v->field, &v->kind)) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                           "Fielddata is not supported on field [%.*s] of type [%s]", STR_ARG(v->field->path),
-                           v->field->class->name);
+            return field_refuses_values(v->field, em);
         }
         v->none = v->field == NULL;
         e = v->field != NULL ? check_field(v, em) : ERR_OK;

@@ -108,8 +108,7 @@ static enum err refuse_field(const struct search_context *cx, const struct sort_
         return field_without_values(f->path, em);
     }
     if (f->class->kind == VALUE_NONE && !f->class->is_metadata) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
-                       STR_ARG(f->path), f->class->name);
+        return field_refuses_values(f, em);
     }
     if (field_is_point(f) && f->doc_values) {
         return err_set(

@@ -18,8 +18,7 @@ static enum err check_doc_value(const struct field *f, struct errmsg *em)
         return field_without_values(f->path, em);
     }
     if (f->class->kind == VALUE_NONE) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
-                       STR_ARG(f->path), f->class->name);
+        return field_refuses_values(f, em);
     }
     return field_has_column(f) || f->class->constant != NULL
                ? ERR_OK

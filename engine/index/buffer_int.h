@@ -2,7 +2,7 @@
  *
  * A term's stream holds, per document: varint(document - last document), then per occurrence varint(position
  * - last + 1) and with offsets varint(start - last start), varint(length); a 0 stands between documents. With
- * frequencies only an occurrence is a byte 1; with documents only there is nothing but the differences. The
+ * frequencies only an occurrence is a byte 1, and several at once are a byte 2 and a varint; with documents only there is nothing but the differences. The
  * columns' streams hold varint(document - last document) and the value. */
 #ifndef INDEX_BUFFER_INT_H
 #define INDEX_BUFFER_INT_H
@@ -10,6 +10,9 @@
 #include "engine/index/byte_pool.h"
 #include "engine/index/completion.h"
 #include "engine/index/segment_writer.h"
+
+#define ONE_OCCURRENCE      1
+#define SEVERAL_OCCURRENCES 2
 
 struct term_head {
     uint32_t text; /* pool address: u16 length, bytes */
@@ -119,6 +122,9 @@ enum err inverter_paths(struct index_buffer *b, struct buffer_field *f, const st
                         struct errmsg *em);
 enum err inverter_term(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,
                        struct errmsg *em);
+/* A term that occurs so often as the value says. */
+enum err inverter_feature(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v,
+                          doc_id doc, struct errmsg *em);
 /* Forgets the terms made since the addition began, restores the others. */
 void inverter_undo(struct index_buffer *b);
 

@@ -170,6 +170,9 @@ enum err buffer_add_value(struct index_buffer *b, const struct doc_value *v, doc
         return put_bytes(b, &f->bytes, doc, v->bytes) ? ERR_OK : err_no_memory(em);
     case DOC_COMPLETION:
         return add_completion(b, f, v, doc, em);
+    case DOC_FEATURE:
+        f->has |= SEG_TERMS | SEG_FREQS;
+        return inverter_feature(b, f, v, doc, em);
     case DOC_RANGE:
         return add_range(b, f, v, doc, em);
     }
@@ -195,8 +198,9 @@ enum err buffer_end_field(struct index_buffer *b, const struct doc_value *v, doc
             return err_no_memory(em);
         }
     }
-    if ((v->to_index || v->to_store) && !v->to_column && !field->doc_values && f->named != doc + 1
-        && !field->class->is_metadata && !field->is_hidden && !(v->to_index && field->norms)) {
+    if ((v->to_index || v->to_store) && v->kind != DOC_FEATURE && !v->to_column && !field->doc_values
+        && f->named != doc + 1 && !field->class->is_metadata && !field->is_hidden
+        && !(v->to_index && field->norms)) {
         f->named = doc + 1;
         return buffer_add_term(b, STR("_field_names"), field->path, doc, em);
     }

@@ -50,8 +50,12 @@ static void write_positions(struct postings_writer *pw, struct stream_in *in)
 static uint32_t count_occurrences(struct stream_in *in)
 {
     uint32_t n = 0;
-    while (!stream_end(in) && stream_u8(in) != 0) {
-        n++;
+    while (!stream_end(in)) {
+        uint8_t kind = stream_u8(in);
+        if (kind == 0) {
+            break;
+        }
+        n += kind == SEVERAL_OCCURRENCES ? (uint32_t)stream_varint(in) : 1;
     }
     return n;
 }

@@ -185,6 +185,8 @@ static void put_stored(struct buf *to, const struct doc_value *v)
     case DOC_BYTES:
         stored_record_bytes(to, name, v->bytes);
         break;
+    case DOC_FEATURE: /* nothing of it is stored */
+        break;
     case DOC_RANGE: {
         uint8_t both[16];
         store_u64(both, (uint64_t)v->range.from);

@@ -126,7 +126,8 @@ static bool log_term(struct index_buffer *b, uint32_t i)
 }
 
 static uint32_t add_hashed(struct index_buffer *b, struct buffer_field *f, struct str text, uint32_t hash,
-                           enum index_options options, doc_id doc, uint32_t pos, uint32_t start, uint32_t end)
+                           enum index_options options, doc_id doc, uint32_t pos, uint32_t start, uint32_t end,
+                           uint32_t occurrences)
 {
     uint32_t i = find_term(b, f, text, hash);
     uint8_t bytes[40];
@@ -153,7 +154,8 @@ static uint32_t add_hashed(struct index_buffer *b, struct buffer_field *f, struc
             t->last_start = start;
         }
     } else if (options == INDEX_FREQS) {
-        bytes[n++] = 1;
+        bytes[n++] = occurrences > 1 ? SEVERAL_OCCURRENCES : ONE_OCCURRENCE;
+        n = occurrences > 1 ? varint_to(bytes, n, occurrences) : n;
     }
     return stream_put(&b->pool, &t->s, bytes, n) ? i : UINT32_MAX;
 }
@@ -161,7 +163,8 @@ static uint32_t add_hashed(struct index_buffer *b, struct buffer_field *f, struc
 uint32_t inverter_add(struct index_buffer *b, struct buffer_field *f, struct str text,
                       enum index_options options, doc_id doc, uint32_t pos, uint32_t start, uint32_t end)
 {
-    return add_hashed(b, f, text, term_hash(text, (uint32_t)(f - b->fields)), options, doc, pos, start, end);
+    return add_hashed(b, f, text, term_hash(text, (uint32_t)(f - b->fields)), options, doc, pos, start, end,
+                      1);
 }
 
 void inverter_undo(struct index_buffer *b)
@@ -289,7 +292,7 @@ enum err inverter_text(struct index_buffer *b, struct buffer_field *f, const str
         f->length += t->pos_inc != 0 || !field->similarity.discount_overlaps;
         uint32_t start = (uint32_t)f->last_start, unique = f->unique;
         uint32_t term = add_hashed(b, f, t->text, hashes[i % AHEAD], field->options, doc,
-                                   (uint32_t)f->position, start, start + (t->end - t->start));
+                                   (uint32_t)f->position, start, start + (t->end - t->start), 1);
         if (term == UINT32_MAX || (field->fielddata && f->unique != unique && !put_ord(b, f, doc, term))) {
             return err_no_memory(em);
         }
@@ -316,6 +319,18 @@ enum err inverter_paths(struct index_buffer *b, struct buffer_field *f, const st
         f->length += i == 0 || !v->field->similarity.discount_overlaps;
     }
     return ERR_OK;
+}
+
+enum err inverter_feature(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v,
+                          doc_id doc, struct errmsg *em)
+{
+    struct str name = v->feature.name;
+    if (name.n > SEG_TERM_BYTES_MAX) {
+        return immense(f, name, em);
+    }
+    uint32_t term = add_hashed(b, f, name, term_hash(name, (uint32_t)(f - b->fields)), INDEX_FREQS, doc, 0, 0,
+                               0, v->feature.freq);
+    return term != UINT32_MAX ? ERR_OK : err_no_memory(em);
 }
 
 enum err inverter_term(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,

@@ -16,6 +16,7 @@ enum doc_value_kind {
     DOC_GEO,        /* encoded latitude and longitude */
     DOC_BYTES,      /* binary doc values */
     DOC_COMPLETION, /* input, weight, contexts */
+    DOC_FEATURE,    /* a term with its frequency */
     DOC_RANGE       /* from, to (both inclusive), sortable int64, or 16-byte addresses */
 };
 
@@ -51,6 +52,10 @@ struct doc_value {
             const struct str *contexts; /* pairs: context name, value */
             uint32_t n_contexts;
         } completion;
+        struct {
+            struct str name;
+            uint32_t freq;
+        } feature;
         struct {
             int64_t from, to;
             uint8_t ip_from[16], ip_to[16];

@@ -10,6 +10,7 @@ struct part_build { /* a Lucene document that is being filled */
     size_t n, cap;
     const struct field *nested; /* NULL: the root */
     struct part_build *parent;
+    struct map features; /* whole names of those that it has a value of; without an arena: none yet */
 };
 
 /* A field that the mapping does not have yet. */

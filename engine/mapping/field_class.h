@@ -44,6 +44,8 @@
     X(double_range)      \
     X(date_range)        \
     X(ip_range)          \
+    X(rank_feature)      \
+    X(rank_features)     \
     X(meta_id)           \
     X(meta_routing)      \
     X(meta_index)        \
@@ -54,7 +56,8 @@
     X(meta_version)      \
     X(meta_type)         \
     X(meta_nested_path)  \
-    X(meta_doc_count)
+    X(meta_doc_count)    \
+    X(meta_feature)
 
 /* The kind of values for aggregations, sorting, scripts and answers. */
 enum value_kind {
@@ -103,8 +106,10 @@ enum field_exists {
     EXISTS_TERMS, /* by any term */
     EXISTS_ALL,   /* each document has one */
     EXISTS_CONSTANT,
-    EXISTS_NONE, /* unknown */
-    EXISTS_NEVER /* nothing of it is searchable */
+    EXISTS_NONE,    /* unknown */
+    EXISTS_NEVER,   /* nothing of it is searchable */
+    EXISTS_FEATURE, /* by the term that has its name, in the field of all features (feature.h) */
+    EXISTS_REFUSED  /* in words of its own */
 };
 
 struct arena;
@@ -162,6 +167,8 @@ struct field_class {
     enum err (*refuse_fetch)(const struct field *f, struct errmsg *em);
     /* Writes a value of the source as `fields` shows it, or nothing where the field would not index it; NULL: as it is. */
     void (*show)(const struct value_format *f, const struct json *v, struct arena *arena, struct jsonw *w);
+    /* VALUE_NONE: refuses to give values by document, in words of its own; NULL: the usual ones. */
+    enum err (*refuse_values)(const struct field *f, struct errmsg *em);
     /* The value that all documents of an index have; p == NULL: none yet. NULL: values differ. */
     struct str (*constant)(const struct field *f, struct str index_name);
 
@@ -181,6 +188,7 @@ struct field_class {
                      struct errmsg *em);
     /* Refuses a search for values in words of its own, which hold for a field without an index too; NULL: the usual ones. */
     enum err (*refuse_search)(const struct field *f, struct errmsg *em);
+    enum err (*refuse_exists)(const struct field *f, struct errmsg *em); /* EXISTS_REFUSED */
 };
 
 #define FIELD_CLASS_ROW(name) extern const struct field_class field_class_##name;

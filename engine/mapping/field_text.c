@@ -180,6 +180,14 @@ const struct field_class field_class_text = {
     .takes_patterns = true,
 };
 
+enum err field_refuses_values(const struct field *f, struct errmsg *em)
+{
+    return f->class->refuse_values != NULL
+               ? f->class->refuse_values(f, em)
+               : err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
+                         STR_ARG(f->path), f->class->name);
+}
+
 enum err field_without_values(struct str name, struct errmsg *em)
 {
     return err_set(

@@ -43,6 +43,7 @@ struct field {
     bool enabled; /* objects */
     bool index, doc_values, store, norms, coerce, ignore_malformed, ignore_z, eager_ordinals, fielddata;
     bool split_on_whitespace;
+    bool positive_score_impact;                 /* rank_feature */
     bool index_phrases;                         /* text */
     int32_t prefix_min_chars, prefix_max_chars; /* index_prefixes of text, in UTF-16 units; 0: none */
     /* Text: what its beginnings and its pairs of words are indexed as. They are no fields of the mapping, and are found here
@@ -90,6 +91,8 @@ struct field {
 
 /* The error where values are asked for document by document, and the field needs `fielddata` for that. */
 enum err field_without_values(struct str name, struct errmsg *em);
+/* The same of a field whose values nobody can read by document (VALUE_NONE). */
+enum err field_refuses_values(const struct field *f, struct errmsg *em);
 
 struct mapping;
 

@@ -12,8 +12,8 @@ void root_def_init(struct root_def *d)
 /* ---- metadata fields ---- */
 
 static const char *const meta_names[] = {
-    "_id",      "_routing", "_index",   "_source", "_field_names",
-    "_ignored", "_seq_no",  "_version", "_type",   "_doc_count",
+    "_id",     "_routing", "_index", "_source",    "_field_names", "_ignored",
+    "_seq_no", "_version", "_type",  "_doc_count", "_feature",
 };
 
 static bool is_meta_name(struct str key)

@@ -219,6 +219,7 @@ enum err dsl_one_field(const struct json_pull *p, const char *query, struct str 
     X(has_parent)          \
     X(parent_id)           \
     X(distance_feature)    \
+    X(rank_feature)        \
     X(wrapper)             \
     X(more_like_this)      \
     X(type)                \
@@ -239,6 +240,6 @@ DSL_TYPES(DSL_TYPE_ROW)
 #undef DSL_TYPE_ROW
 
 /* Known to Elasticsearch, not offered here: refused by name, so that the client does not look for a typing error. */
-#define DSL_NOT_OFFERED "geo_shape", "percolate", "shape", "rank_feature"
+#define DSL_NOT_OFFERED "geo_shape", "percolate", "shape"
 
 #endif

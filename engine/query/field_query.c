@@ -4,6 +4,7 @@
 #include "common/base/java_hash.h"
 #include "common/base/settings.h"
 #include "common/base/sort_items.h"
+#include "engine/mapping/feature.h"
 
 const struct field *build_field(const struct builder *b, struct str name)
 {
@@ -354,6 +355,15 @@ static enum err exists_node(struct builder *b, const struct field *f, struct que
     case EXISTS_NONE:
         return err_query_shard(b, em, "Field [%.*s] of type [%.*s] does not support exists queries",
                                STR_ARG(f->path), STR_ARG(f->path));
+    case EXISTS_REFUSED:
+        return f->class->refuse_exists(f, em);
+    case EXISTS_FEATURE: {
+        enum err e = qnode_term(b, f, f->path, out, em);
+        if (e == ERR_OK) {
+            (*out)->field_name = STR(FEATURE_FIELD);
+        }
+        return e;
+    }
     case EXISTS_ALL:
         return qnode_all(b, out, em);
     case EXISTS_CONSTANT:

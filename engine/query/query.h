@@ -48,6 +48,7 @@ struct inner_hits_spec; /* engine/query/source.h */
     X(nested)           \
     X(join)             \
     X(distance_feature) \
+    X(rank_feature)     \
     X(slice)            \
     X(blended)
 struct query_ops;

@@ -104,8 +104,7 @@ enum err script_field(const struct mapping *mapping, struct str name, struct are
         return field_without_values(f->path, em);
     }
     if (f->class->kind == VALUE_NONE) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
-                       STR_ARG(f->path), f->class->name);
+        return field_refuses_values(f, em);
     }
     if (f->class->is_binary && f->doc_values) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,

@@ -409,8 +409,7 @@ static enum err no_numbers(const struct field *f, struct errmsg *em)
                        : c->constant != NULL    ? "plain.ConstantIndexFieldData"
                                                 : "plain.SortedSetOrdinalsIndexFieldData";
     if (c->kind == VALUE_NONE) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
-                       STR_ARG(f->path), field_shown_type(f));
+        return field_refuses_values(f, em);
     }
     return err_set(
         em, ERR_CLASS_CAST,

@@ -38,12 +38,15 @@ static void gather(struct model *m, const char *field, uint32_t *lengths, bool *
                 add_hit(m, (struct hit){.term = v->bytes, .doc = d});
                 lengths[d]++;
             }
+            if (v->kind == DOC_FEATURE) {
+                add_hit(m, (struct hit){.term = v->feature.name, .doc = d, .more = v->feature.freq - 1});
+            }
             for (uint32_t k = 0; v->kind == DOC_TEXT && k < v->text.n; k++) {
                 const struct token *t = &v->text.v[k];
                 pos += t->pos_inc;
                 lengths[d] += t->pos_inc != 0 || !v->field->similarity.discount_overlaps;
                 add_hit(m, (struct hit){t->text, d, 0, (uint32_t)pos, (uint32_t)offset + t->start,
-                                        (uint32_t)offset + t->end});
+                                        (uint32_t)offset + t->end, 0});
             }
             if (v->kind == DOC_TEXT) {
                 pos += v->text.end_pos_inc + v->field->position_increment_gap;
@@ -150,6 +153,15 @@ static void check_skipping(struct model *m, const struct seg_field *f, const str
     positions_fini(&ps);
 }
 
+static uint64_t occurrences(const struct hit *hits, size_t n)
+{
+    uint64_t sum = n;
+    for (size_t i = 0; i < n; i++) {
+        sum += hits[i].more;
+    }
+    return sum;
+}
+
 static void check_term(struct model *m, const struct seg_field *f, const struct term_info *t,
                        const struct hit *hits, size_t n_hits, struct rng *r)
 {
@@ -159,10 +171,10 @@ static void check_term(struct model *m, const struct seg_field *f, const struct 
         if (n == 0 || v[n - 1].doc != hits[i].doc) {
             v[n++] = (struct posting){hits[i].doc, 0, &hits[i]};
         }
-        v[n - 1].freq++;
+        v[n - 1].freq += 1 + hits[i].more;
     }
     ck_assert_uint_eq(t->doc_freq, n);
-    ck_assert_uint_eq(t->total_freq, f->has & SEG_FREQS ? n_hits : n);
+    ck_assert_uint_eq(t->total_freq, f->has & SEG_FREQS ? occurrences(hits, n_hits) : n);
     struct postings p;
     struct positions ps;
     struct position_runs runs;
@@ -275,7 +287,7 @@ static void check_terms(struct model *m, const char *name, struct rng *r)
         ck_assert_uint_eq(f->n_terms, n_terms);
         ck_assert_uint_eq(f->doc_count, with);
         ck_assert_uint_eq(f->sum_df, sum_df);
-        ck_assert_uint_eq(f->sum_ttf, f->has & SEG_FREQS ? m->n_hits : sum_df);
+        ck_assert_uint_eq(f->sum_ttf, f->has & SEG_FREQS ? occurrences(m->hits, m->n_hits) : sum_df);
         if (n_terms > 0) {
             check_lookups(f, terms, n_terms, r);
         }
@@ -463,7 +475,7 @@ void check_segment(const struct segment *s, struct made_doc *const *docs, size_t
     }
     ck_assert_uint_eq(segment_doc_count(s), m.n);
     check_documents(&m);
-    static const char *const terms[] = {"body", "offs", "freq", "tag", "ips"};
+    static const char *const terms[] = {"body", "offs", "freq", "tag", "ips", "feat"};
     static const char *const nums[] = {"dense", "multi", "rare", "few", "loc"};
     for (size_t i = 0; i < 5; i++) {
         check_terms(&m, terms[i], &r);

@@ -14,6 +14,7 @@ struct hit { /* an occurrence */
     struct str term;
     doc_id doc;
     uint32_t seq, pos, start, end;
+    uint32_t more; /* so many more of them, at no place */
 };
 
 struct model {

@@ -6,7 +6,7 @@
 #include "common/base/bits.h"
 #include "engine/mapping/field_class.h"
 
-#define FIELDS 14
+#define FIELDS 15
 
 static struct field fields[FIELDS] = {
     {.path = {"body", 4},
@@ -37,11 +37,12 @@ static struct field fields[FIELDS] = {
     {.path = {"span", 4}, .class = &field_class_long_range, .index = true, .doc_values = true},
     {.path = {"kept", 4}, .class = &field_class_keyword, .store = true},
     {.path = {"comp", 4}, .class = &field_class_completion, .index = true},
+    {.path = {"feat", 4}, .class = &field_class_rank_features},
     {.path = {"ips", 3}, .class = &field_class_ip, .index = true, .doc_values = true},
 };
 static struct field child = {.path = {"child", 5}, .class = &field_class_nested};
 
-enum { BODY, OFFS, FREQ, TAG, DENSE, MULTI, RARE, FEW, LOC, BIN, SPAN, KEPT, COMP, IPS };
+enum { BODY, OFFS, FREQ, TAG, DENSE, MULTI, RARE, FEW, LOC, BIN, SPAN, KEPT, COMP, FEAT, IPS };
 
 void doc_maker_init(struct doc_maker *m, uint64_t seed)
 {
@@ -125,6 +126,19 @@ static void add_texts(struct doc_maker *m, struct doc_value *v, size_t *n)
     }
 }
 
+static void add_features(struct doc_maker *m, struct doc_value *v, size_t *n)
+{
+    struct rng r; /* of its own: the other values stay what they are without features */
+    rng_seed(&r, m->made);
+    for (uint64_t k = rng_below(&r, 4); k > 0; k--) {
+        struct doc_value *to = add(v, n, FEAT);
+        to->kind = DOC_FEATURE;
+        to->to_index = true;
+        to->feature.name = arena_printf(&m->arena, "feature%u", skewed(&r, 20));
+        to->feature.freq = 1 + (uint32_t)rng_below(&r, rng_below(&r, 3) == 0 ? 3 : 65280);
+    }
+}
+
 static void add_columns(struct doc_maker *m, struct doc_value *v, size_t *n)
 {
     struct rng *r = &m->rng;
@@ -175,6 +189,7 @@ static void add_columns(struct doc_maker *m, struct doc_value *v, size_t *n)
         to->completion.contexts = paths;
         to->completion.n_contexts = (uint32_t)rng_below(r, 2);
     }
+    add_features(m, v, n);
     if (rng_below(r, 3) == 0) {
         add_bytes(v, n, KEPT, DOC_TERM, word(m));
     }

@@ -88,6 +88,9 @@ static void write_value(struct jsonw *w, const struct doc_value *v)
         jw_i64(w, v->geo.lon);
         jw_arr_end(w);
         break;
+    case DOC_FEATURE:
+        jw_str(w, v->feature.name);
+        break;
     case DOC_COMPLETION:
         write_completion(w, v);
         break;

@@ -71,6 +71,9 @@ static const char *shown(struct world *w, size_t part)
         case DOC_RANGE:
             buf_printf(&b, "%lld..%lld", (long long)v->range.from, (long long)v->range.to);
             break;
+        case DOC_FEATURE:
+            buf_printf(&b, "%.*s*%u", STR_ARG(v->feature.name), v->feature.freq);
+            break;
         case DOC_GEO:
             buf_z(&b, "point");
             break;
