@@ -94,17 +94,43 @@ static const struct json *definition(const struct json *mapping, struct str path
     return at;
 }
 
+/* The types of which something else holds than of most: these are shown under their own name, are searchable where they have an
+ * index, and aggregatable where they have a column, which is the default. */
+static const struct type_caps {
+    const char *type, *shown; /* NULL: its own name */
+    bool unsearchable;
+    const char *column; /* the parameter that says so, where it does not by default; "": nothing does */
+} type_caps[] = {
+    {"binary", NULL, true, "doc_values"},
+    {"completion", NULL, false, ""},
+    {"constant_keyword", "keyword", false, NULL},
+    {"rank_feature", NULL, false, ""},
+    {"rank_features", NULL, true, ""},
+    {"text", NULL, false, "fielddata"},
+    {"token_count", "integer", false, NULL},
+    {"wildcard", "keyword", false, NULL},
+};
+
+static const struct type_caps *caps_of_type(struct str type)
+{
+    static const struct type_caps usual;
+    for (size_t i = 0; i < ARRAY_LEN(type_caps); i++) {
+        if (str_is(type, type_caps[i].type)) {
+            return &type_caps[i];
+        }
+    }
+    return &usual;
+}
+
 static void add_field(struct caps *c, struct str path, const struct json *field)
 {
     struct str type = json_text(json_get(field, "type"));
-    bool is_text = str_is(type, "text"), counts = str_is(type, "token_count");
-    bool plain = !is_text && !str_is(type, "binary") && !str_is(type, "completion");
+    const struct type_caps *t = caps_of_type(type);
     caps_add(c, (struct cap){.path = path,
-                             .type = counts ? STR("integer") : type,
-                             .searchable = !str_is(type, "binary") && flag(field, "index", true),
-                             .aggregatable =
-                                 is_text ? flag(field, "fielddata", false)
-                                         : flag(field, "doc_values", plain) && !str_is(type, "completion"),
+                             .type = t->shown != NULL ? str_of(t->shown) : type,
+                             .searchable = !t->unsearchable && flag(field, "index", true),
+                             .aggregatable = t->column == NULL ? flag(field, "doc_values", true)
+                                                               : flag(field, t->column, false),
                              .meta = json_get(field, "meta")});
 }
 

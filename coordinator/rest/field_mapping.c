@@ -25,6 +25,7 @@ static const struct {
      "\"fielddata_frequency_filter\":{\"min\":0.0,\"max\":2147483647.0,\"min_segment_size\":0},\"index_"
      "prefixes\":null,"
      "\"index_phrases\":false}"},
+    {"wildcard", "{\"ignore_above\":2147483647,\"null_value\":null,\"meta\":{}}"},
     {"geo_point",
      "{\"doc_values\":true,\"index\":true,\"store\":false,\"ignore_malformed\":false,\"ignore_z_value\":true,"
      "\"null_value\":null,\"meta\":{}}"},

@@ -20,6 +20,7 @@
     X(text)              \
     X(keyword)           \
     X(constant_keyword)  \
+    X(wildcard)          \
     X(long)              \
     X(integer)           \
     X(short)             \
@@ -178,7 +179,8 @@ struct field_class {
     enum field_exists exists;
     enum field_analysis analysis; /* what _analyze does with a text for the field */
     bool takes_patterns;          /* prefix, wildcard, regexp, fuzzy */
-    bool refuses_ranges;          /* QUERIES_TERMS: range queries are refused */
+    bool constant_scores; /* QUERIES_TERMS: whatever matches scores the boost; patterns are never expensive */
+    bool refuses_ranges;  /* QUERIES_TERMS: range queries are refused */
     /* Refuses a pattern ("prefix", "wildcard" ...) in words of its own; NULL: all are taken. */
     enum err (*refuse_pattern)(const struct field *f, const char *kind, struct errmsg *em);
     /* Refuses ranges of terms that lack a bound; NULL: these are taken. */

@@ -1,4 +1,4 @@
-/* Exact texts: keyword, and constant_keyword, which has one for the whole index. */
+/* Exact texts: keyword, wildcard, and constant_keyword, which has one for the whole index. */
 #include "common/base/utf8.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/field_params.h"
@@ -107,6 +107,50 @@ const struct field_class field_class_keyword = {
     .text = FIELD_TEXT_KEYWORD,
     .takes_patterns = true,
     .term = keyword_term,
+};
+
+/* ---- wildcard: its texts are those of a keyword; queries for them do not score ---- */
+
+static const struct param wildcard_params[] = {
+    {.name = "ignore_above",
+     .kind = PARAM_INT,
+     .flags = PARAM_UPDATEABLE,
+     .offset = PARAM_AT(ignore_above),
+     .dflt = INT32_MAX},
+    {.name = "null_value", .kind = PARAM_NULL_TEXT, .flags = PARAM_NULL_OK},
+    PARAM_ROW_META,
+    PARAM_ROW_END,
+};
+
+static void wildcard_init(UNUSED struct builder *b, struct node *n)
+{
+    n->f.doc_values = true;
+}
+
+static enum err build_wildcard(struct builder *b, struct node *n)
+{
+    int32_t above = (int32_t)n->f.ignore_above;
+    if (above < 0) {
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "[ignore_above] must be positive, got [%d]", above);
+    }
+    build_ignore_above(n);
+    return ERR_OK;
+}
+
+const struct field_class field_class_wildcard = {
+    .name = "wildcard",
+    .params = wildcard_params,
+    .init = wildcard_init,
+    .build = build_wildcard,
+    .value = keyword_value,
+    .kind = VALUE_TEXT,
+    .is_string = true,
+    .show = show_keyword,
+    .analysis = FIELD_WHOLE,
+    .queries = QUERIES_TERMS,
+    .text = FIELD_TEXT_KEYWORD,
+    .takes_patterns = true,
+    .constant_scores = true,
 };
 
 /* ---- constant_keyword ---- */

@@ -114,6 +114,9 @@ struct pattern_opts {
     bool case_insensitive;
     uint32_t flags, max_states;
 };
+/* A node of such a query; NULL: no memory. */
+struct query *pattern_node(struct builder *b, const struct field *f, const struct query_ops *ops,
+                           struct str pattern);
 enum err field_pattern(struct builder *b, const struct field *f, const struct query_ops *ops,
                        struct str value, const struct pattern_opts *o, struct query **out, struct errmsg *em);
 /* (build_hidden.c) Are words that begin so found by the beginnings that `index_prefixes` indexes? */

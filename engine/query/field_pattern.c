@@ -51,6 +51,20 @@ enum err check_rewrite(struct str rewrite, struct errmsg *em)
     return set_rewrite(&q, rewrite, em);
 }
 
+struct query *pattern_node(struct builder *b, const struct field *f, const struct query_ops *ops,
+                           struct str pattern)
+{
+    const struct query_ops *expensive = b->expensive;
+    struct query *q = qnode_new(b, ops);
+    if (q != NULL) {
+        q->field = f;
+        q->field_name = f->path;
+        q->multi.pattern = pattern;
+    }
+    b->expensive = f->class->constant_scores ? expensive : b->expensive;
+    return q;
+}
+
 /* Between the operators, a wildcard's text takes the form of the index's terms. */
 static enum err normalise_wildcard(struct builder *b, const struct analyzer *an, struct str value,
                                    struct str *out, struct errmsg *em)
@@ -157,13 +171,10 @@ enum err field_pattern(struct builder *b, const struct field *f, const struct qu
     if (e != ERR_OK) {
         return e;
     }
-    struct query *q = *out = qnode_new(b, ops);
+    struct query *q = *out = pattern_node(b, f, ops, value);
     if (q == NULL) {
         return err_no_memory(em);
     }
-    q->field = f;
-    q->field_name = f->path;
-    q->multi.pattern = value;
     q->multi.case_insensitive = o->case_insensitive;
     q->multi.flags = o->flags;
     q->multi.max_states = o->max_states;
@@ -171,7 +182,7 @@ enum err field_pattern(struct builder *b, const struct field *f, const struct qu
     if (ops == &q_regexp) {
         e = regexp_check(value, o->flags, o->max_states, b->arena, em);
     }
-    return e == ERR_OK ? set_rewrite(q, o->rewrite, em) : e;
+    return e == ERR_OK && !f->class->constant_scores ? set_rewrite(q, o->rewrite, em) : e;
 }
 
 enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, const struct fuzzy_opts *o,
@@ -205,20 +216,19 @@ enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, 
     if (o->max_expansions <= 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxExpansions must be positive.");
     }
-    struct query *q = *out = qnode_new(b, &q_fuzzy);
+    struct query *q = *out = pattern_node(b, f, &q_fuzzy, term);
     if (q == NULL) {
         return err_no_memory(em);
     }
-    q->field = f;
-    q->field_name = f->path;
-    q->multi.pattern = term;
     q->multi.max_edits = edits;
     q->multi.prefix_length = (uint32_t)o->prefix_length;
     q->multi.max_expansions = (uint32_t)o->max_expansions;
     q->multi.transpositions = o->transpositions;
     q->multi.rewrite = REWRITE_TOP_TERMS_BLENDED;
     q->multi.rewrite_n = (uint32_t)o->max_expansions;
-    return set_rewrite(q, o->rewrite, em);
+    e = set_rewrite(q, o->rewrite, em);
+    q->multi.rewrite = f->class->constant_scores ? REWRITE_CONSTANT : q->multi.rewrite;
+    return e;
 }
 
 /* ---- lists of fields ---- */

@@ -131,7 +131,8 @@ static enum err text_term(struct builder *b, const struct field *f, const struct
 {
     struct str term;
     enum err e = field_term_bytes(b, f, json_text(v), &term, em);
-    return e == ERR_OK ? qnode_term(b, f, term, out, em) : e;
+    e = e == ERR_OK ? qnode_term(b, f, term, out, em) : e;
+    return e == ERR_OK && f->class->constant_scores ? qnode_constant(b, *out, out, em) : e;
 }
 
 static int cmp_str(const void *a, const void *b)
@@ -293,13 +294,10 @@ enum err field_term_nocase(struct builder *b, const struct field *f, const struc
     if (e != ERR_OK) {
         return e;
     }
-    struct query *q = *out = qnode_new(b, &q_wildcard);
+    struct query *q = *out = pattern_node(b, f, &q_wildcard, term);
     if (q == NULL) {
         return err_no_memory(em);
     }
-    q->field = f;
-    q->field_name = f->path;
-    q->multi.pattern = term;
     q->multi.case_insensitive = q->multi.exact = true;
     return ERR_OK;
 }

@@ -180,6 +180,47 @@ def rule_flattened_edges(index):
         assert status == 400 and answer["error"]["root_cause"][0]["reason"].startswith("Can't load fielddata on [bare._keyed]"), answer
 
 
+def rule_wildcard_field(index):
+    """A field of type wildcard has the texts of a keyword: all queries for them find the same, and score the boost; its values sort and have buckets."""
+    index.create({"properties": {"k": {"type": "keyword", "ignore_above": 20, "null_value": "none", "copy_to": "c"}, "w": {"type": "wildcard", "ignore_above": 20, "null_value": "none", "meta": {"a": "b"}},
+                                 "c": {"type": "wildcard"}, "t": {"type": "text", "fields": {"w": {"type": "wildcard"}}}}})
+    values = ["GET /a/b?x=1", "get /A/B", "POST /a", "", None, ["x", "*y?", "上海"], "x" * 21, "a\\b", "ß", [None, "zz top"], "none", "10", 7, True]
+    index.put([{"k": v, "w": v, "t": v} for v in values] + [{}])
+    queries = [{"wildcard": {"F": p}} for p in ("*", "GET*", "*/a/*", "?", "*b?x*", "\\*y\\?", "上*", "", "a\\\\b", "*o*")] + [{"prefix": {"F": p}} for p in ("GET", "g", "", "*")]
+    queries += [{"regexp": {"F": p}} for p in ("[A-Z]+ /a.*", ".*", "x|none", "", "1[0-9]")] + [{"fuzzy": {"F": {"value": v, "fuzziness": 2}}} for v in ("nine", "POST /b", "x", "")]
+    queries += [{"term": {"F": v}} for v in ("x", "", "*y?", "none", 7, True, "nope")] + [{"terms": {"F": ["x", "none", "10", 7]}}, {"exists": {"field": "F"}}]
+    queries += [{"range": {"F": r}} for r in ({"gte": "a", "lt": "o"}, {"gt": "GET"}, {"lte": "x"}, {})] + [{"match": {"F": "POST /a"}}, {"match_bool_prefix": {"F": "POST"}}, {"query_string": {"query": "F:(x OR none)"}},
+                {"query_string": {"query": "F:n*"}}, {"simple_query_string": {"query": "x", "fields": ["F"]}}, {"multi_match": {"query": "x", "fields": ["F"]}}, {"match_phrase_prefix": {"F": "PO"}}]
+    for kind, v in (("wildcard", "gEt*"), ("prefix", "get"), ("regexp", "GET .*"), ("term", "get /a/b")):
+        queries += [{kind: {"F": {"value": v, "case_insensitive": True}}}, {kind: {"F": {"value": v, "boost": 3, **({} if kind == "term" else {"rewrite": "scoring_boolean"})}}}]
+
+    def of(query, field):
+        return eval(repr(query).replace("'F", f"'{field}"))
+    for query in queries:
+        want = index.call("GET", "_search", {"query": of(query, "k"), "size": 100})
+        have = index.call("GET", "_search", {"query": of(query, "w"), "size": 100})
+        assert have[0] == want[0], (query, want, have)
+        if have[0] == 200:
+            assert {h["_id"] for h in have[1]["hits"]["hits"]} == {h["_id"] for h in want[1]["hits"]["hits"]}, query
+            boosts = {3.0 if "boost" in repr(query) else 1.0} if have[1]["hits"]["hits"] else set()
+            assert {h["_score"] for h in have[1]["hits"]["hits"]} == boosts, (query, have)
+    assert index.found({"term": {"c": "zz top"}}) == {9} and index.found({"wildcard": {"t.w": "*top"}}) == {9}
+    hits = {f: index.search(sort=[{f: "desc"}, "_doc"], size=100, fields=[f], docvalue_fields=[f], aggs={"a": {"terms": {"field": f, "size": 50}}, "n": {"cardinality": {"field": f}}, "m": {"missing": {"field": f}}})
+            for f in ("k", "w")}
+    shown = {f: [(h["_id"], h["sort"], h.get("fields", {}).get(f)) for h in a["hits"]["hits"]] for f, a in hits.items()}
+    assert shown["k"] == shown["w"] and hits["k"]["aggregations"] == hits["w"]["aggregations"]
+    assert index.found({"script": {"script": "doc['w'].size() > 0 && doc['w'].value.startsWith('GET')"}}) == {0}
+    caps = index.ok("GET", "_field_caps?fields=w")["fields"]["w"]
+    assert caps == {"keyword": {"type": "keyword", "searchable": True, "aggregatable": True, "meta": {"a": ["b"]}}}, "a member of that family"
+    assert index.ok("GET", "_mapping")[index.name]["mappings"]["properties"]["w"] == {"type": "wildcard", "ignore_above": 20, "null_value": "none", "meta": {"a": "b"}}
+    assert index.refused("PUT", "_mapping", {"properties": {"v": {"type": "wildcard", "ignore_above": -1}}}) == "mapper_parsing_exception"
+    assert index.refused("PUT", "_mapping", {"properties": {"v": {"type": "wildcard", "normalizer": "lowercase"}}}) == "mapper_parsing_exception"
+    assert index.refused("PUT", "_doc/x", {"w": {"a": 1}}) == "mapper_parsing_exception"
+    assert index.refused("GET", "_search", {"collapse": {"field": "w"}}) == "illegal_argument_exception"
+    index.ok("POST", "_forcemerge?max_num_segments=1")
+    assert index.found({"wildcard": {"w": "*/a/*"}}) == {0}
+
+
 def rule_multi_match(index):
     """multi_match: a match in any of the fields qualifies."""
     index.create({"properties": {"a": {"type": "text"}, "b": {"type": "text"}}}).put([{"a": "x"}, {"b": "x"}, {"a": "y", "b": "z"}])

@@ -34,6 +34,7 @@ START_TEST(members_fit_together)
         ck_assert_msg(num_type_is_whole(c->num) == (c->form == FORM_WHOLE), "%s: its column", c->name);
         ck_assert_msg(!c->takes_patterns || c->queries == QUERIES_TERMS, "%s: patterns are of terms",
                       c->name);
+        ck_assert_msg(!c->constant_scores || c->queries == QUERIES_TERMS, "%s: scores of terms", c->name);
         ck_assert_msg(!c->refuses_ranges || c->queries == QUERIES_TERMS, "%s: ranges of terms", c->name);
         ck_assert_msg(c->term == NULL || c->queries == QUERIES_TERMS, "%s: terms of texts", c->name);
         ck_assert_msg(c->refuse_search == NULL || c->queries == QUERIES_NONE, "%s: refused", c->name);
