@@ -104,6 +104,7 @@ static const struct type_caps {
     {"binary", NULL, true, "doc_values"},
     {"completion", NULL, false, ""},
     {"constant_keyword", "keyword", false, NULL},
+    {"dense_vector", NULL, true, ""},
     {"rank_feature", NULL, false, ""},
     {"rank_features", NULL, true, ""},
     {"text", NULL, false, "fielddata"},
@@ -111,21 +112,14 @@ static const struct type_caps {
     {"wildcard", "keyword", false, NULL},
 };
 
-static const struct type_caps *caps_of_type(struct str type)
-{
-    static const struct type_caps usual;
-    for (size_t i = 0; i < ARRAY_LEN(type_caps); i++) {
-        if (str_is(type, type_caps[i].type)) {
-            return &type_caps[i];
-        }
-    }
-    return &usual;
-}
-
 static void add_field(struct caps *c, struct str path, const struct json *field)
 {
+    static const struct type_caps usual;
     struct str type = json_text(json_get(field, "type"));
-    const struct type_caps *t = caps_of_type(type);
+    const struct type_caps *t = &usual;
+    for (size_t i = 0; i < ARRAY_LEN(type_caps); i++) {
+        t = str_is(type, type_caps[i].type) ? &type_caps[i] : t;
+    }
     caps_add(c, (struct cap){.path = path,
                              .type = t->shown != NULL ? str_of(t->shown) : type,
                              .searchable = !t->unsearchable && flag(field, "index", true),

@@ -145,6 +145,9 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
     if (!c->open) {
         open_column(s, c);
     }
+    if (c->field->class->is_vector) {
+        return script_vector_value(c->field, c->seg, s->doc, &s->scratch, out, em);
+    }
     bool text = c->field->class->kind == VALUE_TEXT || c->field->class->kind == VALUE_ADDRESS;
     if (text) {
         return text_values(s, c, out, em);

@@ -107,6 +107,9 @@ static enum err refuse_field(const struct search_context *cx, const struct sort_
     if (f->class->needs_fielddata && !f->fielddata) {
         return field_without_values(f->path, em);
     }
+    if (f->class->is_vector) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "can't sort on the vector field");
+    }
     if (f->class->kind == VALUE_NONE && !f->class->is_metadata) {
         return field_refuses_values(f, em);
     }

@@ -10,7 +10,7 @@ struct part_build { /* a Lucene document that is being filled */
     size_t n, cap;
     const struct field *nested; /* NULL: the root */
     struct part_build *parent;
-    struct map features; /* whole names of those that it has a value of; without an arena: none yet */
+    struct map taken; /* names that can have one value alone, and have it; without an arena: none yet */
 };
 
 /* A field that the mapping does not have yet. */
@@ -68,6 +68,8 @@ enum err doc_text(struct doc_parser *p, const struct json *v, struct str *out);
 enum err doc_add_num(struct doc_parser *p, const struct field *f, int64_t num);
 /* A malformed value of a field that ignores them. */
 enum err doc_ignore_value(struct doc_parser *p, const struct field *f);
+/* A value of what can have one alone, by its whole name: *again: the part has one. */
+enum err doc_take_name(struct doc_parser *p, struct str name, bool *again);
 /* The value was refused with e: passed over where the field ignores such values. */
 enum err doc_malformed(struct doc_parser *p, const struct field *f, const struct json *v, enum err e);
 /* Text to store instead of a value that indexing rounds; b: NULL, or the second number of two. */

@@ -10,6 +10,16 @@ enum err doc_ignore_value(struct doc_parser *p, const struct field *f)
     return doc_ignore(p, f) ? ERR_OK : err_no_memory(p->em);
 }
 
+enum err doc_take_name(struct doc_parser *p, struct str name, bool *again)
+{
+    struct map *taken = &p->part->taken;
+    if (taken->arena == NULL) {
+        map_init(taken, p->arena);
+    }
+    *again = map_has(taken, name);
+    return map_put(taken, name, p->part) ? ERR_OK : err_no_memory(p->em);
+}
+
 enum err doc_malformed(struct doc_parser *p, const struct field *f, const struct json *v, enum err e)
 {
     bool container = v->type == JSON_OBJECT || v->type == JSON_ARRAY;

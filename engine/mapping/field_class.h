@@ -47,6 +47,7 @@
     X(ip_range)          \
     X(rank_feature)      \
     X(rank_features)     \
+    X(dense_vector)      \
     X(meta_id)           \
     X(meta_routing)      \
     X(meta_index)        \
@@ -157,6 +158,7 @@ struct field_class {
     const struct field_class *ends; /* VALUE_RANGE: what its ends are; NULL for all others */
     bool needs_fielddata; /* values are read by document where `fielddata` says so, out of postings */
     bool is_binary;       /* its texts are bytes, shown in base64 */
+    bool is_vector;       /* VALUE_NONE: numbers that scripts alone read (vector.h) */
     bool is_string;       /* text or keyword: what is typed for people to read */
     bool is_analysed;     /* text: its terms are words that have places */
     bool is_derived;      /* made from the values of the source, which are others: read from the column */

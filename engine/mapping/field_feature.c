@@ -58,18 +58,15 @@ static enum err read_float(struct doc_parser *p, const struct json *v, float *ou
 /* A document has one value of a feature; `key` is the feature's whole name. */
 static enum err check_once(struct doc_parser *p, const struct field *f, struct str key)
 {
-    struct map *features = &p->part->features;
-    if (features->arena == NULL) {
-        map_init(features, p->arena);
-    }
-    if (map_has(features, key)) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                       "[%s] fields do not support indexing multiple values for the same %s [%.*s] in the "
-                       "same document",
-                       f->class->name, f->class == &field_class_rank_feature ? "field" : "rank feature",
-                       STR_ARG(key));
-    }
-    return ERR_OK;
+    bool again = false;
+    enum err e = doc_take_name(p, key, &again);
+    return e != ERR_OK || !again
+               ? e
+               : err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                         "[%s] fields do not support indexing multiple values for the same %s [%.*s] in the "
+                         "same document",
+                         f->class->name, f->class == &field_class_rank_feature ? "field" : "rank feature",
+                         STR_ARG(key));
 }
 
 static enum err refuse_value(struct doc_parser *p, const struct field *f, struct str name, float value)
@@ -90,14 +87,13 @@ static enum err refuse_value(struct doc_parser *p, const struct field *f, struct
     return e;
 }
 
-static enum err add_feature(struct doc_parser *p, const struct field *f, struct str key, struct str name,
-                            float value)
+static enum err add_feature(struct doc_parser *p, const struct field *f, struct str name, float value)
 {
     if (!isfinite(value) || value < FLT_MIN) {
         return refuse_value(p, f, name, value);
     }
     struct doc_value *to = doc_add(p, f, DOC_FEATURE);
-    if (to == NULL || !map_put(&p->part->features, key, to)) {
+    if (to == NULL) {
         return err_no_memory(p->em);
     }
     to->to_index = true;
@@ -119,7 +115,7 @@ static enum err feature_value_of(struct doc_parser *p, const struct field *f, co
         return e;
     }
     const struct field *all = mapping_field(p->m, STR(FEATURE_FIELD));
-    return add_feature(p, all, f->path, f->path, f->positive_score_impact ? value : 1 / value);
+    return add_feature(p, all, f->path, f->positive_score_impact ? value : 1 / value);
 }
 
 static enum err features_member(struct doc_parser *p, const struct field *f, const struct json_member *m)
@@ -144,7 +140,7 @@ static enum err features_member(struct doc_parser *p, const struct field *f, con
     }
     enum err e = read_float(p, v, &value);
     e = e == ERR_OK ? check_once(p, f, key) : e;
-    return e == ERR_OK ? add_feature(p, f, key, m->key, value) : e;
+    return e == ERR_OK ? add_feature(p, f, m->key, value) : e;
 }
 
 /* Multi-fields have no values of it. */

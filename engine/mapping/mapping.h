@@ -43,6 +43,7 @@ struct field {
     bool enabled; /* objects */
     bool index, doc_values, store, norms, coerce, ignore_malformed, ignore_z, eager_ordinals, fielddata;
     bool split_on_whitespace;
+    int32_t dims;                               /* dense_vector */
     bool positive_score_impact;                 /* rank_feature */
     bool index_phrases;                         /* text */
     int32_t prefix_min_chars, prefix_max_chars; /* index_prefixes of text, in UTF-16 units; 0: none */

@@ -6,6 +6,7 @@
 #include "common/base/java_hash.h"
 #include "common/base/json.h"
 #include "common/base/num.h"
+#include "engine/mapping/vector.h"
 
 #include <stdio.h>
 
@@ -37,6 +38,7 @@ struct doc_field { /* a field that the script asked for */
     const struct field *field;
     struct num_column nums;
     struct ord_column ords;
+    const struct seg_field *seg; /* of vectors; NULL: none there */
     bool is_ords;
     int64_t *i;
     double *d;
@@ -103,7 +105,7 @@ enum err script_field(const struct mapping *mapping, struct str name, struct are
     if (f->class->needs_fielddata && !f->fielddata) {
         return field_without_values(f->path, em);
     }
-    if (f->class->kind == VALUE_NONE) {
+    if (f->class->kind == VALUE_NONE && !f->class->is_vector) {
         return field_refuses_values(f, em);
     }
     if (f->class->is_binary && f->doc_values) {
@@ -143,6 +145,7 @@ static enum err find_field(struct script_docs *s, struct str name, struct doc_fi
     *out = &s->fields[s->n++];
     **out = (struct doc_field){.name = copy, .field = f};
     const struct seg_field *seg = segment_field_of(s->o.leaf->segment, f, s->o.arena);
+    (*out)->seg = seg;
     if (seg != NULL && (seg->has & SEG_NUMS)) {
         num_column_init(&(*out)->nums, seg);
     } else if (seg != NULL && (seg->has & SEG_ORDS)) {
@@ -173,6 +176,27 @@ enum err script_name_value(const struct field *f, struct str index_name, const s
         *name = d.id;
     }
     *out = (struct script_doc){.type = SCRIPT_DOC_KEYWORD, .n = 1, .s = name};
+    return ERR_OK;
+}
+
+enum err script_vector_value(const struct field *f, const struct seg_field *seg, doc_id doc,
+                             struct arena *arena, struct script_doc *out, struct errmsg *em)
+{
+    struct str bytes;
+    uint32_t dims = (uint32_t)f->dims;
+    *out = (struct script_doc){.type = SCRIPT_DOC_VECTOR, .vector = {.dims = dims}};
+    if (seg == NULL || !(seg->has & SEG_BYTES) || !seg_bytes_value(seg, doc, 0, &bytes)) {
+        return ERR_OK;
+    }
+    float *v = ARENA_ARRAY(arena, float, dims);
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    if (!vector_read(bytes, dims, v, &out->vector.magnitude)) {
+        return err_set(em, ERR_CORRUPT, "a vector of [%.*s] cannot be read", STR_ARG(f->path));
+    }
+    out->n = 1;
+    out->vector.v = v;
     return ERR_OK;
 }
 
@@ -262,6 +286,9 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
     if (script_field_is_name(f->field)) {
         return script_name_value(f->field, s->o.index_name, s->o.leaf, s->doc, stored_of(s), &s->values, out,
                                  em);
+    }
+    if (f->field->class->is_vector) {
+        return script_vector_value(f->field, f->seg, s->doc, &s->values, out, em);
     }
     enum value_kind kind = f->field->class->kind;
     bool terms = f->is_ords || kind == VALUE_TEXT || kind == VALUE_ADDRESS;

@@ -26,6 +26,10 @@ enum err script_name_value(const struct field *f, struct str index_name, const s
                            struct stored_reader *stored, struct arena *arena, struct script_doc *out,
                            struct errmsg *em);
 
+/* A document's value of a field of vectors; seg is the segment's, NULL: it has none. ERR_CORRUPT. */
+enum err script_vector_value(const struct field *f, const struct seg_field *seg, doc_id doc,
+                             struct arena *arena, struct script_doc *out, struct errmsg *em);
+
 /* One script bound to one segment, run for one thread. */
 struct script_docs;
 struct script_docs_opts {

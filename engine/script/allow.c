@@ -417,6 +417,8 @@ static const struct script_class classes[] = {
      "static double saturation(double,double);static double sigmoid(double,double,double);"
      "static double acosh(double);static double asinh(double);static double atanh(double);"
      "static double logn(double,double);static double haversin(double,double,double,double);"
+     "static double dotProduct(List,Object);static double cosineSimilarity(List,Object);"
+     "static double l1norm(List,Object);static double l2norm(List,Object);"
      "static double randomScore(int,String);static double randomScore(int);"
      "static double decayGeoLinear(String,String,String,double,GeoPoint);"
      "static double decayGeoExp(String,String,String,double,GeoPoint);"

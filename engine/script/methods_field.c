@@ -157,6 +157,7 @@ static double number_at(const struct sv_field *f, uint32_t i)
     case SCRIPT_DOC_KEYWORD:
     case SCRIPT_DOC_IP:
     case SCRIPT_DOC_GEO:
+    case SCRIPT_DOC_VECTOR:
         break;
     }
     return 0;
@@ -164,7 +165,8 @@ static double number_at(const struct sv_field *f, uint32_t i)
 
 static enum err numeric(struct script_run *m, const struct sv_field *f)
 {
-    bool text = f->doc.type == SCRIPT_DOC_KEYWORD || f->doc.type == SCRIPT_DOC_IP;
+    bool text =
+        f->doc.type == SCRIPT_DOC_KEYWORD || f->doc.type == SCRIPT_DOC_IP || f->doc.type == SCRIPT_DOC_VECTOR;
     return text ? err_set(m->em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] must be numeric, date, or geopoint",
                           STR_ARG(f->name))
                 : ERR_OK;
@@ -250,6 +252,9 @@ enum err methods_field(struct script_run *m, struct sv self, struct str name, st
                                           {"#min", 0, plain_min},
                                           {"#max", 0, plain_max},
                                           {"#median", 0, plain_median}};
+    if (self.field->doc.type == SCRIPT_DOC_VECTOR) {
+        return methods_vector(m, self, name, a, n, out, found);
+    }
     enum err e = vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
     if (e != ERR_OK || *found) {
         return e;

@@ -40,7 +40,8 @@ enum script_doc_type {
     SCRIPT_DOC_DATE_NANOS, /* i: nanoseconds */
     SCRIPT_DOC_KEYWORD,    /* s: in order, each once */
     SCRIPT_DOC_IP,         /* s: as printed */
-    SCRIPT_DOC_GEO         /* geo */
+    SCRIPT_DOC_GEO,        /* geo */
+    SCRIPT_DOC_VECTOR      /* vector: one value at most */
 };
 
 /* The values of one field; the arrays are the environment's and live until the run's next document. */
@@ -52,6 +53,11 @@ struct script_doc {
         const double *d;
         const struct str *s;
         const struct geo_point *geo;
+        struct {
+            const float *v;
+            uint32_t dims; /* without a value, too */
+            float magnitude;
+        } vector;
     };
 };
 

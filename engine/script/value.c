@@ -206,6 +206,8 @@ struct sv sv_field_at(const struct sv_field *f, uint32_t i)
         return sv_str(d->s[i]);
     case SCRIPT_DOC_GEO:
         return (struct sv){.kind = SV_GEO, .geo = &d->geo[i]};
+    case SCRIPT_DOC_VECTOR: /* vectorValue alone gives it */
+        return sv_null();
     case SCRIPT_DOC_DATE:
     case SCRIPT_DOC_DATE_NANOS:
         break;

@@ -35,10 +35,15 @@ const char *class_of_local(struct sv v)
 const char *class_of_field(struct sv v)
 {
     static const char *const classes[] = {
-        [SCRIPT_DOC_LONG] = VALUES "Longs",       [SCRIPT_DOC_DOUBLE] = VALUES "Doubles",
-        [SCRIPT_DOC_BOOLEAN] = VALUES "Booleans", [SCRIPT_DOC_DATE] = VALUES "Dates",
-        [SCRIPT_DOC_DATE_NANOS] = VALUES "Dates", [SCRIPT_DOC_KEYWORD] = VALUES "Strings",
-        [SCRIPT_DOC_IP] = VALUES "Strings",       [SCRIPT_DOC_GEO] = VALUES "GeoPoints"};
+        [SCRIPT_DOC_LONG] = VALUES "Longs",
+        [SCRIPT_DOC_DOUBLE] = VALUES "Doubles",
+        [SCRIPT_DOC_BOOLEAN] = VALUES "Booleans",
+        [SCRIPT_DOC_DATE] = VALUES "Dates",
+        [SCRIPT_DOC_DATE_NANOS] = VALUES "Dates",
+        [SCRIPT_DOC_KEYWORD] = VALUES "Strings",
+        [SCRIPT_DOC_IP] = VALUES "Strings",
+        [SCRIPT_DOC_GEO] = VALUES "GeoPoints",
+        [SCRIPT_DOC_VECTOR] = "org.elasticsearch.xpack.vectors.query.DenseVectorScriptDocValues"};
     return classes[v.field->doc.type];
 }
 

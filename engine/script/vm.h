@@ -81,6 +81,7 @@ struct builtin {
     enum err (*fn)(struct script_run *m, const struct builtin *b, struct sv *a, uint32_t n, struct sv *out);
     double (*curve)(double distance, double scale, double decay); /* of a decay */
     double (*numbers)(const double *v);                           /* of expressions */
+    double (*vectors)(const float *q, const float *v, uint32_t dims, float magnitude);
 };
 
 extern const struct builtin builtins[];
@@ -123,6 +124,18 @@ enum err vm_put(struct script_run *m, struct sv object, struct str name, struct 
 enum err vm_get_at(struct script_run *m, struct sv object, struct sv index, struct sv *out);
 enum err vm_put_at(struct script_run *m, struct sv object, struct sv index, struct sv v);
 enum err vm_field(struct script_run *m, struct str name, struct sv *out);
+/* (vectors.c) Methods of the values of a field of vectors; the refusal to see one as a list of values; functions of a vector of the
+ * request and one of the document. */
+enum err methods_vector(struct script_run *m, struct sv self, struct str name, struct sv *args, uint32_t n,
+                        struct sv *out, bool *found);
+enum err vm_vector_whole(struct script_run *m);
+enum err vector_function(struct script_run *m, const struct builtin *b, struct sv *args, uint32_t n,
+                         struct sv *out);
+/* Sums of floats, as Elasticsearch computes them. */
+double vector_dot(const float *q, const float *v, uint32_t dims, float magnitude);
+double vector_cosine(const float *q, const float *v, uint32_t dims, float magnitude);
+double vector_l1(const float *q, const float *v, uint32_t dims, float magnitude);
+double vector_l2(const float *q, const float *v, uint32_t dims, float magnitude);
 enum err vm_iterator(struct script_run *m, struct sv of, struct sv *out);
 bool vm_next(struct script_run *m, struct sv_iter *it, struct sv *out, enum err *e);
 

@@ -123,6 +123,9 @@ enum err vm_arg_list(struct script_run *m, struct sv v, struct sv_list **out)
     if (v.kind != SV_FIELD) {
         return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "Cannot iterate over [%s]", sv_class(v));
     }
+    if (v.field->doc.type == SCRIPT_DOC_VECTOR) {
+        return vm_vector_whole(m);
+    }
     enum err e = vm_list(m, LIST_LIST, &list);
     for (uint32_t i = 0; i < v.field->doc.n && e == ERR_OK; i++) {
         e = vm_push(m, list.list, sv_field_at(v.field, i));

@@ -24,7 +24,8 @@ static const char mapping_text[] =
     "\"type\":\"geo\",\"precision\":4}]},"
     "\"r\":{\"type\":\"integer_range\"},\"dr\":{\"type\":\"date_range\"},\"w\":{\"type\":\"token_count\","
     "\"analyzer\":\"standard\"},"
-    "\"rf\":{\"type\":\"rank_feature\"},\"rs\":{\"type\":\"rank_features\"},\"wc\":{\"type\":\"wildcard\",\"ignore_above\":30},"
+    "\"rf\":{\"type\":\"rank_feature\"},\"rs\":{\"type\":\"rank_features\"},\"dv\":{\"type\":\"dense_"
+    "vector\",\"dims\":3},\"wc\":{\"type\":\"wildcard\",\"ignore_above\":30},"
     "\"o\":{\"properties\":{\"p\":{\"type\":\"keyword\",\"copy_to\":\"t\"}}},\"q\":{\"type\":\"nested\","
     "\"properties\":{\"v\":{\"type\":\"integer\"}}}}}";
 

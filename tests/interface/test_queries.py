@@ -221,6 +221,76 @@ def rule_wildcard_field(index):
     assert index.found({"wildcard": {"w": "*/a/*"}}) == {0}
 
 
+def rule_dense_vector(index):
+    """Vectors score by the functions of scripts, exactly; what is no vector of that many numbers is refused, and so is every other use of the field."""
+    f32 = lambda x: struct.unpack("f", struct.pack("f", x))[0]
+    rng, dims = random.Random(7), 5
+    index.create({"properties": {"v": {"type": "dense_vector", "dims": dims, "meta": {"a": "b"}}, "n": {"type": "integer"}, "w": {"type": "dense_vector", "dims": 1},
+                                 "o": {"type": "nested", "properties": {"v": {"type": "dense_vector", "dims": 2}}}}})
+    vectors = [[f32(rng.uniform(-4, 4)) for _ in range(dims)] for _ in range(25)] + [[1, 2.5, -3, 0, 1e-3]]
+    index.put([{"v": v, "n": i, "o": [{"v": [i, 1]}, {"v": [1, i + 1]}]} for i, v in enumerate(vectors)] + [{"n": 99}])
+    query = [0.5, -1.25, 3, 2, 0.1]
+    q = [f32(x) for x in query]
+    dot = lambda v, q=q: sum(f32(a * b) for a, b in zip(q, v))
+    size = math.sqrt(sum(f32(x * x) for x in q))
+    expected = {"dotProduct": dot, "cosineSimilarity": lambda v: dot(v, [f32(x / size) for x in q]) / math.sqrt(sum(x * x for x in v)), "l1norm": lambda v: sum(abs(f32(a - b)) for a, b in zip(q, v)),
+                "l2norm": lambda v: math.sqrt(sum(f32(a - b) ** 2 for a, b in zip(q, v)))}
+
+    def scored(source, **params):
+        return scores(index, {"script_score": {"query": {"exists": {"field": "v"}}, "script": {"source": source, "params": {"q": query, **params}}}})
+    for name, fn in expected.items():
+        for field in ("'v'", "doc['v']"):
+            found = scored(f"{name}(params.q, {field}) + 100.0")
+            assert set(found) == set(range(26)) and all(abs(found[i] - (fn([f32(x) for x in v]) + 100)) < 2e-4 for i, v in enumerate(vectors)), (name, found)
+    found = scored("float[] v = doc['v'].vectorValue; double s = 0; for (int i = 0; i < v.length; i++) { s += v[i] * params.q[i] } return Math.abs(s) + doc['v'].magnitude")
+    assert all(close(found[i], abs(sum(a * b for a, b in zip(query, v))) + math.sqrt(sum(x * x for x in v))) for i, v in enumerate(vectors)), found
+    best = index.ids({"script_score": {"query": {"exists": {"field": "v"}}, "script": {"source": "cosineSimilarity(params.q, 'v') + 1.0", "params": {"q": vectors[25]}}}}, size=1)
+    assert best == ["25"], "nothing is nearer than itself"
+    assert index.found({"exists": {"field": "v"}}) == set(range(26)) and index.found({"script": {"script": "doc['v'].size() == 0"}}) == {26}
+    nested = index.search(query={"nested": {"path": "o", "score_mode": "max", "query": {"script_score": {"query": {"match_all": {}}, "script": {"source": "l1norm([0, 0], 'o.v')"}}}}}, size=1)["hits"]["hits"]
+    assert [(h["_id"], h["_score"]) for h in nested] == [("25", 27.0)]
+    assert index.search(query={"ids": {"values": ["25"]}}, fields=["v"])["hits"]["hits"][0]["fields"] == {"v": [1, 2.5, -3, 0, 1e-3]}
+    assert index.ok("GET", "_doc/25")["_source"]["v"] == [1, 2.5, -3, 0, 1e-3]
+    aggs = index.search(size=0, aggs={"m": {"max": {"script": "doc['v'].size() > 0 ? doc['v'].magnitude : 0"}}})["aggregations"]
+    assert close(aggs["m"]["value"], max(math.sqrt(sum(x * x for x in v)) for v in vectors))
+
+    def reasons(answer):
+        return repr(answer)
+    for source, words in (("cosineSimilarity([1, 2], 'v')", "The query vector has a different number of dimensions [2] than the document vectors [5]."), ("dotProduct(params.q, 'n')", "DenseVectorScriptDocValues"),
+                          ("dotProduct(params.q, 'nope')", "No field found for [nope] in mapping"), ("dotProduct(params.q, 3)", "For vector functions, the 2nd argument must be of type String or VectorScriptDocValues"),
+                          ("doc['v'].value", "is not supported"), ("doc['v'].get(0)", "is not supported"), ("doc['v'][0]", "is not supported"), ("double s = 0; for (def x : doc['v']) { s += 1 } return s", "is not supported"),
+                          ("dotProduct(['a', 1, 1, 1, 1], 'v')", "cannot implicitly cast"), ("dotProduct(null, 'v')", ""), ("l2norm(params.q)", "Unknown call"), ("doc['v'].nope", "nope")):
+        status, answer = index.call("GET", "_search", {"query": {"script_score": {"query": {"term": {"n": 3}}, "script": {"source": source, "params": {"q": query}}}}})
+        assert status == 400 and words in reasons(answer), (source, status, answer)
+    for source in ("dotProduct(params.q, 'v')", "doc['v'].magnitude", "doc['v'].vectorValue.length"):
+        status, answer = index.call("GET", "_search", {"query": {"script_score": {"query": {"term": {"n": 99}}, "script": {"source": source, "params": {"q": query}}}}})
+        assert status == 400 and "A document doesn't have a value for a vector field!" in reasons(answer), answer
+    assert index.refused("GET", "_search", {"query": {"script": {"script": {"source": "dotProduct(params.q, 'v') > 0", "params": {"q": query}}}}}) == "script_exception", "functions of scores alone"
+    for doc, words in (({"v": [1, 2]}, "has number of dimensions [2] less than defined in the mapping [5]"), ({"v": [1] * 6}, "has exceeded the number of dimensions [5] defined in mapping"), ({"v": [1, 2, 3, 4, "5"]}, "but found [VALUE_STRING]"),
+                       ({"v": 3}, "expecting token of type [VALUE_NUMBER]"), ({"v": "x"}, "expecting token of type [VALUE_NUMBER]"), ({"v": [[1, 2, 3, 4, 5]]}, "but found [START_ARRAY]"), ({"v": {"x": 1}}, "expecting token"), ({"v": [1, 2, 3, 4, None]}, "VALUE_NULL"),
+                       ({"v": []}, "has number of dimensions [0]"), ('{"v": [1, 2', "end-of-input")):
+        status, answer = index.call("PUT", "_doc/x", doc)
+        assert status == 400 and words in reasons(answer) and answer["error"]["type"] == "mapper_parsing_exception", (doc, answer)
+    for asks, words in (({"query": {"term": {"v": 1}}}, "Field [v] of type [dense_vector] doesn't support queries"), ({"query": {"range": {"v": {"gte": 1}}}}, "does not support range queries"), ({"query": {"match": {"v": "1"}}}, "does not support match queries"),
+                        ({"sort": ["v"]}, "can't sort on the vector field"), ({"aggs": {"a": {"terms": {"field": "v"}}}}, "doesn't support docvalue_fields or aggregations"), ({"docvalue_fields": ["v"]}, "doesn't support docvalue_fields or aggregations"),
+                        ({"fields": [{"field": "v", "format": "x"}]}, "Field [v] of type [dense_vector] doesn't support formats."), ({"collapse": {"field": "v"}}, "collapse is not supported")):
+        status, answer = index.call("GET", "_search", asks)
+        assert status == 400 and words in reasons(answer), (asks, answer)
+    for dims, words in ((None, "Missing required parameter [dims]"), (0, "should be in the range [1, 2048] but was [0]"), (2049, "should be in the range [1, 2048] but was [2049]"), (-1, "was [-1]")):
+        status, answer = index.call("PUT", "_mapping", {"properties": {"z": {"type": "dense_vector", **({} if dims is None else {"dims": dims})}}})
+        assert status == 400 and words in reasons(answer), answer
+    status, answer = index.call("PUT", "_mapping", {"properties": {"v": {"type": "dense_vector", "dims": 6}}})
+    assert status == 400 and "Cannot update parameter [dims] from [5] to [6]" in reasons(answer)
+    caps = index.ok("GET", "_field_caps?fields=v")["fields"]["v"]["dense_vector"]
+    assert not caps["searchable"] and not caps["aggregatable"] and caps["meta"] == {"a": ["b"]}
+    index.ok("PUT", "_mapping", {"properties": {"big": {"type": "dense_vector", "dims": 2048}}})
+    index.ok("PUT", "_doc/100?refresh", {"big": [0.5] * 2048})
+    assert scores(index, {"script_score": {"query": {"exists": {"field": "big"}}, "script": {"source": "dotProduct(params.q, 'big')", "params": {"q": [2] * 2048}}}}) == {100: 2048.0}
+    before = scored("dotProduct(params.q, 'v') + 100.0")
+    index.ok("POST", "_forcemerge?max_num_segments=1")
+    assert scored("dotProduct(params.q, 'v') + 100.0") == before
+
+
 def rule_multi_match(index):
     """multi_match: a match in any of the fields qualifies."""
     index.create({"properties": {"a": {"type": "text"}, "b": {"type": "text"}}}).put([{"a": "x"}, {"b": "x"}, {"a": "y", "b": "z"}])
