@@ -221,6 +221,37 @@ def rule_wildcard_field(index):
     assert index.found({"wildcard": {"w": "*/a/*"}}) == {0}
 
 
+def rule_rank_feature(index):
+    """Features score by a function of their values, of which nine significant bits are kept; nothing else reads them. The scores are those of Elasticsearch 7.12.1."""
+    index.create({"properties": {"a": {"type": "rank_feature"}, "n": {"type": "rank_feature", "positive_score_impact": False}, "m": {"type": "rank_features"}, "k": {"type": "keyword"}}}, number_of_shards=1)
+    index.put([{"k": "u", "a": 1e30}, {"a": 3, "n": 2.7, "m": {"x": 5, "y": 7.77}}, {"a": 12345.678, "n": 0.001, "m": [{"x": "17"}, {"z": None}]}])
+    f32 = lambda x: struct.unpack("f", struct.pack("f", x))[0]
+    for body, want in (({"field": "a"}, {0: 1, 1: 0, 2: 0}), ({"field": "a", "saturation": {"pivot": 8}}, {0: 1, 2: 0.9993511, 1: 0.27272725}), ({"field": "n", "saturation": {"pivot": 8}}, {2: 0.9920477, 1: 0.044218898}),
+                       ({"field": "n"}, {2: 0.98089564, 1: 0.01868558}), ({"field": "a", "log": {"scaling_factor": "4"}}, {0: 69.07533, 2: 9.419304, 1: 1.9459101}), ({"field": "m.x"}, {2: 0.647619, 1: 0.35087717}),
+                       ({"field": "n", "sigmoid": {"pivot": 7, "exponent": 0.6}}, {2: 0.9514737, 1: 0.14630163}), ({"field": "a", "linear": {}}, {0: 9.977797e29, 2: 12320, 1: 3}), ({"field": "n", "linear": {}}, {2: 998, 1: 0.3701172}),
+                       ({"field": "m.x", "linear": {}, "boost": 2}, {2: 34, 1: 10}), ({"field": "m.none"}, {}), ({"field": "nope"}, {})):
+        found = scores(index, {"rank_feature": body})
+        assert {i: f32(v) for i, v in found.items()} == {i: f32(v) for i, v in want.items()}, (body, found)
+    for body, words in (({"field": "n", "log": {"scaling_factor": 4}}, "Cannot use the [log] function with a field that has a negative score impact"), ({"field": "m"}, "only works on [rank_feature] fields and features of [rank_features] fields, not [rank_features]"),
+                        ({"field": "a", "log": {"scaling_factor": 0.5}}, "scalingFactor must be >= 1, got: 0.5"), ({"field": "a", "saturation": {"pivot": 0}}, "pivot must be > 0, got: 0.0"), ({"field": "a", "sigmoid": {"pivot": 7}}, "Required [exponent]"),
+                        ({"field": "a", "log": {"scaling_factor": 4}, "linear": {}}, "Can only specify one of [log], [saturation], [sigmoid] and [linear]"), ({"field": "a", "boost": -1}, "negative [boost] are not allowed in [{")):
+        status, answer = index.call("GET", "_search", {"query": {"rank_feature": body}})
+        assert status == 400 and words in repr(answer), (body, answer)
+    for doc, words in (({"a": [1, 2]}, "do not support indexing multiple values for the same field [a]"), ({"m": [{"x": 1}, {"x": 2}]}, "multiple values for the same rank feature [m.x]"), ({"a": 0}, "featureValue must be a positive normal float, got: 0.0 for feature a on field _feature"),
+                       ({"n": 0}, "featureValue must be finite, got: Infinity for feature n"), ({"m": {"x": -1}}, "got: -1.0 for feature x on field m"), ({"m": 5}, "expected a START_OBJECT but got: VALUE_NUMBER"), ({"m": {"x": {}}}, "but got unexpected token START_OBJECT")):
+        status, answer = index.call("PUT", "_doc/x", doc)
+        assert status == 400 and words in repr(answer), (doc, answer)
+    for asks, words in (({"query": {"term": {"a": 3}}}, "Queries on [rank_feature] fields are not supported"), ({"sort": ["a"]}, "[rank_feature] fields do not support sorting, scripting or aggregating"), ({"aggs": {"x": {"max": {"field": "m"}}}}, "[rank_features] fields do not support sorting"),
+                        ({"query": {"exists": {"field": "m"}}}, "[rank_features] fields do not support [exists] queries"), ({"query": {"term": {"_feature": "a"}}}, "The [_feature] field may not be queried directly"), ({"docvalue_fields": ["a"]}, "do not support sorting")):
+        status, answer = index.call("GET", "_search", asks)
+        assert status == 400 and words in repr(answer), (asks, answer)
+    assert index.found({"exists": {"field": "n"}}) == {1, 2}
+    explained = index.ok("POST", "_explain/1", {"query": {"rank_feature": {"field": "n", "boost": 2}}})["explanation"]
+    assert explained["description"] == "Saturation function on the _feature field for the n feature, computed as w * S / (S + k) from:" and [d["value"] for d in explained["details"]] == [2.0, 19.4375, 0.3701172]
+    index.ok("POST", "_forcemerge?max_num_segments=1")
+    assert close(scores(index, {"rank_feature": {"field": "m.x"}})[2], 0.647619)
+
+
 def rule_dense_vector(index):
     """Vectors score by the functions of scripts, exactly; what is no vector of that many numbers is refused, and so is every other use of the field."""
     f32 = lambda x: struct.unpack("f", struct.pack("f", x))[0]
