@@ -10,11 +10,12 @@
 #include "proto/message.h"
 #include "proto/shard_event.h"
 
-/* Asks the master for new fields: `mapping` is a put-mapping body. done(arg, NULL) once the state that has
+/* Asks the master for new fields: `mapping` is a put-mapping body, `type` what the document says of its type (n == 0: nothing). done(arg, NULL) once the state that has
  * them is applied here; an error otherwise. Any thread; done() runs on any thread, never inside the call. false: no memory, and
  * nobody is asked. */
-typedef bool (*data_mapping_fn)(void *self, struct str index, struct str uuid, struct str mapping,
-                                void (*done)(void *arg, const struct errmsg *error), void *arg);
+typedef bool (*data_mapping_fn)(void *self, struct str index, struct str uuid, struct str type,
+                                struct str mapping, void (*done)(void *arg, const struct errmsg *error),
+                                void *arg);
 
 /* Tells the master of a copy here, again and again until a master has taken it; done() (may be NULL) as of
  * data_mapping_fn, once the state that shows it is applied here. The event's strings are copied. Any thread. */

@@ -3,7 +3,7 @@
 #include "proto/err_bytes.h"
 #include "proto/json_bytes.h"
 
-#define META_VERSION 2 /* 1: without `provided` */
+#define META_VERSION 3 /* 1: without `provided`; 2: without `type` */
 
 enum {
     FLAG_AUTO_CREATE = 1,
@@ -67,6 +67,7 @@ static void request_encode(const void *of, struct buf *out)
     put_names(out, rq->names, rq->n_names);
     put_str(out, rq->uuid);
     put_str(out, rq->provided);
+    put_str(out, rq->type);
     json_value_encode(&rq->body, rq->text, out);
     put_u8(out, (uint8_t)rq->template_kind);
     put_zigzag(out, rq->timeout_ms);
@@ -96,6 +97,7 @@ static void request_decode(void *of, struct bytes_in *in, struct arena *a)
     rq->names = get_names(in, &rq->n_names, a);
     rq->uuid = get_str(in);
     rq->provided = get_str(in);
+    rq->type = get_str(in);
     json_value_decode(&rq->body, &rq->text, in, a);
     uint8_t kind = get_u8(in);
     in->bad |= kind > TEMPLATE_COMPONENT;

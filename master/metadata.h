@@ -66,6 +66,8 @@ struct meta_request {
     uint32_t n_names;
     struct str
         uuid; /* META_PUT_MAPPING: the index that is meant, should another have got its name; n == 0: any */
+    struct str
+        type; /* META_PUT_MAPPING, META_CREATE_INDEX, META_PUT_TEMPLATE: the name of the mapping's one type; n == 0: whatever it is, or `_doc` */
     struct json body; /* as META_* says; JSON_NULL: none */
     struct str text;  /* its text, for places in errors */
     enum template_kind template_kind;
@@ -100,9 +102,9 @@ struct metadata_env {
     struct rng *rng;
     void *self;
     /* Checks a mapping body for an index with these settings (names without "index."), merging it into `old`
-     * (JSON text; n == 0: a new index), and appends the merged mapping as the API prints it. */
+     * (JSON text; n == 0: a new index), and appends the merged mapping as the API prints it. `type` is the name that errors have for it. */
     enum err (*merge_mapping)(void *self, const struct settings *index_settings, struct str old,
-                              const struct json *body, struct buf *out, struct errmsg *em);
+                              struct str type, const struct json *body, struct buf *out, struct errmsg *em);
     /* Checks the analysis part of an index's settings. */
     enum err (*check_analysis)(void *self, const struct settings *index_settings, struct errmsg *em);
     /* Checks an alias filter: a query's JSON, by the index's settings and mapping (`index` NULL: without). */
@@ -132,13 +134,14 @@ const struct template_meta *template_for_index(const struct cluster_state *s, st
 struct index_recipe {
     struct settings settings;
     struct json mapping; /* JSON_NULL: none */
+    struct str type;     /* of its own name; n == 0: `_doc` */
     struct alias_meta *aliases;
     uint32_t n_aliases;
     size_t aliases_cap;
 };
-/* From the templates that match the name and, last, `body` (may be NULL). All in `arena`. */
+/* From the templates that match the name and, last, `body` (may be NULL), whose mapping is of this type. All in `arena`. */
 enum err index_recipe_make(struct index_recipe *out, const struct cluster_state *s, struct str name,
-                           const struct json *body, struct arena *arena, struct errmsg *em);
+                           const struct json *body, struct str type, struct arena *arena, struct errmsg *em);
 /* ERR_ILLEGAL_ARGUMENT: a template that matches the name of a new index has the alias, which would then name two. Templates of all names
  * match no hidden ones. */
 enum err index_recipe_lacks_alias(const struct cluster_state *s, struct str name, struct str alias,
@@ -161,6 +164,12 @@ enum err metadata_with_template(const struct cluster_state *cur, struct str name
 
 /* Do the cluster's settings go together, as `all` and what is behind it have them? ERR_ILLEGAL_ARGUMENT. */
 enum err cluster_settings_fit(const struct settings *all, struct errmsg *em);
+/* A template's or a request's mapping without the name of its type, which goes into *type (n == 0: `_doc`). `v` may be NULL. */
+const struct json *mapping_untyped(const struct json *v, struct str *type);
+/* Is the name fit for a type? ERR_INVALID_TYPE_NAME, ERR_ILLEGAL_ARGUMENT, ERR_MAPPER_PARSING as Elasticsearch words it. */
+enum err type_name_check(struct str type, struct errmsg *em);
+/* ERR_ILLEGAL_ARGUMENT: an index has no second type. */
+enum err type_rejected(const struct index_meta *m, struct str type, struct errmsg *em);
 /* Is the name fit for a new index? ERR_INVALID_INDEX_NAME as Elasticsearch words it. */
 enum err index_name_check(struct str name, struct errmsg *em);
 /* ... and free: ERR_INDEX_EXISTS, or ERR_INVALID_INDEX_NAME where an alias has it. */

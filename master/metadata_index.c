@@ -198,12 +198,30 @@ static enum err make_mapping(const struct metadata_env *env, struct index_meta *
         return e;
     }
     buf_init(&out, NULL, BUF_UNLIMITED);
-    e = env->merge_mapping(env->self, &m->settings, m->mapping, body != NULL ? body : &none, &out, em);
+    e = env->merge_mapping(env->self, &m->settings, m->mapping, m->type, body != NULL ? body : &none, &out,
+                           em);
     if (e == ERR_OK) {
         m->mapping = arena_str(&m->part.arena, buf_view(&out));
         e = m->mapping.p != NULL && !out.failed ? ERR_OK : err_no_memory(em);
     }
     buf_fini(&out);
+    return e;
+}
+
+/* The type of the index whose mapping is made: another than the one that is there is refused. */
+static enum err take_type(struct index_meta *m, struct str type, struct errmsg *em)
+{
+    if (type.n == 0 || (m->mapping.n > 0 && str_eq(type, index_type(m)))) {
+        return ERR_OK;
+    }
+    enum err e = type_name_check(type, em);
+    if (e == ERR_OK && m->mapping.n > 0) {
+        return type_rejected(m, type, em);
+    }
+    if (e == ERR_OK && !str_is(type, "_doc")) {
+        m->type = arena_str(&m->part.arena, type);
+        e = m->type.p != NULL ? ERR_OK : err_no_memory(em);
+    }
     return e;
 }
 
@@ -218,8 +236,8 @@ static enum err check_partitioned(const struct index_meta *m, struct arena *scra
     const struct json *required = e == ERR_OK ? json_get(json_get(&mapping, "_routing"), "required") : NULL;
     if (e == ERR_OK && (required == NULL || !str_is(json_text(required), "true"))) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT,
-                    "mapping type [_doc] must have routing required for partitioned index [%.*s]",
-                    STR_ARG(m->name));
+                    "mapping type [%.*s] must have routing required for partitioned index [%.*s]",
+                    STR_ARG(index_type(m)), STR_ARG(m->name));
     }
     return e;
 }
@@ -254,12 +272,13 @@ static enum err fill_index(const struct metadata_env *env, const struct cluster_
 {
     struct index_recipe recipe;
     enum err e = name_index(env, m, rq->names[0], em);
-    e = e == ERR_OK ? index_recipe_make(&recipe, cur, m->name, &rq->body, &rq->arena, em) : e;
+    e = e == ERR_OK ? index_recipe_make(&recipe, cur, m->name, &rq->body, rq->type, &rq->arena, em) : e;
     e = e == ERR_OK ? given_settings(m, &recipe.settings, em) : e;
     e = e == ERR_OK ? shard_numbers(m, em) : e;
     e = e == ERR_OK ? shard_limit_create(cur, m, em) : e;
     e = e == ERR_OK ? index_replicas_follow(m, cur, em) : e;
     e = e == ERR_OK ? own_settings(m, rq->provided, em) : e;
+    e = e == ERR_OK && recipe.mapping.type != JSON_NULL ? take_type(m, recipe.type, em) : e;
     e = e == ERR_OK ? make_mapping(env, m, recipe.mapping.type != JSON_NULL ? &recipe.mapping : NULL, em) : e;
     if (e == ERR_OK && recipe.mapping.type == JSON_NULL) {
         m->mapping = STR_NULL; /* an empty one was checked: settings can be wrong for any */
@@ -366,7 +385,8 @@ enum err meta_put_mapping(const struct metadata_env *env, const struct cluster_s
         if (m == NULL) {
             return err_no_memory(em);
         }
-        enum err e = make_mapping(env, m, &rq->body, em);
+        enum err e = take_type(m, rq->type, em);
+        e = e == ERR_OK ? make_mapping(env, m, &rq->body, em) : e;
         if (e != ERR_OK || str_eq(m->mapping, old->mapping)) {
             state_part_unref(&m->part);
             if (e != ERR_OK) {

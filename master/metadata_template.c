@@ -75,7 +75,7 @@ static enum err fill(struct template_meta *t, struct meta_request *rq, struct er
     }
     buf_init(&out, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &out, false);
-    e = t->kind == TEMPLATE_LEGACY ? template_write_legacy(&w, t, body, &rq->arena, em)
+    e = t->kind == TEMPLATE_LEGACY ? template_write_legacy(&w, t, body, rq->type, &rq->arena, em)
                                    : template_write_modern(&w, t, body, &rq->arena, em);
     if (e == ERR_OK) {
         t->body = out.failed ? STR_NULL : arena_str(&t->part.arena, buf_view(&out));
@@ -111,7 +111,7 @@ static enum err check(const struct metadata_env *env, const struct cluster_state
         e = template_check_components(cur, t, &rq->body, em);
         e = e == ERR_OK ? template_check_rivals(cur, t, em) : e;
     }
-    return e == ERR_OK ? template_check_recipe(env, cur, t, &rq->body, &rq->arena, em) : e;
+    return e == ERR_OK ? template_check_recipe(env, cur, t, &rq->body, rq->type, &rq->arena, em) : e;
 }
 
 static bool same_template(const struct template_meta *a, const struct template_meta *b)

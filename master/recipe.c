@@ -106,18 +106,89 @@ static bool merge_mapping(struct json *base, const struct json *over, enum merge
     return true;
 }
 
+/* ---- types ---- */
+
+#define TYPE_NAME_BYTES_MAX 255
+
+const struct json *mapping_untyped(const struct json *v, struct str *type)
+{
+    static const char *const known[] = {
+        "date_detection", "dynamic", "dynamic_date_formats", "dynamic_templates", "numeric_detection",
+        "properties",     "runtime"};
+    *type = STR("");
+    if (!json_is(v, JSON_OBJECT) || v->n != 1 || v->members[0].value.type != JSON_OBJECT) {
+        return v;
+    }
+    struct str key = v->members[0].key;
+    if (key.n > 0 && key.p[0] == '_' && !str_is(key, "_doc")) { /* no name of a type */
+        return v;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        if (str_is(key, known[i])) {
+            return v;
+        }
+    }
+    if (!str_is(key, "_doc")) {
+        *type = key;
+    }
+    return &v->members[0].value;
+}
+
+enum err type_name_check(struct str type, struct errmsg *em)
+{
+    static const char refused[] = {'#', ','};
+    if (type.n == 0) {
+        err_set(em, ERR_ILLEGAL_ARGUMENT, "name cannot be empty string");
+        return err_wrap(em, ERR_MAPPER_PARSING, "Failed to parse mapping []: name cannot be empty string");
+    }
+    if (type.n > TYPE_NAME_BYTES_MAX) {
+        return err_set(em, ERR_INVALID_TYPE_NAME,
+                       "mapping type name [%.*s] is too long; limit is length 255 but was [%zu]",
+                       STR_ARG(type), type.n);
+    }
+    if (type.p[0] == '_' && !str_is(type, "_doc")) {
+        return err_set(em, ERR_INVALID_TYPE_NAME,
+                       "mapping type name [%.*s] can't start with '_' unless it is called [_doc]",
+                       STR_ARG(type));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+        if (str_find(type, refused[i], 0) != SIZE_MAX) {
+            return err_set(em, ERR_INVALID_TYPE_NAME,
+                           "mapping type name [%.*s] should not include '%c' in it", STR_ARG(type),
+                           refused[i]);
+        }
+    }
+    return type.p[0] == '.' ? err_set(em, ERR_ILLEGAL_ARGUMENT,
+                                      "mapping type name [%.*s] must not start with a '.'", STR_ARG(type))
+                            : ERR_OK;
+}
+
+enum err type_rejected(const struct index_meta *m, struct str type, struct errmsg *em)
+{
+    return err_set(
+        em, ERR_ILLEGAL_ARGUMENT,
+        "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 type: [%.*s, %.*s]",
+        STR_ARG(m->name), STR_ARG(index_type(m)), STR_ARG(type));
+}
+
 /* ---- layers -------------------------------------------------------------------------------------------- */
 
-static enum err add_mapping(struct index_recipe *x, const struct json *mapping, enum merge_mode mode,
-                            struct arena *arena, struct errmsg *em)
+static enum err add_mapping(struct index_recipe *x, const struct json *mapping, const struct str *named,
+                            enum merge_mode mode, struct arena *arena, struct errmsg *em)
 {
     if (mapping == NULL || mapping->type == JSON_NULL) {
         return ERR_OK;
     }
-    if (mapping->type == JSON_OBJECT && mapping->n == 1 && str_is(mapping->members[0].key, "_doc")) {
-        mapping = &mapping->members[0].value;
+    struct str type, had = x->type;
+    bool first = x->mapping.type != JSON_OBJECT;
+    if (named != NULL) {
+        type = *named;
+    } else {
+        mapping = mapping_untyped(mapping, &type);
     }
-    if (x->mapping.type != JSON_OBJECT) {
+    type = str_is(type, "_doc") ? STR("") : type;
+    x->type = type;                                                 /* what is said later names it */
+    if (first || (type.n > 0 && had.n > 0 && !str_eq(type, had))) { /* of two types one stays */
         return json_copy(&x->mapping, mapping, arena) ? ERR_OK : err_no_memory(em);
     }
     struct json copy; /* what is merged in may be merged into later */
@@ -159,14 +230,15 @@ static enum err add_aliases(struct index_recipe *x, const struct json *aliases, 
     return e;
 }
 
-static enum err add_layer(struct index_recipe *x, const struct json *layer, enum merge_mode mode,
-                          struct arena *arena, struct errmsg *em)
+/* `named`: the type of the layer's mapping; NULL: the mapping says. */
+static enum err add_layer(struct index_recipe *x, const struct json *layer, const struct str *named,
+                          enum merge_mode mode, struct arena *arena, struct errmsg *em)
 {
     if (layer == NULL) {
         return ERR_OK;
     }
     enum err e = index_settings_given(&x->settings, json_get(layer, "settings"), em);
-    e = e == ERR_OK ? add_mapping(x, json_get(layer, "mappings"), mode, arena, em) : e;
+    e = e == ERR_OK ? add_mapping(x, json_get(layer, "mappings"), named, mode, arena, em) : e;
     return e == ERR_OK ? add_aliases(x, json_get(layer, "aliases"), arena, em) : e;
 }
 
@@ -189,9 +261,9 @@ static enum err add_composable(struct index_recipe *x, const struct cluster_stat
             continue;
         }
         e = parse_body(&component, t, arena, em);
-        e = e == ERR_OK ? add_layer(x, json_get(component, "template"), MERGE_FIELDS, arena, em) : e;
+        e = e == ERR_OK ? add_layer(x, json_get(component, "template"), NULL, MERGE_FIELDS, arena, em) : e;
     }
-    return e == ERR_OK ? add_layer(x, json_get(body, "template"), MERGE_FIELDS, arena, em) : e;
+    return e == ERR_OK ? add_layer(x, json_get(body, "template"), NULL, MERGE_FIELDS, arena, em) : e;
 }
 
 static bool matches(const struct template_meta *t, struct str name, bool hidden)
@@ -256,7 +328,7 @@ enum err index_recipe_of_template(struct index_recipe *out, const struct cluster
 }
 
 enum err index_recipe_make(struct index_recipe *out, const struct cluster_state *s, struct str name,
-                           const struct json *body, struct arena *arena, struct errmsg *em)
+                           const struct json *body, struct str type, struct arena *arena, struct errmsg *em)
 {
     bool hidden = wants_hidden(body);
     const struct template_meta *t = template_for_index(s, name, hidden);
@@ -275,10 +347,10 @@ enum err index_recipe_make(struct index_recipe *out, const struct cluster_state 
             if (json_is(mappings, JSON_OBJECT) && mappings->n == 0) { /* stored so where none were given */
                 *mappings = (struct json){.type = JSON_NULL};
             }
-            e = e == ERR_OK ? add_layer(out, tree, mode, arena, em) : e;
+            e = e == ERR_OK ? add_layer(out, tree, NULL, mode, arena, em) : e;
         }
     }
-    return e == ERR_OK ? add_layer(out, body, mode, arena, em) : e;
+    return e == ERR_OK ? add_layer(out, body, &type, mode, arena, em) : e;
 }
 
 static bool recipe_has_alias(const struct index_recipe *recipe, struct str alias)
@@ -327,7 +399,7 @@ enum err index_recipe_lacks_alias(const struct cluster_state *s, struct str name
         e = parse_body(&tree, t, arena, em);
         if (e == ERR_OK) {
             e = composable != NULL ? add_composable(&recipe, s, tree, arena, em)
-                                   : add_layer(&recipe, tree, MERGE_KEYS, arena, em);
+                                   : add_layer(&recipe, tree, NULL, MERGE_KEYS, arena, em);
         }
         if (e == ERR_OK && recipe_has_alias(&recipe, alias)) {
             e = refuse_alias(t, &recipe, alias, arena, em);

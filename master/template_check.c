@@ -146,16 +146,19 @@ static enum err check_whole(const struct metadata_env *env, const struct index_r
         return e;
     }
     buf_init(&out, NULL, BUF_UNLIMITED);
-    e = env->merge_mapping(env->self, &x->settings, STR_NULL,
-                           x->mapping.type == JSON_OBJECT ? &x->mapping : &none, &out, em);
+    e = x->type.n > 0 ? type_name_check(x->type, em) : ERR_OK;
+    if (e == ERR_OK) {
+        e = env->merge_mapping(env->self, &x->settings, STR_NULL, x->type,
+                               x->mapping.type == JSON_OBJECT ? &x->mapping : &none, &out, em);
+    }
     buf_fini(&out);
     return e;
 }
 
 /* env NULL: as far as can be told without making anything. */
 enum err template_check_recipe(const struct metadata_env *env, const struct cluster_state *cur,
-                               const struct template_meta *t, const struct json *body, struct arena *arena,
-                               struct errmsg *em)
+                               const struct template_meta *t, const struct json *body, struct str type,
+                               struct arena *arena, struct errmsg *em)
 {
     struct index_recipe x;
     struct json *wrapped = ARENA_NEW(arena, struct json);
@@ -187,9 +190,11 @@ enum err template_check_recipe(const struct metadata_env *env, const struct clus
         return e;
     }
     const struct json *own_mapping = json_path(wrapped, "template.mappings");
-    if (t->kind != TEMPLATE_LEGACY
-        && json_get(own_mapping, "_doc") != NULL) { /* no type: a parameter like others */
+    if (json_is(own_mapping, JSON_OBJECT)
+        && (t->kind == TEMPLATE_LEGACY
+            || json_get(own_mapping, "_doc") != NULL)) { /* no type: a parameter like others */
         x.mapping = *own_mapping;
+        x.type = type;
     }
     e = check_whole(env, &x, em);
     for (uint32_t i = 0; e == ERR_OK && t->kind == TEMPLATE_COMPOSABLE && i < x.n_aliases; i++) {

@@ -7,8 +7,9 @@
 
 /* ---- template_print.c: bodies are kept as the API prints them ---- */
 
+/* `type`: the name that the mapping stands under (n == 0: none). */
 enum err template_write_legacy(struct jsonw *w, const struct template_meta *t, const struct json *body,
-                               struct arena *arena, struct errmsg *em);
+                               struct str type, struct arena *arena, struct errmsg *em);
 enum err template_write_modern(struct jsonw *w, const struct template_meta *t, const struct json *body,
                                struct arena *arena, struct errmsg *em);
 
@@ -21,8 +22,8 @@ enum err template_check_shape(const struct json *body, struct str text, enum tem
                               struct errmsg *em);
 /* An index could be made by it, as far as that shows without one. */
 enum err template_check_recipe(const struct metadata_env *env, const struct cluster_state *cur,
-                               const struct template_meta *t, const struct json *body, struct arena *arena,
-                               struct errmsg *em);
+                               const struct template_meta *t, const struct json *body, struct str type,
+                               struct arena *arena, struct errmsg *em);
 
 /* ---- template_conflict.c: of composable templates ---- */
 

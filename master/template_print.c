@@ -33,13 +33,6 @@ static enum err write_aliases(struct jsonw *w, const struct json *given, struct 
     return e;
 }
 
-static const struct json *without_type(const struct json *mappings)
-{
-    bool typed =
-        json_is(mappings, JSON_OBJECT) && mappings->n == 1 && str_is(mappings->members[0].key, "_doc");
-    return typed ? &mappings->members[0].value : mappings;
-}
-
 static void write_patterns(struct jsonw *w, const struct template_meta *t)
 {
     jw_karr(w, "index_patterns");
@@ -59,9 +52,9 @@ static void write_given(struct jsonw *w, const struct json *body, const char *na
 }
 
 enum err template_write_legacy(struct jsonw *w, const struct template_meta *t, const struct json *body,
-                               struct arena *arena, struct errmsg *em)
+                               struct str type, struct arena *arena, struct errmsg *em)
 {
-    const struct json *mappings = without_type(json_get(body, "mappings"));
+    const struct json *mappings = json_get(body, "mappings");
     jw_obj(w);
     jw_ki64(w, "order", t->order);
     write_given(w, body, "version");
@@ -69,7 +62,12 @@ enum err template_write_legacy(struct jsonw *w, const struct template_meta *t, c
     jw_k(w, "settings");
     enum err e = write_settings(w, json_get(body, "settings"), arena, em);
     jw_k(w, "mappings");
-    if (json_is(mappings, JSON_OBJECT)) {
+    if (json_is(mappings, JSON_OBJECT) && type.n > 0) {
+        jw_obj(w);
+        jw_key(w, type);
+        jw_value(w, mappings);
+        jw_obj_end(w);
+    } else if (json_is(mappings, JSON_OBJECT)) {
         jw_value(w, mappings);
     } else {
         jw_obj(w);

@@ -35,7 +35,7 @@ static enum err check_analysis(void *self, const struct settings *index_settings
 }
 
 static enum err merge_mapping(void *self, const struct settings *index_settings, struct str old,
-                              const struct json *body, struct buf *out, struct errmsg *em)
+                              struct str type, const struct json *body, struct buf *out, struct errmsg *em)
 {
     struct analysis_env env = env_of(self);
     struct analysis *a = NULL;
@@ -47,10 +47,10 @@ static enum err merge_mapping(void *self, const struct settings *index_settings,
     analysis_env_unref(&env);
     if (e == ERR_OK && old.n > 0) {
         e = json_parse(&tree, old, &scratch, &json_limits_default, em);
-        e = e == ERR_OK ? mapping_new(&base, &tree, a, index_settings, em) : e;
+        e = e == ERR_OK ? mapping_new_typed(&base, &tree, a, index_settings, type, em) : e;
         e = e == ERR_OK ? mapping_merge(&merged, base, body, em) : e;
     } else if (e == ERR_OK) {
-        e = mapping_new(&merged, body, a, index_settings, em);
+        e = mapping_new_typed(&merged, body, a, index_settings, type, em);
     }
     if (e == ERR_OK) {
         struct jsonw w;
@@ -78,7 +78,7 @@ static enum err build_query(struct member *m, const struct json *query, struct s
     e = e == ERR_OK && index->mapping.n > 0
             ? json_parse(&tree, index->mapping, scratch, &json_limits_default, em)
             : e;
-    e = e == ERR_OK ? mapping_new(&mapping, &tree, a, &index->settings, em) : e;
+    e = e == ERR_OK ? mapping_new_typed(&mapping, &tree, a, &index->settings, index->type, em) : e;
     if (e == ERR_OK) {
         struct query_context cx = {.mapping = mapping,
                                    .arena = scratch,
@@ -168,7 +168,7 @@ static void mapping_done(struct meta_request *rq)
 }
 
 /* A document's new fields, on their way to the master. */
-static bool update_mapping(void *self, struct str index, struct str uuid, struct str mapping,
+static bool update_mapping(void *self, struct str index, struct str uuid, struct str type, struct str mapping,
                            void (*done)(void *, const struct errmsg *), void *arg)
 {
     struct member *m = self;
@@ -182,6 +182,7 @@ static bool update_mapping(void *self, struct str index, struct str uuid, struct
     struct str *name = ARENA_NEW(&c->rq.arena, struct str);
     struct str text = arena_str(&c->rq.arena, mapping);
     c->rq.uuid = arena_str(&c->rq.arena, uuid);
+    c->rq.type = arena_str(&c->rq.arena, type);
     if (name != NULL) {
         *name = arena_str(&c->rq.arena, index);
     }

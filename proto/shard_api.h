@@ -76,6 +76,7 @@ enum refresh_policy {
 struct write_item {
     enum write_kind kind;
     struct str id, routing; /* routing.p == NULL: none */
+    struct str type;        /* as the request names it; n == 0: `_doc` */
     struct str source;      /* the document; WRITE_UPDATE: the body (doc, script, upsert ...) */
     bool create;            /* op_type create */
     int64_t auto_id_ms;     /* -1: the client chose the id */
@@ -94,6 +95,12 @@ struct write_item {
     struct str get;       /* JSON of the "get" object; n == 0: none */
     struct errmsg *error; /* NULL: fine; in the request's arena */
 };
+
+/* The name of its type, as answers have it. */
+static inline struct str write_item_type(const struct write_item *it)
+{
+    return it->type.n > 0 ? it->type : STR("_doc");
+}
 
 /* How it fails as a whole. ERR_NO_SHARD, ERR_NOT_PRIMARY, ERR_REJECTED: nothing was written; another copy may be
  * the primary now. Any other error (ERR_STALE_TERM: another primary has taken over meanwhile; ERR_TIMEOUT: not all

@@ -3,7 +3,7 @@
 #include "proto/message.h"
 #include "proto/shard_bytes.h"
 
-#define ITEM_BYTES_MIN 13 /* what an item takes at least */
+#define ITEM_BYTES_MIN 14 /* what an item takes at least */
 
 static void put_item(struct buf *b, const struct write_item *it)
 {
@@ -11,6 +11,7 @@ static void put_item(struct buf *b, const struct write_item *it)
     PUT_FLAGS(b, it->create, it->doc_as_upsert, it->want_get, it->get_filter != NULL, it->reroutes);
     put_opt_str(b, it->id);
     put_opt_str(b, it->routing);
+    put_str(b, it->type);
     put_str(b, it->source);
     put_zigzag(b, it->auto_id_ms);
     put_varint(b, it->op_counter);
@@ -34,6 +35,7 @@ static void get_item(struct bytes_in *in, struct write_item *it, struct arena *a
     it->reroutes = (flags & 16) != 0;
     it->id = get_opt_str(in);
     it->routing = get_opt_str(in);
+    it->type = get_str(in);
     it->source = get_str(in);
     it->auto_id_ms = get_zigzag(in);
     it->op_counter = get_varint(in);

@@ -447,6 +447,16 @@ struct str index_mapping_text(const struct index_meta *m)
     return m->mapping.n > 0 ? m->mapping : STR("{}");
 }
 
+struct str index_type(const struct index_meta *m)
+{
+    return m->type.n > 0 ? m->type : STR("_doc");
+}
+
+bool index_has_type(const struct index_meta *m, struct str type)
+{
+    return type.n == 0 || str_is(type, "_doc") || m->mapping.n == 0 || str_eq(type, index_type(m));
+}
+
 struct index_meta *index_meta_copy(const struct index_meta *m)
 {
     struct index_meta *c = index_meta_new();
@@ -462,6 +472,7 @@ struct index_meta *index_meta_copy(const struct index_meta *m)
     c->name = state_keep(a, m->name, &ok);
     c->uuid = state_keep(a, m->uuid, &ok);
     c->mapping = state_keep(a, m->mapping, &ok);
+    c->type = state_keep(a, m->type, &ok);
     ok = ok && settings_merge(&c->settings, &m->settings);
     c->aliases = ARENA_ARRAY(a, struct alias_meta, m->n_aliases);
     c->primary_terms = ARENA_ARRAY(a, uint64_t, m->n_shards);

@@ -49,6 +49,7 @@ struct index_meta {
     int64_t created_ms;
     struct settings settings;   /* all of them, with the prefix "index." */
     struct str mapping;         /* JSON text: the body under "mappings"; n == 0: none was ever given */
+    struct str type;            /* the name that 7.x gives the one type of the mapping; n == 0: `_doc` */
     struct alias_meta *aliases; /* sorted by name */
     uint32_t n_aliases;
     uint64_t *primary_terms; /* per shard */
@@ -57,6 +58,10 @@ struct index_meta {
 
 /* The mapping as it is shown: {} for none. */
 struct str index_mapping_text(const struct index_meta *m);
+/* The name of its one type. */
+struct str index_type(const struct index_meta *m);
+/* Does a request that names this type mean the index's one? `_doc` (or nothing) means whatever it is, and any type one that is still to come. */
+bool index_has_type(const struct index_meta *m, struct str type);
 
 /* ---- where copies are ---------------------------------------------------------------------------------- */
 

@@ -101,7 +101,8 @@ void state_aliases_out(const struct index_meta *m, struct buf *out)
 
 void index_meta_encode(const struct index_meta *m, struct buf *out)
 {
-    put_u8(out, PART_VERSION);
+    bool typed = m->type.n > 0;
+    put_u8(out, typed ? INDEX_VERSION_TYPED : PART_VERSION);
     put_str(out, m->name);
     put_str(out, m->uuid);
     put_varint(out, m->version);
@@ -116,6 +117,9 @@ void index_meta_encode(const struct index_meta *m, struct buf *out)
     put_zigzag(out, m->created_ms);
     state_settings_out(out, &m->settings);
     put_str(out, m->mapping);
+    if (typed) {
+        put_str(out, m->type);
+    }
     state_aliases_out(m, out);
     for (uint32_t i = 0; i < m->n_shards; i++) {
         put_varint(out, m->primary_terms[i]);
@@ -158,7 +162,8 @@ enum err index_meta_decode(struct index_meta **out, struct bytes_in *in, struct 
         return err_no_memory(em);
     }
     struct arena *a = &m->part.arena;
-    in->bad |= get_u8(in) != PART_VERSION;
+    uint8_t layout = get_u8(in);
+    in->bad |= layout != PART_VERSION && layout != INDEX_VERSION_TYPED;
     m->name = state_str_in(in, a);
     m->uuid = state_str_in(in, a);
     m->version = get_varint(in);
@@ -173,6 +178,8 @@ enum err index_meta_decode(struct index_meta **out, struct bytes_in *in, struct 
     m->created_ms = get_zigzag(in);
     state_settings_in(in, &m->settings);
     m->mapping = state_str_in(in, a);
+    m->type = layout == INDEX_VERSION_TYPED ? state_str_in(in, a) : STR_NULL;
+    in->bad |= layout == INDEX_VERSION_TYPED && m->type.n == 0;
     state_aliases_in(in, m);
     in->bad |= !shards_are_sane(m);
     m->primary_terms = in->bad ? NULL : ARENA_ARRAY(a, uint64_t, m->n_shards);

@@ -134,7 +134,7 @@ struct nodes_part *state_nodes_change(struct bytes_in *in, const struct nodes_pa
 
 /* ---- index metadata ---- */
 
-enum { SETTINGS_CHANGED = 1, MAPPING_CHANGED = 2, ALIASES_CHANGED = 4 };
+enum { SETTINGS_CHANGED = 1, MAPPING_CHANGED = 2, ALIASES_CHANGED = 4, TYPE_CHANGED = 8 };
 
 /* What is small, and changes. */
 static void put_head(const struct index_meta *m, struct buf *out)
@@ -176,6 +176,10 @@ enum part_change state_index_changes(const struct index_meta *from, const struct
         put_str(out, to->mapping);
         changes |= MAPPING_CHANGED;
     }
+    if (!str_eq(from->type, to->type)) {
+        put_str(out, to->type);
+        changes |= TYPE_CHANGED;
+    }
     at = out->n;
     state_aliases_out(from, &was);
     state_aliases_out(to, out);
@@ -211,13 +215,16 @@ static void change_index(struct bytes_in *in, struct index_meta *m)
     m->closed = get_bool(in);
     m->n_replicas = (uint32_t)get_varint(in);
     uint8_t changes = get_u8(in);
-    in->bad |= changes > (SETTINGS_CHANGED | MAPPING_CHANGED | ALIASES_CHANGED);
+    in->bad |= changes > (SETTINGS_CHANGED | MAPPING_CHANGED | ALIASES_CHANGED | TYPE_CHANGED);
     if (!in->bad && (changes & SETTINGS_CHANGED) != 0) {
         settings_init(&m->settings, a);
         state_settings_in(in, &m->settings);
     }
     if (!in->bad && (changes & MAPPING_CHANGED) != 0) {
         m->mapping = state_str_in(in, a);
+    }
+    if (!in->bad && (changes & TYPE_CHANGED) != 0) {
+        m->type = state_str_in(in, a);
     }
     if (!in->bad && (changes & ALIASES_CHANGED) != 0) {
         m->n_aliases = 0;

@@ -18,8 +18,9 @@ static inline struct str state_keep(struct arena *a, struct str s, bool *ok)
     return copy;
 }
 
-#define PART_VERSION  1
-#define PIPELINES_TAG 2 /* in the place of a version, which tells them from scripts */
+#define PART_VERSION        1
+#define INDEX_VERSION_TYPED 2 /* of an index with a type of its own name, which the layout before it lacks */
+#define PIPELINES_TAG       2 /* in the place of a version, which tells them from scripts */
 
 /* state_bytes.c: what parts consist of. Decoders set in->bad, and allocate in `a`, or in the part. */
 void state_opt_out(struct buf *b, struct str s);

@@ -43,7 +43,7 @@ struct by_query_spec {
     const struct json *params; /* NULL: none */
     const struct json *script_template; /* a source that is an object: refused once the operation runs */
     /* where reindexed documents go */
-    struct str dest, dest_routing, pipeline;
+    struct str dest, dest_type, dest_routing, pipeline; /* dest_type.n == 0: `_doc` */
     bool dest_create, require_alias;
     bool is_remote; /* the documents are another cluster's: refused */
     int dest_version_type;

@@ -25,6 +25,7 @@ static enum err read_hit(struct by_query_worker *w, struct str text, struct by_q
     }
     const struct json *source = json_get(&hit, "_source");
     *d = (struct by_query_doc){.index = json_text(json_get(&hit, "_index")),
+                               .type = json_text(json_get(&hit, "_type")),
                                .id = json_text(json_get(&hit, "_id")),
                                .routing = json_text(json_get(&hit, "_routing")),
                                .version = VERSION_ANY,
@@ -42,8 +43,8 @@ static enum err read_hit(struct by_query_worker *w, struct str text, struct by_q
         d->tree = kept;
         d->source = str_slice(text, source->off, source->end);
     } else if (s->kind != BY_QUERY_DELETE) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%.*s][_doc][%.*s] didn't store _source", STR_ARG(d->index),
-                       STR_ARG(d->id));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%.*s][%.*s][%.*s] didn't store _source", STR_ARG(d->index),
+                       STR_ARG(d->type), STR_ARG(d->id));
     }
     return ERR_OK;
 }
@@ -56,6 +57,7 @@ static void write_of(const struct by_query_spec *s, const struct by_query_doc *d
     *e = (struct write_entry){.target = d->index, .action = s->kind == BY_QUERY_DELETE ? "delete" : "index"};
     *it = (struct write_item){.kind = s->kind == BY_QUERY_DELETE ? WRITE_DELETE : WRITE_INDEX,
                               .id = d->id,
+                              .type = d->type,
                               .routing = d->routing,
                               .source = d->source,
                               .auto_id_ms = -1,
@@ -66,6 +68,7 @@ static void write_of(const struct by_query_spec *s, const struct by_query_doc *d
         return;
     }
     e->target = s->dest;
+    it->type = s->dest_type;
     e->require_alias = s->require_alias;
     it->create = s->dest_create;
     it->if_seq_no = SEQ_UNASSIGNED;
@@ -179,7 +182,7 @@ static void note_failure(struct by_query_worker *w, const struct write_entry *e,
     jsonw_init(&j, &w->failures, false);
     jw_obj(&j);
     jw_kstr(&j, "index", e->meta != NULL ? e->meta->name : e->index.p != NULL ? e->index : e->target);
-    jw_kz(&j, "type", "_doc");
+    jw_kstr(&j, "type", write_item_type(&e->item));
     jw_kstr(&j, "id", e->item.id);
     jw_kobj(&j, "cause");
     error_write_cause(&j, em);

@@ -77,9 +77,9 @@ void batch_note_search(struct by_query_worker *w);
 
 /* ---- by_query_script.c ---- */
 
-struct by_query_doc {                      /* a hit, and the write it becomes */
-    struct str index, id, routing, source; /* p == NULL: none */
-    const struct json *tree;               /* of the source */
+struct by_query_doc {                            /* a hit, and the write it becomes */
+    struct str index, type, id, routing, source; /* p == NULL: none */
+    const struct json *tree;                     /* of the source */
     int64_t version, seq_no, primary_term;
 };
 enum script_outcome { SCRIPT_WRITES, SCRIPT_SKIPS };

@@ -193,6 +193,7 @@ void describe_by_query(const struct by_query *op, struct buf *out)
         buf_char(out, '}');
     }
     if (s->kind == BY_QUERY_REINDEX) {
-        buf_printf(out, " to [%.*s][_doc]", STR_ARG(s->dest));
+        buf_printf(out, " to [%.*s][%.*s]", STR_ARG(s->dest),
+                   STR_ARG(s->dest_type.n > 0 ? s->dest_type : STR("_doc")));
     }
 }

@@ -33,7 +33,7 @@ static enum err make_ctx(struct json *ctx, const struct by_query_worker *w, cons
     bool ok = version.s.p != NULL && script_doc_put(ctx, a, "_routing", text_or_null(d->routing))
               && script_doc_put(ctx, a, "op", json_mk_str(STR("index")))
               && script_doc_put(ctx, a, "_index", json_mk_str(d->index))
-              && script_doc_put(ctx, a, "_type", json_mk_str(STR("_doc")))
+              && script_doc_put(ctx, a, "_type", json_mk_str(d->type))
               && script_doc_put(ctx, a, "_source", *d->tree)
               && script_doc_put(ctx, a, "_id", json_mk_str(d->id))
               && script_doc_put(ctx, a, "_version", version);
@@ -124,6 +124,9 @@ static enum err take_target(const struct json *ctx, const struct by_query_doc *d
     if (type == NULL || type->type == JSON_NULL) {
         return err_set(em, ERR_NULL_POINTER, "Can't reindex without a destination type!");
     }
+    if (!same_text(type, d->type)) {
+        e->item.type = java_text(type, a);
+    }
     if (!same_text(id, d->id)) {
         e->auto_id = id == NULL || id->type == JSON_NULL;
         e->item.id = e->auto_id ? STR_NULL : java_text(id, a);
@@ -146,7 +149,7 @@ static enum err refuse_changes(const struct json *ctx, const struct by_query_doc
     const struct {
         const char *key;
         struct str was;
-    } fixed[] = {{"_index", d->index}, {"_type", STR("_doc")}, {"_id", d->id}, {"_routing", d->routing}};
+    } fixed[] = {{"_index", d->index}, {"_type", d->type}, {"_id", d->id}, {"_routing", d->routing}};
     const struct json *version = json_get(ctx, "_version");
     int64_t v;
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {

@@ -83,7 +83,12 @@ void get_write(struct get_call *g, struct jsonw *w)
 {
     jw_obj(w);
     jw_kstr(w, "_index", g->meta->name);
-    jw_kstr(w, "_type", g->type);
+    jw_k(w, "_type");
+    if (g->type.p != NULL) {
+        jw_str(w, g->type);
+    } else {
+        jw_null(w); /* the index has none yet */
+    }
     jw_kstr(w, "_id", g->rq.id);
     if (g->rq.found) {
         jw_ki64(w, "_version", g->rq.version);
@@ -107,7 +112,12 @@ void get_write(struct get_call *g, struct jsonw *w)
 
 void get_hide_other_type(struct get_call *g)
 {
-    if (!err_is(&g->rq.rq.error) && !str_is(g->type, "_doc")) {
+    if (g->meta != NULL && (g->type.p == NULL || str_is(g->type, "_all"))) { /* whatever it is */
+        g->type = g->meta->mapping.n > 0 ? index_type(g->meta) : g->type;
+        return;
+    }
+    if (!err_is(&g->rq.rq.error) && !str_is(g->type, "_doc")
+        && (g->meta == NULL || !str_eq(g->type, index_type(g->meta)))) {
         g->rq.found = false;
         g->rq.fields = STR_NULL;
     }
@@ -127,8 +137,8 @@ enum err get_locate(struct op_env *r, struct get_call *g, struct str name, struc
         routing = t->search_routing;
     }
     if (routing.p == NULL && routing_required(g->meta->mapping)) {
-        err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]",
-                STR_ARG(g->meta->name), STR_ARG(g->rq.id));
+        err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[%.*s]/[%.*s]",
+                STR_ARG(g->meta->name), STR_ARG(g->type.n > 0 ? g->type : STR("_doc")), STR_ARG(g->rq.id));
         err_about_index(em, g->meta->name, STR("_na_"));
         return ERR_ROUTING_MISSING;
     }

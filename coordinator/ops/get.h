@@ -29,7 +29,8 @@ enum err get_version_type(struct str text, int *out, struct errmsg *em);
  * ERR_ILLEGAL_ARGUMENT (several indices). */
 enum err get_locate(struct op_env *r, struct get_call *g, struct str name, struct str routing,
                     struct arena *arena, struct errmsg *em);
-/* Nothing is of another type than the one there is: an answered call that asked for another found nothing. */
+/* Nothing is of another type than the one there is: an answered call that asked for another found nothing. One that asked for any (type.p
+ * == NULL, `_all`) gets its name. */
 void get_hide_other_type(struct get_call *g);
 /* The document was found, and is not of the version asked for: *em says so. */
 bool get_version_clashes(const struct get_call *g, struct errmsg *em);

@@ -82,32 +82,6 @@ static enum err not_an_alias(const struct write_entry *e, struct errmsg *em)
     return ERR_INDEX_NOT_FOUND;
 }
 
-/* An index has one type, `_doc`: documents of another are refused as Elasticsearch refuses a second one, and
- * none is there. */
-static enum err check_type(const struct write_entry *e, struct errmsg *em)
-{
-    struct str type = e->type;
-    if (type.n == 0 || str_is(type, "_doc")) {
-        return ERR_OK;
-    }
-    if (e->item.kind == WRITE_UPDATE && e->meta != NULL) {
-        err_set(em, ERR_DOCUMENT_MISSING, "[%.*s][%.*s]: document missing", STR_ARG(type),
-                STR_ARG(e->item.id));
-        err_about_index(em, e->meta->name, e->meta->uuid);
-        err_about_shard(em, (int)e->shard);
-        return ERR_DOCUMENT_MISSING;
-    }
-    if (type.p[0] == '_') {
-        return err_set(em, ERR_INVALID_TYPE_NAME,
-                       "mapping type name [%.*s] can't start with '_' unless it is called [_doc]",
-                       STR_ARG(type));
-    }
-    return err_set(
-        em, ERR_ILLEGAL_ARGUMENT,
-        "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 type: [_doc, %.*s]",
-        STR_ARG(e->index), STR_ARG(type));
-}
-
 static enum err make_id(struct op_env *r, struct write_entry *e, struct errmsg *em)
 {
     e->item.id = writes_auto_id(r);
@@ -141,8 +115,9 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
         e->item.routing = alias->index_routing;
     }
     if (e->item.routing.p == NULL && routing_required(e->meta->mapping)) {
-        err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]",
-                STR_ARG(e->meta->name), STR_ARG(e->item.id.p != NULL ? e->item.id : STR("null")));
+        err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[%.*s]/[%.*s]",
+                STR_ARG(e->meta->name), STR_ARG(write_item_type(&e->item)),
+                STR_ARG(e->item.id.p != NULL ? e->item.id : STR("null")));
         err_about_index(em, e->meta->name, STR("_na_"));
         return ERR_ROUTING_MISSING;
     }
@@ -154,7 +129,7 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
         return err;
     }
     e->shard = shard_of(e->meta, e->item.id, e->item.routing);
-    return check_type(e, em);
+    return ERR_OK;
 }
 
 /* ---- auto-create --------------------------------------------------------------------------------------- */
@@ -202,14 +177,9 @@ static bool create_for(struct write_set *w, struct write_entry *e, struct errmsg
         fail_same(w, e, em);
         return false;
     }
-    struct meta_call *call = NULL;
-    if (check_type(e, em) == ERR_OK) {
-        call = meta_call_new(r, META_CREATE_INDEX, &e->index, 1);
-        if (call == NULL) {
-            err_no_memory(em);
-        }
-    }
+    struct meta_call *call = meta_call_new(r, META_CREATE_INDEX, &e->index, 1);
     if (call == NULL) {
+        err_no_memory(em);
         writes_fail(w, e, em);
         return false;
     }
@@ -404,7 +374,7 @@ int writes_status(const struct write_entry *e)
 static void write_dropped(struct jsonw *w, const struct write_entry *e)
 {
     jw_kstr(w, "_index", e->target);
-    jw_kstr(w, "_type", e->type.n > 0 ? e->type : STR("_doc"));
+    jw_kstr(w, "_type", write_item_type(&e->item));
     jw_kstr(w, "_id", e->item.id.p != NULL ? e->item.id : STR("auto-generated"));
     jw_ki64(w, "_version", e->item.create ? -4 : -3);
     jw_kz(w, "result", "noop");
@@ -423,7 +393,7 @@ void writes_result(struct jsonw *w, const struct write_entry *e, bool forced_ref
         return;
     }
     jw_kstr(w, "_index", e->meta->name);
-    jw_kz(w, "_type", "_doc");
+    jw_kstr(w, "_type", write_item_type(&e->item));
     jw_kstr(w, "_id", e->item.id);
     jw_ki64(w, "_version", e->item.result_version);
     jw_kz(w, "result", outcome_name(e->item.outcome));

@@ -21,7 +21,6 @@ struct write_entry {
     struct str target;                         /* the index or alias as named */
     const char *action;                        /* "index", "create", "update", "delete" */
     struct str pipeline;                       /* as asked for; "_none" and n == 0: none */
-    struct str type;                           /* as named; p == NULL: `_doc` */
     struct str first_pipeline, final_pipeline; /* that it passes; p == NULL, "_none": none */
     bool ingests;                              /* it passes one at least */
     bool dropped;                              /* a pipeline ended its way: nothing is written */

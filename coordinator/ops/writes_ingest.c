@@ -45,7 +45,7 @@ static bool look_up_pipelines(struct write_set *w, struct str target, struct are
         return of_settings(&meta->settings, w->r->arena, p);
     }
     if (e == ERR_OK && w->r->state->n_templates > 0) {
-        e = index_recipe_make(&recipe, w->r->state, index, NULL, scratch, &em);
+        e = index_recipe_make(&recipe, w->r->state, index, NULL, STR(""), scratch, &em);
         return e == ERR_OK ? of_settings(&recipe.settings, w->r->arena, p) : e != ERR_NO_MEMORY;
     }
     return e != ERR_NO_MEMORY;
@@ -163,7 +163,7 @@ static struct ingest_meta meta_of(const struct write_entry *e)
     m.version_type = str_of(version_name(&e->item));
     if (e->item.kind == WRITE_INDEX) {
         m.index = e->target;
-        m.type = e->type.n > 0 ? e->type : m.type;
+        m.type = write_item_type(&e->item);
         m.id = e->item.id;
         m.routing = e->item.routing;
     }
@@ -190,9 +190,9 @@ static enum err keep_meta(struct ingest_work *k, const struct ingest_meta *m)
     }
     bool ok = keep_text(&e->target, m->index, a) && keep_text(&e->item.id, m->id, a)
               && keep_text(&e->item.routing, m->routing, a)
-              && (e->type.p == NULL
-                      ? m->type.p == NULL || str_is(m->type, "_doc") || keep_text(&e->type, m->type, a)
-                      : keep_text(&e->type, m->type, a));
+              && (e->item.type.p == NULL
+                      ? m->type.p == NULL || str_is(m->type, "_doc") || keep_text(&e->item.type, m->type, a)
+                      : keep_text(&e->item.type, m->type, a));
     e->auto_id = e->auto_id && e->item.id.p == NULL;
     if (m->has_version && m->version != shown_version(e)) {
         e->item.version = m->version == MATCH_ANY || m->version == MATCH_DELETED ? VERSION_ANY : m->version;

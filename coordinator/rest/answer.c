@@ -78,6 +78,28 @@ void rest_warn_idle(struct rest *r, struct str names, size_t n)
     }
 }
 
+void rest_warn(struct rest *r, const char *text)
+{
+    for (unsigned i = 0; i < r->n_warned; i++) {
+        if (r->warned[i] == text) {
+            return;
+        }
+    }
+    if (r->n_warned < ARRAY_LEN(r->warned)) {
+        r->warned[r->n_warned++] = text;
+    }
+}
+
+static void warn_deprecated(struct rest *r)
+{
+    for (unsigned i = 0; i < r->n_warned; i++) {
+        struct str text = arena_printf(r->arena, "299 " AGENT " \"%s\"", r->warned[i]);
+        if (text.p != NULL) {
+            rest_header(r, "Warning", text);
+        }
+    }
+}
+
 /* A parameter without effect gets a warning. */
 static void warn_idle(struct rest *r)
 {
@@ -100,6 +122,7 @@ static void answer_end(struct rest *r, int status, const char *content_type, str
     if (r->n_idle > 0) {
         warn_idle(r);
     }
+    warn_deprecated(r);
     cluster_state_unref(r->state);
     r->state = NULL;
     http_respond(http, status, content_type, r->headers, r->n_headers, b); /* r is gone with it */

@@ -3,6 +3,7 @@
 #include "coordinator/ops/get.h"
 #include "coordinator/rest/document.h"
 #include "coordinator/rest/source_param.h"
+#include "coordinator/rest/types.h"
 #include "engine/index/engine.h"
 
 #include <string.h>
@@ -101,7 +102,8 @@ static enum err read_text(struct bulk *b, const struct json_member *m, struct wr
     } else if (str_is(key, "version_type")) {
         return get_version_type(text, &it->version_type, &b->r->em);
     } else if (str_is(key, "_type")) {
-        e->type = text;
+        e->item.type = text;
+        rest_deprecated(b->r, TYPED_BULK);
     } else {
         return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT,
                        "Action/metadata line [%u] contains an unknown parameter [%.*s]", b->line,
@@ -180,13 +182,11 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
     if (m->value.type != JSON_OBJECT) {
         return malformed(b, "START_OBJECT or END_OBJECT", json_token_name(&m->value));
     }
-    *e = (struct write_entry){.target = b->index,
-                              .type = b->type,
-                              .require_alias = b->require_alias,
-                              .pipeline = b->pipeline,
-                              .auto_id = true};
+    *e = (struct write_entry){
+        .target = b->index, .require_alias = b->require_alias, .pipeline = b->pipeline, .auto_id = true};
     e->item = (struct write_item){
         .auto_id_ms = -1, .version = VERSION_ANY, .if_seq_no = SEQ_UNASSIGNED, .routing = b->routing};
+    e->item.type = b->type;
     e->item.get_filter = b->source_filter;
     e->item.want_get =
         b->source_filter != NULL && !(b->source_filter->type == JSON_BOOL && !b->source_filter->b);
@@ -307,7 +307,7 @@ static void write_item(struct jsonw *w, const struct write_set *s, const struct 
     jw_kobj(w, e->action);
     if (em != NULL) {
         jw_kstr(w, "_index", e->meta != NULL ? e->meta->name : e->index.p != NULL ? e->index : e->target);
-        jw_kstr(w, "_type", e->type.n > 0 ? e->type : STR("_doc"));
+        jw_kstr(w, "_type", write_item_type(&e->item));
         jw_k(w, "_id");
         if (e->item.id.p != NULL) {
             jw_str(w, e->item.id);
@@ -400,7 +400,7 @@ static void bulk(struct rest *r)
     b->index = rest_param(r, "index");
     b->routing = rest_param(r, "routing");
     b->pipeline = rest_param(r, "pipeline");
-    b->type = rest_param(r, "type");
+    b->type = rest_type(r, TYPED_BULK);
     b->source_filter = rest_source_filter(r);
     enum err e = rest_write_params(r, &b->set);
     e = e == ERR_OK ? rest_bool(r, "require_alias", false, &b->require_alias) : e;

@@ -123,7 +123,7 @@ static void write_meta(struct jsonw *w, const struct index_meta *m, bool flat)
     settings_write(&m->settings, w, flat);
     jw_kobj(w, "mappings");
     if (m->mapping.n > 0) {
-        jw_k(w, "_doc");
+        jw_key(w, index_type(m));
         jw_raw(w, m->mapping);
     }
     jw_obj_end(w);

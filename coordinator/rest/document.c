@@ -1,6 +1,7 @@
 /* One document at a time: index, create, delete. */
 #include "coordinator/rest/document.h"
 #include "coordinator/ops/get.h"
+#include "coordinator/rest/types.h"
 #include "engine/index/engine.h"
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
@@ -39,7 +40,8 @@ enum err document_write_params(struct rest *r, struct write_set *w)
     struct write_item *it = &w->v[0].item;
     enum err e = rest_write_params(r, w);
     w->v[0].target = rest_param(r, "index");
-    w->v[0].type = rest_param(r, "type");
+    it->type = rest_param(r, "type");
+
     it->id = rest_param(r, "id");
     it->routing = rest_param(r, "routing");
     if (it->routing.n == 0) {
@@ -86,7 +88,9 @@ static void answer(struct write_set *set)
         buf_init(&where, NULL, 4 * KIB);
         buf_char(&where, '/');
         uri_encode(&where, e->meta->name);
-        buf_z(&where, "/_doc/");
+        buf_char(&where, '/');
+        uri_encode(&where, write_item_type(&e->item));
+        buf_char(&where, '/');
         uri_encode(&where, e->item.id);
         if (e->item.routing.p != NULL) {
             buf_z(&where, "?routing=");
@@ -97,6 +101,15 @@ static void answer(struct write_set *set)
     }
     writes_fini(set);
     rest_send(r, status, &b);
+}
+
+/* A path with a type of its own name is deprecated. */
+static void warn_typed(struct rest *r, enum deprecated_use use)
+{
+    struct str type = rest_param(r, "type");
+    if (type.p != NULL && !str_is(type, "_doc")) {
+        rest_deprecated(r, use);
+    }
 }
 
 void document_write_run(struct rest *r, struct write_set *w, enum err e)
@@ -119,6 +132,7 @@ static void index_document(struct rest *r, bool create, bool auto_id)
     struct write_item *it = w != NULL ? &w->v[0].item : NULL;
     enum err e = w != NULL ? document_write_params(r, w) : ERR_NO_MEMORY;
     struct str op = rest_param(r, "op_type");
+    warn_typed(r, TYPED_INDEX);
     if (w != NULL) {
         w->v[0].pipeline = rest_param(r, "pipeline");
     }
@@ -168,6 +182,7 @@ static void delete_doc(struct rest *r)
 {
     struct write_set *w = document_write_new(r);
     enum err e = w != NULL ? document_write_params(r, w) : ERR_NO_MEMORY;
+    warn_typed(r, TYPED_DELETE);
     if (w != NULL) {
         w->v[0].item.kind = WRITE_DELETE;
         w->v[0].action = "delete";

@@ -3,6 +3,7 @@
 #include "coordinator/ops/lookups.h"
 #include "coordinator/rest/search.h"
 #include "coordinator/rest/source_param.h"
+#include "coordinator/rest/types.h"
 #include "engine/index/engine.h"
 
 #include <ctype.h>
@@ -112,9 +113,10 @@ static void explain(struct rest *r)
                     "stored fields");
     }
     struct str index = rest_param(r, "index"), routing = rest_param(r, "routing");
-    struct str preference = rest_param(r, "preference"), type = rest_param(r, "type");
+    struct str preference = rest_param(r, "preference"), type = rest_type(r, TYPED_EXPLAIN);
     if (e == ERR_OK) {
         *c = (struct explain_call){.r = r, .type = type.p != NULL ? type : STR("_doc")};
+        c->place.type = c->type;
         e = explain_read(c, filter);
     }
     if (e == ERR_OK && !rest_ready(r)) {
@@ -137,7 +139,7 @@ static void explain(struct rest *r)
     c->rq.id = c->place.rq.id;
     c->rq.alias_filters = c->place.target->filters;
     c->rq.n_alias_filters = c->place.target->n_filters;
-    if (!str_is(c->type, "_doc")) { /* nothing is of another type */
+    if (!index_has_type(c->place.meta, c->type)) { /* nothing is of another type */
         send_explanation(c);
         return;
     }
@@ -462,7 +464,7 @@ static void validate(struct rest *r)
     c->detailed = c->explain || c->rewrite || c->all_shards;
     struct str index = rest_param(r, "index");
     o.unblocked = 1U << BLOCK_READ;
-    (void)rest_param(r, "type");
+    (void)rest_type(r, TYPED_VALIDATE);
     e = rest_query(r, &c->query);
     struct errmsg why = r->em;
     if (!rest_ready(r)) {

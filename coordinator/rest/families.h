@@ -9,6 +9,7 @@
     X(license)           \
     X(snapshot)          \
     X(index)             \
+    X(mapping)           \
     X(document)          \
     X(update)            \
     X(bulk)              \

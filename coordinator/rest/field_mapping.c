@@ -1,6 +1,7 @@
 /* GET _mapping/field/{fields}: the definitions of single fields, by their dotted names. */
 #include "common/base/path_join.h"
 #include "coordinator/rest/meta.h"
+#include "coordinator/rest/types.h"
 
 /* What include_defaults shows of the types that have them; JSON members. */
 static const struct {
@@ -178,7 +179,8 @@ static void write_index(struct field_printer *k, const struct index_meta *m, boo
     jw_obj(k->w);
     jw_kobj(k->w, "mappings");
     if (typed) {
-        jw_kobj(k->w, "_doc");
+        jw_key(k->w, index_type(m));
+        jw_obj(k->w);
     }
     k->e = json_parse(&mapping, index_mapping_text(m), k->r->arena, &json_limits_default, &k->r->em);
     for (size_t i = 0; k->e == ERR_OK && m->mapping.n > 0 && i < ARRAY_LEN(root_fields); i++) {
@@ -210,13 +212,13 @@ static void get_field_mapping(struct rest *r)
     struct field_printer k = {.r = r, .w = &w};
     enum err e = rest_bool(r, "include_defaults", false, &k.defaults);
     e = e == ERR_OK ? rest_check_bool(r, "local") : e;
-    e = e == ERR_OK ? rest_bool(r, "include_type_name", false, &typed) : e;
+    e = e == ERR_OK ? rest_type_named(r, NAMED_IN_FIELD_MAPPING, &typed) : e;
     if (e == ERR_OK && !typed && rest_has(r, "type")) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                     "Types cannot be specified unless include_type_name is set to true.");
     }
     struct str type = rest_param(r, "type");
-    bool foreign = type.n > 0 && !str_is(type, "_all") && !str_glob(type, STR("_doc"));
+    bool any = type.n == 0 || str_is(type, "_all");
     e = e == ERR_OK ? rest_list(r, "fields", &k.names, &k.n_names) : e;
     e = e == ERR_OK ? rest_index_options(r, &o) : e;
     if (!rest_targets(r, e, &o, &t, &n)) {
@@ -226,7 +228,8 @@ static void get_field_mapping(struct rest *r)
     jw_obj(&w);
     uint32_t readable = 0;
     for (uint32_t i = 0; k.e == ERR_OK && i < n; i++) { /* an index that hides its metadata is left out */
-        if (foreign || t[i].meta->closed) { /* no index has that type; a closed one is not looked into */
+        if (t[i].meta->closed
+            || (!any && !str_glob(type, index_type(t[i].meta)))) { /* it is not looked into */
             continue;
         }
         if (index_block_check(r->state, t[i].meta, BLOCK_METADATA_READ, NULL) == ERR_OK) {

@@ -3,6 +3,7 @@
 #include "coordinator/core/ask.h"
 #include "coordinator/rest/search.h"
 #include "coordinator/rest/source_param.h"
+#include "coordinator/rest/types.h"
 
 #include "common/base/stop.h"
 #include "engine/index/engine.h"
@@ -183,13 +184,13 @@ static void get_doc(struct rest *r)
 
 static void get_source(struct rest *r)
 {
-    struct str type = rest_param(r, "type");
+    struct str type = rest_type(r, TYPED_SOURCE);
     get_any(r, type.p != NULL ? type : STR("_doc"), true);
 }
 
 static void typed_get(struct rest *r)
 {
-    get_any(r, rest_param(r, "type"), false);
+    get_any(r, rest_type(r, TYPED_GET), false);
 }
 
 const struct route routes_get[] = {

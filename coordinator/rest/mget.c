@@ -6,6 +6,7 @@
 #include "coordinator/ops/get.h"
 #include "coordinator/rest/search.h"
 #include "coordinator/rest/source_param.h"
+#include "coordinator/rest/types.h"
 #include "engine/index/engine.h"
 
 #include <stdatomic.h>
@@ -51,7 +52,7 @@ struct mget {
 static void item_init(struct mget *m, struct mget_item *it)
 {
     *it = (struct mget_item){.index = rest_param(m->r, "index"),
-                             .type = rest_param(m->r, "type"),
+                             .type = rest_type(m->r, TYPED_MGET),
                              .routing = rest_param(m->r, "routing"),
                              .filter = m->filter,
                              .stored_fields = m->stored_fields,
@@ -166,6 +167,7 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
         return get_version_type(text, &it->version_type, &r->em);
     } else if (str_is(f->key, "_type")) {
         it->type = text;
+        rest_deprecated(r, TYPED_MGET);
     } else {
         return err_set(&r->em, ERR_PARSE, "failed to parse multi get request. unknown field [%.*s]",
                        STR_ARG(f->key));
@@ -304,7 +306,7 @@ static void locate(struct mget *m, struct mget_slot *s, const struct mget_item *
 {
     struct errmsg em = err_in(m->r->arena);
     *s = (struct mget_slot){.g = {.r = &m->r->env,
-                                  .type = it->type.n > 0 ? it->type : STR("_doc"),
+                                  .type = it->type,
                                   .filter = it->filter,
                                   .version = it->version,
                                   .version_type = it->version_type,

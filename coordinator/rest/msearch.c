@@ -8,19 +8,20 @@
 #include "common/cluster/health.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/search_template.h"
+#include "coordinator/rest/types.h"
 
 #include <stdio.h>
 
 #define THREADS_COUNTED 10 /* of a node, at most */
 
-/* No document is of a type that the search names. */
-static enum err find_nothing(struct multi *m, struct search_opts *o)
+/* Documents of other types than those that the search names are not found. */
+static enum err respect_types(struct multi *m, struct search_opts *o)
 {
-    struct arena *arena = m->r->arena;
-    struct json own, none = json_mk_object();
-    bool ok = json_copy(&own, o->tree, arena) && json_put(&none, arena, STR("match_none"), json_mk_object())
-              && json_put(&own, arena, STR("query"), none);
-    return ok ? rest_search_body(m->r, &own, o) : err_no_memory(&m->r->em);
+    struct rest *r = m->r;
+    struct json own;
+    bool changed;
+    enum err e = rest_types_limit(r->state, m->types, o->tree, r->arena, &own, &changed, &r->em);
+    return e == ERR_OK && changed ? rest_search_body(r, &own, o) : e;
 }
 
 /* Syntax errors in any body refuse the whole request, before anything runs. */
@@ -43,7 +44,7 @@ static enum err read_search(struct multi *m, struct search_call *c, struct str b
     }
     c->o.body = body;
     c->o.tree = tree;
-    return e == ERR_OK && rest_types_foreign(m->types) ? find_nothing(m, &c->o) : e;
+    return e == ERR_OK ? respect_types(m, &c->o) : e;
 }
 
 /* A body that is a template. What is wrong with the request refuses all; what is wrong with the search that comes of it
@@ -70,7 +71,7 @@ static enum err read_template(struct multi *m, struct search_call *c, struct str
         e = e == ERR_OK ? search_total_as_int(&probe, em) : e;
     }
     *refused = e != ERR_OK && e != ERR_NO_MEMORY && e != ERR_CANCELLED;
-    return e == ERR_OK && rest_types_foreign(m->types) ? find_nothing(m, &c->o) : e;
+    return e == ERR_OK ? respect_types(m, &c->o) : e;
 }
 
 static bool next_line(struct str *rest, struct str *line)
@@ -185,7 +186,7 @@ static enum err read_all(struct multi *m)
         (void)next_line(&rest, &line);
     }
     m->index = rest_param(r, "index");
-    m->type = rest_param(r, "type");
+    m->type = rest_type(r, m->templates ? TYPED_MSEARCH_TEMPLATE : TYPED_MSEARCH);
     m->routing = rest_param(r, "routing");
     m->dfs = str_is(rest_param(r, "search_type"), "dfs_query_then_fetch");
     struct stop st = {.asked = op_client_gone, .self = r->http};

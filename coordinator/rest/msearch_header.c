@@ -1,5 +1,6 @@
 /* The lines of _msearch that stand before its searches. */
 #include "coordinator/rest/msearch_int.h"
+#include "coordinator/rest/types.h"
 
 #include "common/base/num.h"
 #include "engine/mapping/java.h"
@@ -103,6 +104,7 @@ static enum err read_header_member(struct multi *m, struct search_call *c, const
         return names_of(m, &c->arena, &k->value, &o->index);
     }
     if (str_is(k->key, "type") || str_is(k->key, "types")) {
+        rest_deprecated(m->r, m->templates ? TYPED_MSEARCH_TEMPLATE : TYPED_MSEARCH);
         return names_of(m, &c->arena, &k->value, &m->types);
     }
     if (str_is(k->key, "search_type") || str_is(k->key, "searchType")) {

@@ -193,13 +193,6 @@ static enum err accept_common(struct rest *r)
     return e;
 }
 
-enum err rest_other_type(struct rest *r, struct str type)
-{
-    return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                   "mapping type [%.*s] is not supported: types other than [_doc] are not offered here",
-                   STR_ARG(type));
-}
-
 static int by_text(const void *a, const void *b)
 {
     return str_cmp(*(const struct str *)a, *(const struct str *)b);

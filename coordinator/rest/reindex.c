@@ -3,6 +3,7 @@
 
 #include "common/base/jsonr_object.h"
 #include "coordinator/ops/get.h"
+#include "coordinator/rest/types.h"
 #include "engine/index/engine.h"
 #include "engine/mapping/java.h"
 
@@ -43,6 +44,8 @@ static enum err set_dest(struct jr_reader *rd, void *to, const char *field, cons
             return err_set(rd->em, ERR_ILLEGAL_ARGUMENT, "opType must be 'create' or 'index', found: [%.*s]",
                            STR_ARG(v));
         }
+    } else if (str_is(key, "type")) {
+        s->dest_type = v;
     } else if (str_is(key, "pipeline")) {
         s->pipeline = str_is(v, "_none") ? STR_NULL : v;
     } else if (str_is(key, "version_type")) {
@@ -146,18 +149,29 @@ static enum err not_whitelisted(struct by_query_rq *q)
                    STR_ARG(address));
 }
 
-/* A document has no other type than _doc: asked for another, none is found. */
+/* The types of a list or of a text, with commas. */
 static enum err read_type(struct by_query_rq *q, const struct json *v)
 {
-    struct str type = v != NULL ? json_text(v) : STR_NULL;
-    if (type.p == NULL || str_is(type, "_doc")) {
+    struct buf b;
+    struct json own;
+    bool changed;
+    if (v == NULL) {
         return ERR_OK;
     }
-    struct json tree, none = json_mk_object(), query = json_mk_object();
-    bool ok = json_copy(&tree, q->s->search.tree, q->arena)
-              && json_put(&query, q->arena, STR("match_none"), none)
-              && json_put(&tree, q->arena, STR("query"), query);
-    return ok ? by_query_reparse(q, &tree) : err_no_memory(&q->r->em);
+    rest_deprecated(q->r, TYPED_REINDEX);
+    buf_init(&b, NULL, MIB);
+    bool list = v->type == JSON_ARRAY;
+    for (uint32_t i = 0; i < (list ? v->n : 1); i++) {
+        buf_z(&b, i > 0 ? "," : "");
+        buf_str(&b, json_text(list ? &v->items[i] : v));
+    }
+    struct str types = b.failed ? STR_NULL : arena_str(q->arena, buf_view(&b));
+    buf_fini(&b);
+    if (types.p == NULL) {
+        return err_no_memory(&q->r->em);
+    }
+    enum err e = rest_types_limit(q->r->state, types, q->s->search.tree, q->arena, &own, &changed, &q->r->em);
+    return e == ERR_OK && changed ? by_query_reparse(q, &own) : e;
 }
 
 static enum err read_source(struct by_query_rq *q, const struct json *v)
@@ -246,6 +260,9 @@ static enum err member(struct by_query_rq *q, const struct json_member *m, struc
                               col);
     }
     if (str_is(m->key, "dest")) {
+        if (json_get(&m->value, "type") != NULL) {
+            rest_deprecated(q->r, TYPED_REINDEX);
+        }
         return wrap(q, "reindex", m, read_dest(q, &m->value));
     }
     if (str_is(m->key, "script")) {

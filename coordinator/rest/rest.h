@@ -39,10 +39,12 @@ struct rest {
     unsigned n_asked;
     const char *idle[8]; /* parameters that were given and do nothing here */
     unsigned n_idle;
+    const char *warned[4]; /* texts of Warning headers: what is deprecated */
+    unsigned n_warned;
     struct str body;
     bool body_read;   /* by this kind of request: the others may have none */
     struct json tree; /* of the body, once rest_body() was called */
-    struct http_header headers[4];
+    struct http_header headers[8];
     unsigned n_headers;
     int64_t start_ns;
     int64_t ack_ms;  /* of a change of metadata: how long what follows it is waited for */
@@ -136,8 +138,6 @@ enum err rest_body(struct rest *r, const struct json **out);
 enum err rest_body_whole(struct rest *r, const struct json **out);
 /* As rest_body, but a missing body is refused (parse_exception). */
 enum err rest_body_required(struct rest *r, const struct json **out);
-/* ERR_ILLEGAL_ARGUMENT: the mapping of a type that is not [_doc]. */
-enum err rest_other_type(struct rest *r, struct str type);
 /* Has a body of several lines a form that has such? false: it was refused, and answered. */
 bool rest_takes_lines(struct rest *r);
 /* The path as errors show it: decoded. */
@@ -167,6 +167,8 @@ void rest_fail_text(struct rest *r, int status, const char *fmt, ...) PRINTF_LIK
 /* {"acknowledged":true} */
 void rest_acknowledge(struct rest *r);
 void rest_header(struct rest *r, const char *name, struct str value);
+/* A Warning header with this text, a constant, once. */
+void rest_warn(struct rest *r, const char *text);
 /* The Warning header that says that `n` names, with commas, have no effect here. */
 void rest_warn_idle(struct rest *r, struct str names, size_t n);
 

@@ -1,6 +1,7 @@
 /* _rollover: a new index takes the place of the one that an alias writes to, once that is old, large or full enough. */
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/meta.h"
+#include "coordinator/rest/types.h"
 
 #include "common/base/jsonr_object.h"
 #include "common/base/memory_account.h"
@@ -19,6 +20,7 @@ struct rollover {
     bool given[ROLLOVER_CONDITIONS], met[ROLLOVER_CONDITIONS];
     int64_t limit[ROLLOVER_CONDITIONS]; /* milliseconds, documents, bytes, bytes */
     bool typed, dry_run;
+    struct str type; /* of the mapping */
     int64_t timeout_ms;
     struct str alias, provided; /* of the new index: as it was given or made */
     struct str name;            /* and what that comes to */
@@ -53,16 +55,17 @@ static enum err condition_read(struct jr_reader *rd, void *to, const char *field
 static enum err read_mappings(struct rollover *q, const struct json *v)
 {
     struct rest *r = q->r;
-    const struct json *doc = v->n == 1 ? json_get(v, "_doc") : NULL;
-    if (!q->typed && doc != NULL && doc->type == JSON_OBJECT) {
+    bool single = v->n >= 1 && v->members[0].value.type == JSON_OBJECT;
+    if (!q->typed && single && v->n == 1 && str_is(v->members[0].key, "_doc")) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                        "The mapping definition cannot be nested under a type [_doc] unless include_type_name "
                        "is set to true.");
     }
-    if (q->typed && v->n > 0 && doc == NULL) {
-        return rest_other_type(r, v->members[0].key);
+    q->mappings = *v;
+    if (q->typed && single) {
+        q->type = v->members[0].key;
+        q->mappings = v->members[0].value;
     }
-    q->mappings = doc != NULL && q->typed ? *doc : *v;
     return ERR_OK;
 }
 
@@ -295,6 +298,7 @@ static void roll_over(struct rollover *q)
     alias_moves(q, moves);
     rq->body = json_mk_object();
     rq->text = r->body;
+    rq->type = q->type;
     rq->provided = q->provided;
     rq->timeout_ms = q->timeout_ms;
     rq->alias_actions = moves;
@@ -344,7 +348,7 @@ static void rollover(struct rest *r)
     if (e == ERR_OK) {
         *q = (struct rollover){.r = r, .alias = rest_path(r, "index")};
         r->user = q;
-        e = rest_bool(r, "include_type_name", false, &q->typed);
+        e = rest_type_named(r, NAMED_IN_ROLLOVER, &q->typed);
     }
     e = e == ERR_OK ? read_body(q) : e;
     e = e == ERR_OK ? rest_bool(r, "dry_run", false, &q->dry_run) : e;

@@ -269,7 +269,7 @@ static enum err count_body(struct rest *r, struct search_opts *o, bool limits)
     if (e == ERR_OK && query != NULL && json_get(&own, "query") == NULL) {
         e = url_put(&u, "query", *query);
     }
-    e = e == ERR_OK && limits ? url_type(&u) : e;
+    e = e == ERR_OK && limits ? url_type(&u, TYPED_COUNT) : e;
     if (e == ERR_OK && limits && rest_has(r, "min_score")) {
         float score;
         e = rest_float(r, "min_score", -1, &score);

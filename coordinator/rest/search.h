@@ -16,8 +16,6 @@ enum err rest_check_preference(struct rest *r, struct str preference);
  * is in r->em. */
 /* ERR_ILLEGAL_ARGUMENT of a search type that is none. */
 enum err rest_no_search_type(struct str type, struct errmsg *em);
-/* Do the types of a list name only such as no document has? */
-bool rest_types_foreign(struct str types);
 /* The tree of a changed body as the search's, with its text. */
 enum err rest_search_body(struct rest *r, const struct json *tree, struct search_opts *o);
 enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *body, bool by_query,

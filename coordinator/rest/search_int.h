@@ -3,6 +3,7 @@
 #define COORDINATOR_REST_SEARCH_INT_H
 
 #include "coordinator/rest/search.h"
+#include "coordinator/rest/types.h"
 
 /* The URL's parameters go into the body, so that shards get one text. */
 struct url_overrides {
@@ -19,7 +20,7 @@ enum err url_int(struct url_overrides *u, const char *param, bool non_negative);
 enum err url_query(struct url_overrides *u);
 /* min_compatible_shard_node, which searches have that are no templates. */
 enum err rest_check_compatible(struct rest *r);
-/* Types that no document has. */
-enum err url_type(struct url_overrides *u);
+/* The types of the path, and no documents of others. */
+enum err url_type(struct url_overrides *u, enum deprecated_use use);
 
 #endif

@@ -178,25 +178,13 @@ static enum err total_override(struct url_overrides *u)
 }
 
 /* Paths may still name types, of which there is one: nothing is of another. */
-bool rest_types_foreign(struct str types)
+enum err url_type(struct url_overrides *u, enum deprecated_use use)
 {
-    struct str rest = types;
-    bool there = rest.n == 0;
-    while (rest.n > 0) {
-        struct str one = str_cut(rest, ',', &rest);
-        there |= str_is(one, "_doc");
-    }
-    return !there;
-}
-
-enum err url_type(struct url_overrides *u)
-{
-    struct json none = json_mk_object();
-    if (!rest_types_foreign(rest_param(u->r, "type"))) {
-        return ERR_OK;
-    }
-    return json_put(&none, u->r->arena, STR("match_none"), json_mk_object()) ? url_put(u, "query", none)
-                                                                             : err_no_memory(&u->r->em);
+    struct rest *r = u->r;
+    struct json own;
+    bool changed;
+    enum err e = rest_types_limit(r->state, rest_type(r, use), u->body, r->arena, &own, &changed, &r->em);
+    return e == ERR_OK && changed ? url_put(u, "query", *json_get(&own, "query")) : e;
 }
 
 static enum err terminate_override(struct url_overrides *u)
@@ -260,7 +248,7 @@ static enum err overrides(struct url_overrides *u, bool with_size)
     e = e == ERR_OK ? total_override(u) : e;
     e = e == ERR_OK ? list_override(u, "stored_fields", "stored_fields", NULL) : e;
     e = e == ERR_OK ? list_override(u, "docvalue_fields", "docvalue_fields", NULL) : e;
-    e = e == ERR_OK ? url_type(u) : e;
+    e = e == ERR_OK ? url_type(u, TYPED_SEARCH) : e;
     e = e == ERR_OK ? list_override(u, "stats", "stats", NULL) : e;
     return e == ERR_OK ? suggest_override(u) : e;
 }

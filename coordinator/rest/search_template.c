@@ -4,6 +4,7 @@
 #include "common/base/memory_account.h"
 #include "common/base/stop.h"
 #include "coordinator/rest/search_int.h"
+#include "coordinator/rest/types.h"
 #include "engine/script/contexts.h"
 #include "engine/template/template.h"
 
@@ -293,17 +294,13 @@ static void searched(struct search_call *c)
     rest_send(r, status, &b);
 }
 
-/* Types that no document has leave nothing to find. */
 static enum err respect_type(struct rest *r, struct search_opts *o)
 {
-    struct json own, none = json_mk_object();
-    if (!rest_types_foreign(rest_param(r, "type"))) {
-        return ERR_OK;
-    }
-    bool ok = json_copy(&own, o->tree, r->arena)
-              && json_put(&none, r->arena, STR("match_none"), json_mk_object())
-              && json_put(&own, r->arena, STR("query"), none);
-    return ok ? rest_search_body(r, &own, o) : err_no_memory(&r->em);
+    struct json own;
+    bool changed;
+    enum err e =
+        rest_types_limit(r->state, rest_type(r, TYPED_SEARCH), o->tree, r->arena, &own, &changed, &r->em);
+    return e == ERR_OK && changed ? rest_search_body(r, &own, o) : e;
 }
 
 static enum err make_search(struct rest *r, const struct template_request *q, struct search_opts *o)

@@ -1,5 +1,6 @@
 /* Templates: legacy ones, composable ones, and components. */
 #include "coordinator/rest/meta.h"
+#include "coordinator/rest/types.h"
 #include "engine/mapping/java.h"
 
 static const char *names_of(enum template_kind kind)
@@ -9,23 +10,47 @@ static const char *names_of(enum template_kind kind)
 
 /* ---- put, delete --------------------------------------------------------------------------------------- */
 
-/* A legacy template's mapping may stand under a type's name only where that is announced. */
-static enum err check_typed(struct rest *r, const struct json *body)
+static enum err refuse_several(struct rest *r, const struct json *mappings)
+{
+    struct buf names;
+    buf_init(&names, NULL, 16 * KIB);
+    for (uint32_t i = 0; i < mappings->n; i++) {
+        buf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_ARG(mappings->members[i].key));
+    }
+    enum err e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Cannot put multiple mappings: [%.*s]",
+                         STR_ARG(buf_view(&names)));
+    buf_fini(&names);
+    return e;
+}
+
+/* A legacy template's mapping stands under a type's name where that is announced: *inner is what stands there, NULL: the mapping is
+ * as it is given. */
+static enum err take_type(struct rest *r, const struct json *body, struct str *type,
+                          const struct json **inner)
 {
     const struct json *m = json_get(body, "mappings");
     bool typed = false;
-    enum err e = rest_bool(r, "include_type_name", false, &typed);
-    if (e == ERR_OK && !typed && json_is(m, JSON_OBJECT) && m->n == 1 && str_is(m->members[0].key, "_doc")) {
-        e = err_set(
+    enum err e = rest_type_named(r, NAMED_IN_PUT_TEMPLATE, &typed);
+    bool given = json_is(m, JSON_OBJECT) && m->n > 0;
+    *inner = NULL;
+    if (e != ERR_OK || !given) {
+        return e;
+    }
+    bool single = m->n == 1 && m->members[0].value.type == JSON_OBJECT;
+    if (!typed && single && str_is(m->members[0].key, "_doc")) {
+        return err_set(
             &r->em, ERR_ILLEGAL_ARGUMENT,
             "The mapping definition cannot be nested under a type [_doc] unless include_type_name is set to "
             "true.");
     }
-    if (e == ERR_OK && typed && json_is(m, JSON_OBJECT) && m->n == 1 && !str_is(m->members[0].key, "_doc")
-        && !str_is(m->members[0].key, "properties") && m->members[0].value.type == JSON_OBJECT) {
-        e = rest_other_type(r, m->members[0].key);
+    if (typed && m->n > 1) {
+        return refuse_several(r, m);
     }
-    return e;
+    if (typed && single) {
+        *type = str_is(m->members[0].key, "_doc") ? STR("") : m->members[0].key;
+        *inner = &m->members[0].value;
+    }
+    return ERR_OK;
 }
 
 /* A legacy template's order: a whole number, or the text of one. */
@@ -45,12 +70,12 @@ static void put(struct rest *r, enum template_kind kind)
     int64_t timeout_ms;
     bool create;
     struct str name = rest_param(r, "name");
-    struct str order = STR_NULL;
+    struct str order = STR_NULL, type = STR("");
+    const struct json *inner = NULL;
     enum err e = rest_bool(r, "create", false, &create);
     if (kind == TEMPLATE_LEGACY) {
         order = rest_param(r, "order");
         e = e == ERR_OK ? rest_check_int(r, "order") : e;
-        e = e == ERR_OK ? rest_check_bool(r, "include_type_name") : e;
     }
     e = e == ERR_OK ? rest_time(r, "master_timeout", MASTER_TIMEOUT_MS, &timeout_ms) : e;
     rest_accept(r, "cause"); /* of the change, for those who look at the queue meanwhile */
@@ -60,7 +85,7 @@ static void put(struct rest *r, enum template_kind kind)
     } else if ((e == ERR_JSON || e == ERR_JSON_EOF) && kind == TEMPLATE_COMPONENT) {
         e = err_wrap(&r->em, ERR_X_CONTENT, "[1:1] [component_template] failed to parse object");
     }
-    e = e == ERR_OK && kind == TEMPLATE_LEGACY ? check_typed(r, body) : e;
+    e = e == ERR_OK && kind == TEMPLATE_LEGACY ? take_type(r, body, &type, &inner) : e;
     e = e == ERR_OK && kind == TEMPLATE_LEGACY ? check_order(r, body) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
@@ -71,13 +96,17 @@ static void put(struct rest *r, enum template_kind kind)
         return;
     }
     rq->body = *body;
+    rq->type = type;
     rq->text = r->body;
     rq->template_kind = kind;
     rq->create_only = create;
     rq->timeout_ms = timeout_ms;
-    if (order.p != NULL && kind == TEMPLATE_LEGACY && rq->body.type == JSON_OBJECT
-        && json_get(body, "order") == NULL
-        && !json_put(&rq->body, &rq->arena, STR("order"), (struct json){.type = JSON_NUMBER, .s = order})) {
+    bool ok = inner == NULL || json_put(&rq->body, &rq->arena, STR("mappings"), *inner);
+    if (!ok
+        || (order.p != NULL && kind == TEMPLATE_LEGACY && rq->body.type == JSON_OBJECT
+            && json_get(body, "order") == NULL
+            && !json_put(&rq->body, &rq->arena, STR("order"),
+                         (struct json){.type = JSON_NUMBER, .s = order}))) {
         rest_meta_free(rq);
         rest_no_memory(r);
         return;
@@ -138,16 +167,19 @@ struct template_format {
     bool flat, typed; /* settings; mappings below the name of their type */
 };
 
-static enum err add_type(struct rest *r, struct json *body)
+/* The mapping with its type around it, or without. */
+static enum err show_type(struct rest *r, struct json *body, bool typed)
 {
     const struct json *given = json_get(body, "mappings");
     struct json outer = json_mk_object();
-    if (!json_is(given, JSON_OBJECT) || given->n == 0) {
+    struct str type;
+    const struct json *inner = mapping_untyped(given, &type);
+    if (!json_is(given, JSON_OBJECT) || given->n == 0 || (typed && inner != given)) {
         return ERR_OK;
     }
-    return json_put(&outer, r->arena, STR("_doc"), *given) && json_put(body, r->arena, STR("mappings"), outer)
-               ? ERR_OK
-               : err_no_memory(&r->em);
+    bool ok = !typed || json_put(&outer, r->arena, STR("_doc"), *given);
+    return ok && json_put(body, r->arena, STR("mappings"), typed ? outer : *inner) ? ERR_OK
+                                                                                   : err_no_memory(&r->em);
 }
 
 /* A template's body; its settings flat where asked for. */
@@ -156,7 +188,7 @@ static enum err write_body(struct rest *r, const struct template_meta *t, struct
 {
     struct json body;
     struct settings s;
-    if ((!how.flat && !how.typed) || t->kind != TEMPLATE_LEGACY) { /* others are always shown nested */
+    if (t->kind != TEMPLATE_LEGACY) { /* others are always shown nested */
         jw_raw(w, t->body);
         return ERR_OK;
     }
@@ -181,7 +213,7 @@ static enum err write_body(struct rest *r, const struct template_meta *t, struct
         }
         e = e == ERR_OK && !json_put(&body, r->arena, STR("settings"), out) ? err_no_memory(&r->em) : e;
     }
-    e = e == ERR_OK && how.typed ? add_type(r, &body) : e;
+    e = e == ERR_OK ? show_type(r, &body, how.typed) : e;
     if (e == ERR_OK) {
         jw_value(w, &body);
     }
@@ -247,7 +279,7 @@ static void get(struct rest *r, enum template_kind kind)
     e = e == ERR_OK ? rest_check_bool(r, "local") : e;
     e = e == ERR_OK ? rest_check_time(r, "master_timeout") : e;
     if (kind == TEMPLATE_LEGACY) {
-        e = e == ERR_OK ? rest_bool(r, "include_type_name", false, &how.typed) : e;
+        e = e == ERR_OK ? rest_type_named(r, NAMED_IN_GET_TEMPLATE, &how.typed) : e;
     }
     e = e == ERR_OK ? rest_list(r, "name", &names, &n) : e;
     struct str whole = rest_param(r, "name"); /* only legacy templates are asked for by lists */

@@ -2,6 +2,7 @@
 #include "coordinator/ops/get.h"
 #include "coordinator/rest/document.h"
 #include "coordinator/rest/source_param.h"
+#include "coordinator/rest/types.h"
 #include "engine/index/engine.h"
 #include "engine/query/query.h"
 
@@ -194,6 +195,7 @@ static void post_update(struct rest *r)
 {
     struct write_set *w = document_write_new(r);
     const bool versioned = rest_has(r, "version") || rest_has(r, "version_type");
+    (void)rest_type(r, TYPED_UPDATE);
     enum err e = w == NULL ? ERR_NO_MEMORY : versioned ? ERR_OK : document_write_params(r, w);
     if (e == ERR_OK) {
         struct write_entry *entry = &w->v[0];

@@ -46,7 +46,8 @@ static bool flag(const struct json *body, const char *name, bool otherwise)
 
 static enum err missing(const struct update_input *in, struct errmsg *em)
 {
-    return err_set(em, ERR_DOCUMENT_MISSING, "[_doc][%.*s]: document missing", STR_ARG(in->item->id));
+    return err_set(em, ERR_DOCUMENT_MISSING, "[%.*s][%.*s]: document missing",
+                   STR_ARG(write_item_type(in->item)), STR_ARG(in->item->id));
 }
 
 /* The document is not there: what comes instead. */
@@ -97,8 +98,8 @@ enum err update_plan_make(struct update_plan *out, const struct update_input *in
         return upsert(out, in, &body, arena, em);
     }
     if (in->current->source.n == 0) {
-        return err_set(em, ERR_SOURCE_MISSING, "[_doc][%.*s]: document source missing",
-                       STR_ARG(in->item->id));
+        return err_set(em, ERR_SOURCE_MISSING, "[%.*s][%.*s]: document source missing",
+                       STR_ARG(write_item_type(in->item)), STR_ARG(in->item->id));
     }
     e = json_parse(&source, in->current->source, arena, &json_limits_default, em);
     if (e != ERR_OK) {

@@ -27,7 +27,7 @@ static enum err make_ctx(struct json *ctx, const struct update_input *in, const 
               && put(ctx, a, "_source", *source) && put(ctx, a, "_now", number(a, in->now_ms))
               && put(ctx, a, "_id", json_mk_str(in->item->id))
               && put(ctx, a, "_index", json_mk_str(in->index_name))
-              && put(ctx, a, "_type", json_mk_str(STR("_doc")));
+              && put(ctx, a, "_type", json_mk_str(write_item_type(in->item)));
     if (ok && !create) {
         ok = put(ctx, a, "_version", number(a, d->version))
              && put(ctx, a, "_routing",

@@ -46,6 +46,8 @@ enum err write_parse_source(struct write_run *r, const struct write_item *it, st
                             struct parsed_doc *doc, struct errmsg *em);
 /* Sends the fields that the document wants to the master. The run goes on when they are there. */
 void write_ask_for_fields(struct write_run *r, const struct json *update);
+/* Does the item name another type than the one that the index has? */
+bool write_type_differs(struct write_run *r, const struct write_item *it);
 /* What took long has come to its end, or the node has, which ended it. */
 enum err write_until_end(struct stop *st, enum err e, struct errmsg *em);
 

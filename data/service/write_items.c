@@ -182,6 +182,9 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
         return get_written(r, it, em);
     }
     enum err e = engine_get(r->sh->engine, it->id, true, a, &current, em);
+    if (write_type_differs(r, it)) { /* nothing of that type is here */
+        current.found = false;
+    }
     e = e == ERR_OK ? check_expected(it, &current, em) : e;
     struct update_input in = {.item = it,
                               .current = &current,
@@ -218,6 +221,12 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
     } else {
         struct parsed_doc doc;
         e = write_parse_source(r, &one, plan.source, &doc, em);
+        if (e == ERR_OK && write_type_differs(r, it)) { /* the master says what is wrong with it */
+            struct json none = json_mk_object();
+            *wait = true;
+            write_ask_for_fields(r, &none);
+            return ERR_OK;
+        }
         if (e == ERR_OK && doc.mapping_update != NULL) {
             *wait = true;
             write_ask_for_fields(r, doc.mapping_update);

@@ -32,8 +32,9 @@ void write_ask_for_fields(struct write_run *r, const struct json *update)
         mapping_updated(r, &em);
         return;
     }
-    bool asked = s->o.update_mapping(s->o.node_self, r->sh->index->name, r->sh->index->uuid, buf_view(&b),
-                                     mapping_updated, r);
+    struct str type = r->rq->items[r->at].type;
+    bool asked = s->o.update_mapping(s->o.node_self, r->sh->index->name, r->sh->index->uuid,
+                                     str_is(type, "_doc") ? STR("") : type, buf_view(&b), mapping_updated, r);
     buf_fini(&b); /* r may be gone, if somebody was asked */
     if (!asked) {
         ERR_LOCAL(em);
@@ -110,6 +111,22 @@ static bool lacks_mapping(struct write_run *r)
     return m != NULL && mapping_is_absent(m);
 }
 
+bool write_type_differs(struct write_run *r, const struct write_item *it)
+{
+    if (it->type.n == 0 || str_is(it->type, "_doc")) {
+        return false;
+    }
+    struct mapping *m = newest_mapping(r);
+    return m != NULL && !mapping_is_absent(m) && !str_eq(it->type, mapping_type(m));
+}
+
+/* The master says what is wrong with the type of the item: it is asked for no fields. */
+static void refuse_type(struct write_run *r)
+{
+    struct json none = json_mk_object();
+    write_ask_for_fields(r, &none);
+}
+
 /* false: fields are asked for, and the request goes on when they are there. */
 static bool parse_slice(struct write_run *r)
 {
@@ -120,6 +137,10 @@ static bool parse_slice(struct write_run *r)
         if (it->kind == WRITE_DELETE && lacks_mapping(r)) {
             struct json none = json_mk_object();
             write_ask_for_fields(r, &none);
+            return false;
+        }
+        if (it->kind != WRITE_UPDATE && write_type_differs(r, it)) {
+            refuse_type(r);
             return false;
         }
         if (it->kind != WRITE_INDEX) {

@@ -118,7 +118,7 @@ static enum err parse_mapping(struct mapping **out, const struct index_meta *m, 
     bool none = m->mapping.n == 0;
     enum err e = none ? ERR_OK : json_parse(&body, m->mapping, &scratch, &json_limits_default, em);
     if (e == ERR_OK) {
-        e = mapping_published(out, old, none ? NULL : &body, a, settings, em);
+        e = mapping_published(out, old, none ? NULL : &body, a, settings, m->type, em);
     }
     arena_fini(&scratch);
     return e;
@@ -243,7 +243,8 @@ static enum err same_mapping(struct mapping **out, const struct mapping *old, st
     mapping_write(old, &w);
     enum err e =
         b.failed ? err_no_memory(em) : json_parse(&tree, buf_view(&b), &scratch, &json_limits_default, em);
-    e = e == ERR_OK ? mapping_published(out, NULL, mapping_is_absent(old) ? NULL : &tree, a, settings, em)
+    e = e == ERR_OK ? mapping_published(out, NULL, mapping_is_absent(old) ? NULL : &tree, a, settings,
+                                        mapping_type(old), em)
                     : e;
     buf_fini(&b);
     arena_fini(&scratch);

@@ -268,7 +268,7 @@ static enum err write_identity(struct fetch *f, const struct fetch_hit *h, struc
         jw_kstr(w, "_node", f->shard->node_id);
     }
     jw_kstr(w, "_index", f->shard->index_name);
-    jw_kz(w, "_type", "_doc");
+    jw_kstr(w, "_type", mapping_type(f->shard->view->mapping));
     if (h->root != NULL && h->root->stored.id.p != NULL) {
         jw_kstr(w, "_id", h->root->stored.id);
     } else if (h->root == NULL && !f->source->stored_none) {

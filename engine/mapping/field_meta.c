@@ -90,9 +90,9 @@ const struct field_class field_class_meta_version = {
     .refuse_search = refuse_version,
 };
 
-static struct str name_of_type(UNUSED const struct field *f, UNUSED struct str index_name)
+static struct str name_of_type(const struct field *f, UNUSED struct str index_name)
 {
-    return STR("_doc");
+    return f->const_value;
 }
 
 const struct field_class field_class_meta_type = {

@@ -32,7 +32,7 @@ void mapping_unref(struct mapping *m)
 }
 
 static struct mapping *mapping_alloc(const struct allocator *alloc, struct analysis *analysis,
-                                     const struct settings *settings)
+                                     const struct settings *settings, struct str type)
 {
     struct mapping *m = alloc_get(alloc, sizeof(*m));
     if (m == NULL) {
@@ -44,7 +44,8 @@ static struct mapping *mapping_alloc(const struct allocator *alloc, struct analy
     settings_init(&m->settings, &m->arena);
     map_init(&m->by_path, &m->arena);
     root_def_init(&m->def);
-    if (settings != NULL && !settings_merge(&m->settings, settings)) {
+    m->type = arena_str(&m->arena, type);
+    if (m->type.p == NULL || (settings != NULL && !settings_merge(&m->settings, settings))) {
         mapping_free(m);
         return NULL;
     }
@@ -70,6 +71,7 @@ struct builder mapping_builder(const struct mapping *m, struct arena *arena, str
         .arena = arena,
         .analysis = m->analysis,
         .settings = &m->settings,
+        .type = mapping_type(m),
         .ignore_malformed = m->ignore_malformed,
         .coerce = m->coerce,
         .em = em,
@@ -96,7 +98,8 @@ static enum err parse_tree(struct builder *b, const struct json *body, struct no
     e = e == ERR_OK ? node_build(b, *root) : e;
     e = e == ERR_OK ? node_link(b, *root, NULL) : e;
     if (e != ERR_OK && e != ERR_NO_MEMORY) {
-        e = err_wrap(em, ERR_MAPPER_PARSING, "Failed to parse mapping [_doc]: %s", err_reason(em));
+        e = err_wrap(em, ERR_MAPPER_PARSING, "Failed to parse mapping [%.*s]: %s", STR_ARG(b->type),
+                     err_reason(em));
     }
     return e;
 }
@@ -148,6 +151,9 @@ static enum err add_metadata(struct builder *b, struct mapping *m, size_t *cap)
         n->f.doc_values = class->has_column;
         n->f.index = class->is_indexed;
         n->f.store = class->is_stored;
+        if (class == &field_class_meta_type) {
+            n->f.const_value = mapping_type(m);
+        }
         e = add_field(b, m, n, cap);
     }
     return e;
@@ -286,15 +292,16 @@ static enum err make_first(struct mapping **out, struct mapping *m, const struct
 }
 
 enum err mapping_new_with(struct mapping **out, const struct json *body, struct analysis *analysis,
-                          const struct settings *settings, const struct allocator *alloc, struct errmsg *em)
+                          const struct settings *settings, struct str type, const struct allocator *alloc,
+                          struct errmsg *em)
 {
-    return make_first(out, mapping_alloc(alloc, analysis, settings), body, em);
+    return make_first(out, mapping_alloc(alloc, analysis, settings, type), body, em);
 }
 
-enum err mapping_new(struct mapping **out, const struct json *body, struct analysis *analysis,
-                     const struct settings *settings, struct errmsg *em)
+enum err mapping_new_typed(struct mapping **out, const struct json *body, struct analysis *analysis,
+                           const struct settings *settings, struct str type, struct errmsg *em)
 {
-    return mapping_new_with(out, body, analysis, settings, alloc_default(), em);
+    return mapping_new_with(out, body, analysis, settings, type, alloc_default(), em);
 }
 
 /* The old one and the body, in `m`, which is freed when that fails. */
@@ -326,13 +333,14 @@ static enum err make_next(struct mapping **out, struct mapping *m, const struct 
 enum err mapping_merge(struct mapping **out, const struct mapping *old, const struct json *body,
                        struct errmsg *em)
 {
-    return make_next(out, mapping_alloc(old->alloc, old->analysis, &old->settings), old, body, em);
+    return make_next(out, mapping_alloc(old->alloc, old->analysis, &old->settings, old->type), old, body, em);
 }
 
 enum err mapping_published(struct mapping **out, const struct mapping *old, const struct json *body,
-                           struct analysis *analysis, const struct settings *settings, struct errmsg *em)
+                           struct analysis *analysis, const struct settings *settings, struct str type,
+                           struct errmsg *em)
 {
-    struct mapping *m = mapping_alloc(old != NULL ? old->alloc : alloc_default(), analysis, settings);
+    struct mapping *m = mapping_alloc(old != NULL ? old->alloc : alloc_default(), analysis, settings, type);
     if (m != NULL) {
         m->published = true;
         m->absent = body == NULL;
@@ -341,6 +349,11 @@ enum err mapping_published(struct mapping **out, const struct mapping *old, cons
 }
 
 /* ---- reading ---- */
+
+struct str mapping_type(const struct mapping *m)
+{
+    return m->type.n > 0 ? m->type : STR("_doc");
+}
 
 const struct field *mapping_field_raw(const struct mapping *m, struct str path)
 {

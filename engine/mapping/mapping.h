@@ -104,8 +104,14 @@ struct mapping_limits {
 /* Parses the body of a mapping ({"properties":...,"dynamic":...}; NULL or empty object: no fields).
  * `settings` are the index's, NULL: the defaults. Keeps a reference on `analysis`. ERR_MAPPER_PARSING,
  * ERR_ILLEGAL_ARGUMENT as Elasticsearch gives them. */
-enum err mapping_new(struct mapping **out, const struct json *body, struct analysis *analysis,
-                     const struct settings *settings, struct errmsg *em);
+/* `type`: the name of the one type (n == 0: `_doc`), which is copied. */
+enum err mapping_new_typed(struct mapping **out, const struct json *body, struct analysis *analysis,
+                           const struct settings *settings, struct str type, struct errmsg *em);
+static inline enum err mapping_new(struct mapping **out, const struct json *body, struct analysis *analysis,
+                                   const struct settings *settings, struct errmsg *em)
+{
+    return mapping_new_typed(out, body, analysis, settings, STR(""), em);
+}
 /* The old one with the body's fields added; refuses changes that Elasticsearch refuses
  * (ERR_ILLEGAL_ARGUMENT). */
 enum err mapping_merge(struct mapping **out, const struct mapping *old, const struct json *body,
@@ -114,7 +120,10 @@ enum err mapping_merge(struct mapping **out, const struct mapping *old, const st
  * checked there, and do not count again: they may have been lowered since. Without a body (and then without an old one) the index
  * has no mapping: not even metadata fields are found in it, and its first document asks for an empty one. */
 enum err mapping_published(struct mapping **out, const struct mapping *old, const struct json *body,
-                           struct analysis *analysis, const struct settings *settings, struct errmsg *em);
+                           struct analysis *analysis, const struct settings *settings, struct str type,
+                           struct errmsg *em);
+/* The name of the one type, `_doc` for none of its own. */
+struct str mapping_type(const struct mapping *m);
 struct mapping *mapping_ref(struct mapping *m);
 void mapping_unref(struct mapping *m); /* NULL ok */
 

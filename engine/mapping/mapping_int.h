@@ -102,6 +102,7 @@ struct mapping {
     struct arena arena;
     struct analysis *analysis; /* referenced */
     struct settings settings;
+    struct str type; /* the name of the one type; n == 0: `_doc` */
     struct mapping_limits limits;
     bool absent;                   /* the index has no mapping at all: nobody finds a field by its name */
     bool published;                /* its fields are within limits that held when the master took it */
@@ -129,15 +130,17 @@ struct builder {
     struct arena *arena;
     struct analysis *analysis;
     const struct settings *settings;
+    struct str type; /* as errors name it */
     bool ignore_malformed, coerce;
     struct str date_format; /* of detected dates: the default of `format`; p == NULL: none */
     bool from_template;     /* unknown parameters are passed over */
     struct errmsg *em;
 };
 
-/* mapping_new() with an allocator. */
+/* mapping_new_typed() with an allocator. */
 enum err mapping_new_with(struct mapping **out, const struct json *body, struct analysis *analysis,
-                          const struct settings *settings, const struct allocator *alloc, struct errmsg *em);
+                          const struct settings *settings, struct str type, const struct allocator *alloc,
+                          struct errmsg *em);
 
 /* ---- nodes (mapping_parse.c) ---- */
 

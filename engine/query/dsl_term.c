@@ -356,7 +356,7 @@ static enum err parse_type(struct json_pull *p, struct arena *arena, struct dsl 
 static enum err build_type(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     const struct dsl_type_body *q = (const struct dsl_type_body *)(const void *)d;
-    if (str_is(q->value, "_doc")) {
+    if (str_eq(q->value, mapping_type(b->cx->mapping))) {
         return qnode_all(b, out, em);
     }
     return qnode_none(b, out, em, "Type[%.*s] does not exist", STR_ARG(q->value));

@@ -155,9 +155,9 @@ static void disk_space(void *self, uint64_t *total_bytes, uint64_t *free_bytes)
 }
 
 static enum err merge_mapping(void *self, const struct settings *index_settings, struct str old,
-                              const struct json *body, struct buf *out, struct errmsg *em)
+                              struct str type, const struct json *body, struct buf *out, struct errmsg *em)
 {
-    (void)self, (void)index_settings, (void)old, (void)body, (void)em;
+    (void)self, (void)index_settings, (void)old, (void)type, (void)body, (void)em;
     buf_str(out, STR("{}"));
     return ERR_OK;
 }

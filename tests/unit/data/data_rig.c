@@ -91,9 +91,10 @@ void dr_run(struct dr_rig *r, int64_t ms)
 /* ---- nodes --------------------------------------------------------------------------------------------- */
 
 /* No fields are added here. */
-static bool update_mapping(void *self, struct str index, struct str uuid, struct str mapping,
+static bool update_mapping(void *self, struct str index, struct str uuid, struct str type, struct str mapping,
                            void (*done)(void *arg, const struct errmsg *error), void *arg)
 {
+    (void)type;
     (void)self;
     (void)index;
     (void)uuid;

@@ -26,9 +26,10 @@ static struct end ends[2];
 static _Atomic unsigned states, started, answered, refused;
 
 /* No fields are added here. */
-static bool update_mapping(void *self, struct str index, struct str uuid, struct str mapping,
+static bool update_mapping(void *self, struct str index, struct str uuid, struct str type, struct str mapping,
                            void (*done)(void *arg, const struct errmsg *error), void *arg)
 {
+    (void)type;
     (void)self;
     (void)index;
     (void)uuid;

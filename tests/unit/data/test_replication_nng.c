@@ -56,9 +56,10 @@ static bool shard_event(void *self, const struct shard_event *e, void (*done)(vo
 }
 
 /* No fields are added here. */
-static bool update_mapping(void *self, struct str index, struct str uuid, struct str mapping,
+static bool update_mapping(void *self, struct str index, struct str uuid, struct str type, struct str mapping,
                            void (*done)(void *arg, const struct errmsg *error), void *arg)
 {
+    (void)type;
     (void)self;
     (void)index;
     (void)uuid;

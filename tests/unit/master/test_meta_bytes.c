@@ -54,6 +54,7 @@ static void randomize(struct meta_request *rq)
     }
     rq->template_kind = (enum template_kind)rng_below(&rng, 3);
     rq->provided = text(a);
+    rq->type = text(a);
     rq->auto_create = coin();
     rq->create_only = coin();
     rq->preserve_existing = coin();
@@ -96,6 +97,7 @@ static void same(const struct meta_request *a, const struct meta_request *b)
     ck_assert_uint_eq(a->body.off, b->body.off); /* errors have the same places */
     ck_assert_int_eq((int)a->template_kind, (int)b->template_kind);
     ck_assert(str_eq(a->provided, b->provided));
+    ck_assert(str_eq(a->type, b->type));
     ck_assert(a->auto_create == b->auto_create && a->create_only == b->create_only);
     ck_assert(a->preserve_existing == b->preserve_existing && a->flat == b->flat);
     ck_assert_uint_eq(a->options, b->options);

@@ -12,10 +12,11 @@ static int64_t fixed_ns(void *self)
 
 static const struct clock clock_fixed = {.wall_ms = fixed_ns, .mono_ns = fixed_ns};
 
-static enum err fake_merge(void *self, const struct settings *s, struct str old, const struct json *body,
-                           struct buf *out, struct errmsg *em)
+static enum err fake_merge(void *self, const struct settings *s, struct str old, struct str type,
+                           const struct json *body, struct buf *out, struct errmsg *em)
 {
     struct jsonw w;
+    (void)type;
     (void)self;
     (void)s;
     (void)old;
@@ -253,6 +254,63 @@ START_TEST(mappings_go_to_the_index_that_is_meant)
         meta_request_fini(&rq);
     }
     arena_fini(&a);
+}
+END_TEST
+
+static enum err put_typed(enum meta_action action, const char *name, const char *type, const char *body)
+{
+    struct meta_request rq;
+    struct str names[1] = {str_of(name)};
+    meta_request_init(&rq, action, NULL, NULL);
+    rq.names = names;
+    rq.n_names = 1;
+    rq.type = str_of(type);
+    rq.text = str_of(body);
+    ck_assert_int_eq(json_parse(&rq.body, rq.text, &rq.arena, &json_limits_default, NULL), ERR_OK);
+    enum err e = apply(&rq);
+    meta_request_fini(&rq);
+    return e;
+}
+
+static struct str type_of(const char *index)
+{
+    return index_type(cluster_index(state, str_of(index)));
+}
+
+/* The first mapping names the type; it has one, and `_doc` of a request that names none is whatever it is. */
+START_TEST(types_by_their_names)
+{
+    static const char body[] = "{\"properties\":{\"a\":{\"type\":\"long\"}}}";
+    ck_assert_int_eq(create("i", NULL), ERR_OK);
+    ck_assert(str_is(type_of("i"), "_doc"));
+    ck_assert_int_eq(put_typed(META_PUT_MAPPING, "i", "hotel", body), ERR_OK);
+    ck_assert(str_is(type_of("i"), "hotel"));
+    ck_assert_int_eq(put_typed(META_PUT_MAPPING, "i", "motel", body), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_str_eq(err_reason(&em), "Rejecting mapping update to [i] as the final mapping would have more "
+                                      "than 1 type: [hotel, motel]");
+    ck_assert_int_eq(put_typed(META_PUT_MAPPING, "i", "_doc", body), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(put_typed(META_PUT_MAPPING, "i", "", body), ERR_OK);
+    ck_assert_int_eq(create("j", "{\"mappings\":{\"properties\":{}}}"), ERR_OK);
+    ck_assert_int_eq(put_typed(META_PUT_MAPPING, "j", "hotel", body), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(put_typed(META_CREATE_INDEX, "k", "_x", "{\"mappings\":{}}"), ERR_INVALID_TYPE_NAME);
+    ck_assert_int_eq(put_typed(META_CREATE_INDEX, "k", ".x", "{\"mappings\":{}}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(put_typed(META_CREATE_INDEX, "k", "x", "{\"mappings\":{}}"), ERR_OK);
+    ck_assert(str_is(type_of("k"), "x"));
+}
+END_TEST
+
+/* A template's type is the index's, unless the request has a mapping of its own. */
+START_TEST(types_of_templates)
+{
+    static const char body[] =
+        "{\"index_patterns\":[\"t*\"],\"mappings\":{\"properties\":{\"a\":{\"type\":\"long\"}}}}";
+    ck_assert_int_eq(put_typed(META_PUT_TEMPLATE, "tt", "hotel", body), ERR_OK);
+    ck_assert_int_eq(create("t1", NULL), ERR_OK);
+    ck_assert(str_is(type_of("t1"), "hotel"));
+    ck_assert_int_eq(create("t2", "{\"mappings\":{\"properties\":{}}}"), ERR_OK);
+    ck_assert(str_is(type_of("t2"), "_doc"));
+    ck_assert_int_eq(put_typed(META_CREATE_INDEX, "t3", "motel", "{\"mappings\":{}}"), ERR_OK);
+    ck_assert(str_is(type_of("t3"), "motel"));
 }
 END_TEST
 
@@ -521,6 +579,8 @@ int main(void)
     tcase_add_test(t, settings_change);
     tcase_add_test(t, settings_refused);
     tcase_add_test(t, mappings_go_to_the_index_that_is_meant);
+    tcase_add_test(t, types_by_their_names);
+    tcase_add_test(t, types_of_templates);
     tcase_add_test(t, blocks_hold);
     tcase_add_test(t, closed_takes_static);
     tcase_add_test(t, aliases_come_and_go);

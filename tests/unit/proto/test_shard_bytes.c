@@ -125,6 +125,7 @@ static void make_write(union any *a)
         *it = (struct write_item){.kind = (enum write_kind)below(3),
                                   .id = opt_text(),
                                   .routing = opt_text(),
+                                  .type = text(),
                                   .source = text(),
                                   .create = flip(),
                                   .auto_id_ms = number(),

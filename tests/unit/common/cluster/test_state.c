@@ -124,6 +124,7 @@ static struct index_meta *index_touched(const struct index_meta *m)
             break;
         case 3:
             c->mapping = text(a, "{\"m\":", rng_below(&rng, 9));
+            c->type = rng_below(&rng, 2) == 0 ? STR_NULL : text(a, "type-", rng_below(&rng, 3));
             c->mapping_version++;
             break;
         case 4:

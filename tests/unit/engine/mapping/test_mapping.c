@@ -232,7 +232,7 @@ START_TEST(every_failed_allocation_is_reported)
         struct alloc_failing f;
         alloc_failing_init(&f, nth);
         struct mapping *m;
-        enum err e = mapping_new_with(&m, body, w.analysis, &w.settings, &f.base, &w.em);
+        enum err e = mapping_new_with(&m, body, w.analysis, &w.settings, STR(""), &f.base, &w.em);
         struct mapping *merged = NULL;
         if (e == ERR_OK) {
             enum err e2 =
