@@ -149,7 +149,7 @@ void slowlog_index(struct shard *sh, int64_t took_ns, const struct write_item *i
         n--;
     }
     put_took(&l, took_ns);
-    put(&l, "doc_type", STR("_doc"));
+    put(&l, "doc_type", write_item_type(it));
     put(&l, "id", it->id);
     if (it->routing.p != NULL) {
         put(&l, "routing", it->routing);
