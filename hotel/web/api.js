@@ -32,13 +32,12 @@ async function call(kind, path, options) {
     throw new ApiError(response.ok ? 0 : response.status, "");
   });
   if (!response.ok) throw new ApiError(response.status, body.reason ?? "");
-  return { body, response };
+  return { body };
 }
 
-/** { total, hotels, more }: more says that there are more than total. */
-export async function list(request) {
-  const { body, response } = await call("list", "/hotel/list", { method: "POST", body: JSON.stringify(request) });
-  return { ...body, more: response.headers.get("x-total-relation") === "gte" };
+/** { total, hotels, match, didYouMean, understood, words, facets } */
+export async function find(request) {
+  return (await call("find", "/hotel/find", { method: "POST", body: JSON.stringify(request) })).body;
 }
 
 /** Another one when hotels have changed. */
@@ -46,16 +45,12 @@ export async function version() {
   return (await call("version", "/hotel/version", { method: "GET" })).body.version;
 }
 
-/** A list once more, beside what the visitor asks for. */
-export async function watchList(request) {
-  const { body, response } = await call("watch", "/hotel/list", { method: "POST", body: JSON.stringify(request) });
-  return { ...body, more: response.headers.get("x-total-relation") === "gte" };
+/** The same once more, beside what the visitor asks for. */
+export async function findAgain(request) {
+  return (await call("again", "/hotel/find", { method: "POST", body: JSON.stringify(request) })).body;
 }
 
-export async function filters(request) {
-  return (await call("filters", "/hotel/filters", { method: "POST", body: JSON.stringify(request) })).body;
-}
-
-export async function suggestion(key) {
-  return (await call("suggestion", `/hotel/suggestion?key=${encodeURIComponent(key)}`, { method: "GET" })).body;
+/** [{ text, kind, count }] */
+export async function completions(key) {
+  return (await call("completions", `/hotel/complete?key=${encodeURIComponent(key)}`, { method: "GET" })).body;
 }

@@ -1,16 +1,16 @@
 // The page: state in, requests out, results drawn. One render for everything; the address holds the state.
-import { filters, list, version, watchList } from "./api.js";
+import { find, findAgain, version } from "./api.js";
 import { card, notice, skeletons } from "./cards.js";
 import { completion } from "./complete.js";
-import { $, h } from "./dom.js";
-import { firstLanguage, otherLanguage, setLanguage, starText, t, translatePage } from "./i18n.js";
+import { $, h, redraw } from "./dom.js";
+import { drawChosen, drawGroups } from "./filters.js";
+import { currentLanguage, firstLanguage, otherLanguage, setLanguage, t, translatePage } from "./i18n.js";
 import { drawMap } from "./map.js";
 import { drawPages } from "./pages.js";
-import { priceSlider } from "./slider.js";
-import { PAGE_SIZE, WINDOW, empty, readAddress, requestOf, writeAddress } from "./state.js";
+import { priceSlider, priceText } from "./slider.js";
+import { PAGE_SIZE, WINDOW, empty, pricesOk, readAddress, requestOf, writeAddress } from "./state.js";
 
-const GROUPS = [["城市", "city"], ["星级", "starName"], ["品牌", "brand"]];
-const CHIPS = 10; // of a group before "more"
+const WIDE = matchMedia("(min-width: 641px)"); // below, the map and the filters are folded at first
 const WATCH_MS = 900; // between looks at whether hotels have changed
 const SETTLE_MS = 1500; // until every copy shows a change that one shows
 const LANDMARKS = [
@@ -19,13 +19,12 @@ const LANDMARKS = [
 ];
 
 let state = readAddress();
-let lastFilters = null; // the lists that are shown
-let lastList = null;
+let lastList = null; // what was found last
+let typing = false; // the last entry of the history is what is being typed
 let slider = null;
 let watched = ""; // what is shown, as it came
 let lastVersion = null; // of the hotels, when it was looked at last
 let away = false; // does the service not answer?
-const unfolded = new Set();
 const stored = {
   get: (name) => { try { return localStorage.getItem(name); } catch { return null; } },
   set: (name, value) => { try { localStorage.setItem(name, value); } catch { /* private windows */ } },
@@ -39,16 +38,47 @@ function change(part, { replace = false, keepPage = false } = {}) {
 
 // ---- results ----
 
-function totalText(total, more) {
-  const number = more ? `${WINDOW.toLocaleString()}+` : total.toLocaleString();
-  return state.key.trim() ? t("countOf", number, state.key.trim()) : t("count", number);
+function number(n) {
+  return n.toLocaleString(currentLanguage());
+}
+
+function totalText(total) {
+  return state.key.trim() ? t("countOf", number(total), state.key.trim()) : t("count", number(total));
+}
+
+/** What the key may have meant, or how hotels were found that do not have all of it. */
+function drawMeant() {
+  const { match, didYouMean, total } = lastList;
+  const meant = didYouMean ? h("button", { type: "button", class: "link", "data-focus": "meant", onclick: () => change({ key: didYouMean }) }, didYouMean) : null;
+  const parts = match === "corrected" ? [t("correctedBefore", state.key.trim()), meant, t("correctedAfter")]
+    : match === "some" && total > 0 ? [t("some"), ...(meant ? [" ", t("didYouMean"), meant] : [])]
+      : meant ? [t("didYouMean"), meant] : [];
+  $("meant").hidden = parts.length === 0;
+  redraw($("meant"), parts);
+}
+
+function placeText() {
+  if (!state.location) return "";
+  const known = LANDMARKS.find(([, at]) => at === state.location);
+  return t("nearOn", known ? known[0] : stored.get("mine") === state.location ? t("mine") : state.location);
+}
+
+/** Everything around the list that depends on what was found. */
+function drawFilters() {
+  if (!lastList) return;
+  const prices = state.minPrice || state.maxPrice ? priceText(state) : "";
+  const { n, texts } = drawChosen($("chosen"), state, lastList, change, prices, placeText());
+  drawGroups($("filters"), state, lastList, change);
+  $("filterToggle").textContent = n > 0 ? `${t("filters")} (${n})` : t("filters");
+  const what = [state.key.trim(), ...texts].filter(Boolean).join(" "), page = state.page > 1 ? t("page", state.page) : "";
+  document.title = [what, page, t("title")].filter(Boolean).join(" · ");
 }
 
 function drawList(changed = new Set()) {
   const results = $("results");
   results.setAttribute("aria-busy", "false");
-  const { total, hotels, more } = lastList;
-  $("total").textContent = totalText(total, more);
+  const { total, hotels } = lastList;
+  $("total").textContent = totalText(total);
   const pictures = stored.get("pictures") === "on", map = mapShown();
   results.replaceChildren(...hotels.map((hotel, i) => card(hotel, pictures, map ? i + 1 : 0)));
   for (const id of changed) results.querySelector(`[data-id="${id}"]`)?.classList.add("changed");
@@ -56,6 +86,8 @@ function drawList(changed = new Set()) {
     results.append(notice("empty", t("none"), t("noneHint"), t("clearAll"), () => change({ ...empty, location: state.location })));
   }
   $("pictures").hidden = !hotels.some((hotel) => hotel.pic) && !pictures;
+  drawMeant();
+  drawFilters();
   drawPositions();
   drawPages($("pages"), state.page, Math.ceil(Math.min(total, WINDOW) / PAGE_SIZE), goTo);
 }
@@ -69,7 +101,7 @@ function goTo(page) {
 // ---- the map ----
 
 function mapShown() {
-  return stored.get("map") !== "off";
+  return (stored.get("map") ?? (WIDE.matches ? "on" : "off")) === "on";
 }
 
 function pointAt(id, focus) {
@@ -91,53 +123,19 @@ function drawPositions() {
 }
 
 function drawFailure(error) {
-  const reason = error.status === 0 ? t("network") : error.status === 503 ? t("unavailable") : error.message;
+  const reason = error.status === 0 ? t("network") : error.status === 503 ? t("unavailable") : t("badHint");
   lastList = null;
   watched = "";
   away = error.status === 0 || error.status === 503;
   $("map").hidden = true;
+  $("meant").hidden = true;
   $("total").textContent = "";
   $("pages").hidden = true;
   $("results").setAttribute("aria-busy", "false");
   $("results").replaceChildren(notice("error", t(error.status === 400 ? "badRequest" : "failed"), reason, t("retry"), load));
 }
 
-// ---- filters ----
-
-function chip(field, value, chosen) {
-  const text = field === "starName" ? starText(value) : value;
-  return h("button", { type: "button", class: "chip", "aria-pressed": String(chosen),
-    "aria-label": chosen ? t("remove", text) : null,
-    onclick: () => change({ [field]: chosen ? "" : value }) }, text, chosen ? h("span", { "aria-hidden": "true" }, "×") : null);
-}
-
-function drawGroup([name, field]) {
-  const values = [...(lastFilters[name] ?? [])];
-  if (state[field] && !values.includes(state[field])) values.unshift(state[field]);
-  if (values.length === 0) return null;
-  const all = unfolded.has(name) || values.length <= CHIPS + 2;
-  const toggle = () => { unfolded[unfolded.has(name) ? "delete" : "add"](name); drawFilters(); };
-  return h("div", { class: "group", role: "group", "aria-label": t(name) },
-    h("span", { class: "name" }, t(name)),
-    h("div", { class: "chips" }, ...(all ? values : values.slice(0, CHIPS)).map((v) => chip(field, v, v === state[field])),
-      values.length > CHIPS + 2 ? h("button", { type: "button", class: "chip more", "aria-expanded": String(all), onclick: toggle },
-        t(all ? "less" : "more")) : null));
-}
-
-function drawFilters() {
-  if (lastFilters) $("filters").replaceChildren(...GROUPS.map(drawGroup).filter(Boolean));
-}
-
 // ---- loading ----
-
-async function loadFilters(request) {
-  try {
-    lastFilters = await filters(request);
-    drawFilters();
-  } catch (e) {
-    if (e.name !== "AbortError") drawFilters(); // the list says what is wrong
-  }
-}
 
 async function load() {
   drawControls();
@@ -147,9 +145,8 @@ async function load() {
     $("total").textContent = t("loading");
     $("results").replaceChildren(...skeletons(5));
   }, lastList ? 250 : 0);
-  loadFilters(request);
   try {
-    lastList = await list(request);
+    lastList = await find(request);
     watched = JSON.stringify(lastList);
     clearTimeout(slow);
     drawList();
@@ -192,7 +189,7 @@ async function look() {
   if (!watched) return;
   const request = requestOf(state), before = watched;
   try {
-    const now = await watchList(request);
+    const now = await findAgain(request);
     if (watched !== before || JSON.stringify(request) !== JSON.stringify(requestOf(state)) || JSON.stringify(now) === before) return;
     const changed = changes(lastList, now), focused = document.activeElement?.closest?.(".card")?.dataset.id;
     lastList = now;
@@ -200,7 +197,6 @@ async function look() {
     drawList(changed);
     if (focused) document.querySelector(`.card[data-id="${focused}"]`)?.focus({ preventScroll: true });
     say(t("updated"));
-    loadFilters(request);
   } catch { /* the next search says what is wrong */ }
 }
 
@@ -222,11 +218,11 @@ function drawControls() {
   $("min").value = state.minPrice;
   $("max").value = state.maxPrice;
   slider.show(state);
+  $("priceError").hidden = true;
   $("mapToggle").textContent = t("map");
   $("mapToggle").setAttribute("aria-pressed", String(mapShown()));
-  const known = LANDMARKS.find(([, at]) => at === state.location);
-  const where = known ? known[0] : stored.get("mine") === state.location ? t("mine") : state.location;
-  $("near").textContent = state.location ? t("nearOn", where) : t("near");
+  const known = LANDMARKS.some(([, at]) => at === state.location);
+  $("near").textContent = placeText() || t("near");
   $("near").setAttribute("aria-pressed", String(state.location !== ""));
   $("coordinates").value = state.location;
   $("landmark").replaceChildren(h("option", { value: "" }, t("chooseLandmark")), ...LANDMARKS.map(([name, at]) => h("option", { value: at }, name)));
@@ -237,6 +233,30 @@ function drawControls() {
   $("pictures").setAttribute("aria-pressed", String(pictures));
   $("language").textContent = t("language");
   $("language").setAttribute("aria-label", t("languageLabel"));
+}
+
+/** The filters of a phone; they are always there where there is room. */
+function showPanel(open) {
+  $("side").classList.toggle("open", open);
+  $("filterToggle").setAttribute("aria-expanded", String(open));
+  $("filterToggle").textContent ||= t("filters");
+}
+
+/** Prices as typed: a lowest one above the highest one is refused. */
+function setPrices() {
+  const prices = { minPrice: digits($("min").value), maxPrice: digits($("max").value) }, ok = pricesOk(prices);
+  $("priceError").hidden = ok;
+  $("priceError").textContent = ok ? "" : t("badPrices");
+  for (const id of ["min", "max"]) $(id).setAttribute("aria-invalid", String(!ok));
+  if (ok) change(prices);
+  else $("min").focus();
+}
+
+/** What is being typed is one entry of the history. */
+function setKey(key) {
+  if (key === state.key) return;
+  change({ key }, { replace: typing });
+  typing = true;
 }
 
 function showPlace(open, error = "") {
@@ -266,7 +286,7 @@ function useLanguage(code) {
   setLanguage(code);
   translatePage();
   drawControls();
-  drawFilters();
+  showPanel($("filterToggle").getAttribute("aria-expanded") === "true");
   if (lastList) drawList();
 }
 
@@ -304,19 +324,22 @@ function digits(text) {
 }
 
 function wire() {
-  const completions = completion((text) => change({ key: text }));
-  slider = priceSlider((prices) => change(prices));
+  const completions = completion(setKey, (text) => { setKey(text); typing = false; });
+  slider = priceSlider((prices, again) => change(prices, { replace: again }));
   $("search").addEventListener("submit", (e) => {
     e.preventDefault();
     completions.close();
-    change({ key: $("key").value.trim() });
+    setKey($("key").value.trim());
+    typing = false;
   });
+  $("key").addEventListener("blur", () => { typing = false; });
+  $("filterToggle").addEventListener("click", () => showPanel($("filterToggle").getAttribute("aria-expanded") !== "true"));
   $("key").addEventListener("input", () => { $("clear").hidden = $("key").value === ""; });
   $("clear").addEventListener("click", () => { $("key").value = ""; $("key").focus(); change({ key: "" }); });
   $("sort").addEventListener("change", () => change({ sortBy: $("sort").value }));
   $("prices").addEventListener("submit", (e) => {
     e.preventDefault();
-    change({ minPrice: digits($("min").value), maxPrice: digits($("max").value) });
+    setPrices();
   });
   $("near").addEventListener("click", () => showPlace($("place").hidden));
   $("place").addEventListener("submit", (e) => { e.preventDefault(); setPlace($("coordinates").value); });
@@ -344,5 +367,6 @@ function wire() {
 
 wire();
 useLanguage(firstLanguage());
+writeAddress(state, true); // as it was understood
 load();
 setInterval(watch, WATCH_MS);

@@ -1,15 +1,19 @@
 // Completion while typing: a combobox with a list (arrows, Enter, Escape, Tab; pointer).
-import { suggestion } from "./api.js";
+import { completions } from "./api.js";
 import { $, h } from "./dom.js";
+import { currentLanguage, t } from "./i18n.js";
 
 const WAIT_MS = 120; // after the last key
+const REST_MS = 300; // until the results follow
 
-export function completion(onChoose) {
+/** onType(text): the visitor rests; onChoose(text): a completion is taken. */
+export function completion(onType, onChoose) {
   const input = $("key");
   const list = $("completions");
   let items = [];
   let active = -1;
   let timer = 0;
+  let resting = 0;
   let composing = false;
 
   function close() {
@@ -34,15 +38,16 @@ export function completion(onChoose) {
     return [h("b", {}, text.slice(0, typed.length)), text.slice(typed.length)];
   }
 
-  function show(texts, typed) {
-    items = texts;
-    list.replaceChildren(...texts.map((text, i) => h("li", {
+  function show(found, typed) {
+    items = found.map((c) => c.text);
+    list.replaceChildren(...found.map(({ text, kind, count }, i) => h("li", {
+      "data-text": text,
       id: `completion-${i}`, role: "option", "aria-selected": "false",
       onpointerdown: (e) => e.preventDefault(), // the input keeps the focus
       onclick: () => choose(i),
-    }, ...label(text, typed))));
-    list.hidden = texts.length === 0;
-    input.setAttribute("aria-expanded", String(texts.length > 0));
+    }, h("span", {}, ...label(text, typed)), h("small", {}, [t(kind), count?.toLocaleString(currentLanguage())].filter(Boolean).join(" · ")))));
+    list.hidden = found.length === 0;
+    input.setAttribute("aria-expanded", String(found.length > 0));
     mark(-1);
   }
 
@@ -56,8 +61,8 @@ export function completion(onChoose) {
     const typed = input.value.trim();
     if (!typed) return close();
     try {
-      const texts = await suggestion(typed);
-      if (document.activeElement === input && input.value.trim() === typed) show(texts, typed);
+      const found = await completions(typed);
+      if (document.activeElement === input && input.value.trim() === typed) show(found, typed);
     } catch (e) {
       if (e.name !== "AbortError") close(); // searching still works, and says what is wrong
     }
@@ -65,7 +70,10 @@ export function completion(onChoose) {
 
   function later() {
     clearTimeout(timer);
-    if (!composing) timer = setTimeout(ask, WAIT_MS);
+    clearTimeout(resting);
+    if (composing) return;
+    timer = setTimeout(ask, WAIT_MS);
+    resting = setTimeout(() => onType(input.value.trim()), REST_MS);
   }
 
   input.addEventListener("compositionstart", () => { composing = true; });

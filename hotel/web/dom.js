@@ -12,3 +12,12 @@ export function h(tag, attributes = {}, ...children) {
   e.append(...children.filter((c) => c !== null && c !== undefined && c !== false));
   return e;
 }
+
+/** Puts new children in place of the old ones; what had the focus has it again: the one with the same data-focus, or the last one. */
+export function redraw(container, children) {
+  const name = container.contains(document.activeElement) ? document.activeElement.dataset.focus : undefined;
+  container.replaceChildren(...children);
+  if (name === undefined) return;
+  const all = [...container.querySelectorAll("[data-focus]")];
+  (all.find((e) => e.dataset.focus === name) ?? all.at(-1) ?? $("results")).focus({ preventScroll: true });
+}

@@ -4,25 +4,27 @@ import { t } from "./i18n.js";
 
 export const PRICE_MAX = 2000;
 
-/** onChange({ minPrice, maxPrice }) with texts of digits, "" for no bound; called when a thumb comes to rest. */
+export function priceText({ minPrice, maxPrice }) {
+  if (minPrice === "" && maxPrice === "") return t("anyPrice");
+  if (maxPrice === "") return t("priceAbove", minPrice);
+  return minPrice === "" ? t("priceBelow", maxPrice) : t("priceRange", minPrice, maxPrice);
+}
+
+/** onChange({ minPrice, maxPrice }, again) with texts of digits, "" for no bound; called when a thumb comes to rest. again: the same
+ * thumb goes on moving, by keys. */
 export function priceSlider(onChange) {
   const low = $("low"), high = $("high");
+  let moving = null;
 
   function bounds() {
     return { minPrice: low.value === "0" ? "" : low.value, maxPrice: Number(high.value) >= PRICE_MAX ? "" : high.value };
-  }
-
-  function describe({ minPrice, maxPrice }) {
-    if (minPrice === "" && maxPrice === "") return t("anyPrice");
-    if (maxPrice === "") return t("priceAbove", minPrice);
-    return minPrice === "" ? t("priceBelow", maxPrice) : t("priceRange", minPrice, maxPrice);
   }
 
   function draw(prices = bounds()) {
     const from = (Number(low.value) / PRICE_MAX) * 100, to = (Number(high.value) / PRICE_MAX) * 100;
     $("range").style.setProperty("--from", `${from}%`);
     $("range").style.setProperty("--to", `${to}%`);
-    $("priceText").textContent = describe(prices);
+    $("priceText").textContent = priceText(prices);
     low.setAttribute("aria-valuetext", prices.minPrice === "" ? t("anyPrice") : `¥${prices.minPrice}`);
     high.setAttribute("aria-valuetext", prices.maxPrice === "" ? t("anyPrice") : `¥${prices.maxPrice}`);
   }
@@ -38,7 +40,11 @@ export function priceSlider(onChange) {
 
   for (const thumb of [low, high]) {
     thumb.addEventListener("input", moved);
-    thumb.addEventListener("change", () => onChange(bounds()));
+    thumb.addEventListener("change", () => {
+      onChange(bounds(), moving === thumb);
+      moving = thumb;
+    });
+    for (const end of ["blur", "pointerdown"]) thumb.addEventListener(end, () => { moving = null; });
   }
   return {
     show(prices) {

@@ -38,11 +38,22 @@ class Page:
             promoted: !!e.querySelector('.badge'), price: +e.querySelector('.price').innerText.replace(/\\D/g, ''), score: e.querySelector('.score').innerText,
             distance: e.querySelector('.distance')?.innerText ?? null, text: e.innerText}))""")
 
-    def chip(self, text):
+    def chip(self, text, where=".group"):
         """Presses the chip of this text, and waits for the search that follows."""
-        self.b.script("""const c = [...document.querySelectorAll('.chip')].find(e => e.firstChild.data === arguments[0]);
+        self.b.script(f"""const c = [...document.querySelectorAll('{where} .chip')].find(e => e.firstChild.data === arguments[0]);
             document.getElementById('results').setAttribute('aria-busy', 'true'); c.click()""", text)
         self.ready()
+
+    def titles(self):
+        return self.b.script("return document.title")
+
+    def pressed(self, kind):
+        return self.b.script("return [...document.querySelectorAll(`.group[data-kind=${arguments[0]}] .chip[aria-pressed=true]`)].map(e => e.firstChild.data)", kind)
+
+    def counts(self, kind):
+        """Of the values that a group shows."""
+        return self.b.script("""return Object.fromEntries([...document.querySelectorAll(`.group[data-kind=${arguments[0]}] .chip:not(.more)`)].map(
+            e => [e.firstChild.data, +e.querySelector('small').innerText.replace(/,/g, '')]))""", kind)
 
     def query(self):
         return self.b.script("return Object.fromEntries(new URLSearchParams(location.search))")
@@ -65,11 +76,15 @@ def test_first_look(p, rows, promoted):
     check.equal(unnamed, [], "every control has a name")
 
 
+OFFERED = "[...document.querySelectorAll('#completions li')].map(e => e.dataset.text)"
+
+
 def test_completion(p, rows):
     p.go()
     p.b.click("#key")
     p.b.type("#key", "ru")
-    check(p.b.wait("[...document.querySelectorAll('#completions li')].some(e => e.innerText === '如家')"), "pinyin is completed", p.b.texts("#completions li"))
+    check(p.b.wait(f"{OFFERED}.includes('如家')"), "pinyin is completed", p.b.texts("#completions li"))
+    check(p.b.wait("[...document.querySelectorAll('#completions small')].some(e => e.innerText.startsWith('品牌 · '))"), "with kind and number", p.b.texts("#completions li"))
     check.equal(p.b.script("return document.getElementById('key').getAttribute('aria-expanded')"), "true", "the list is announced")
     p.b.type("#key", "down")
     check.equal(p.b.script("return document.querySelector('[aria-selected=true]').id === document.getElementById('key').getAttribute('aria-activedescendant')"), True, "arrows choose")
@@ -78,46 +93,138 @@ def test_completion(p, rows):
     check.equal(p.b.script("return document.getElementById('completions').hidden"), True, "Escape closes the list")
     p.b.type("#key", "down")
     check(p.b.wait("!document.getElementById('completions').hidden"), "an arrow opens it again")
-    while p.b.script("return document.querySelector('[aria-selected=true]')?.innerText") != "如家":
+    while p.b.script("return document.querySelector('[aria-selected=true]')?.dataset.text") != "如家":
         p.b.type("#key", "down")
     p.b.type("#key", "enter")
-    check(p.b.wait("location.search.includes('q=')"), "Enter takes the completion")
+    check(p.b.wait("new URLSearchParams(location.search).get('q') === '如家'"), "Enter takes the completion")
     p.ready()
     check.equal(p.query(), {"q": "如家"}, "the address says so")
     want = sum(r["brand"] == "如家" for r in rows)
-    check(p.total() >= want and all("如家" in c["name"] for c in p.cards()), "and its hotels are found", (p.total(), want))
+    check(p.total() == want and all("如家" in c["name"] for c in p.cards()), "and its hotels are found", (p.total(), want))
     p.b.click("#clear")
     p.b.wait("location.search === ''")
     p.ready()
     check.equal(p.total(), len(rows), "clearing shows all again")
+    p.go()
+    before = p.b.script("return history.length")
+    p.b.type("#key", "上海")
+    check(p.b.wait("document.getElementById('total').innerText.includes('上海')"), "results follow while typing", p.b.text("#total"))
+    check(p.b.wait(f"{OFFERED}[0] === '上海'"), "a city is offered first", p.b.texts("#completions li"))
+    p.b.type("#key", " 如家")
+    p.b.wait("document.getElementById('total').innerText.includes('如家')")
+    p.ready()
+    both = [r for r in rows if r["city"] == "上海" and r["brand"] == "如家"]
+    check.equal((p.total(), p.b.script("return history.length")), (len(both), before + 1), "what is typed is one entry of the history")
+    check.equal(p.b.script("return document.activeElement.id"), "key", "the field keeps the focus")
+
+
+def test_understood(p, rows):
+    both = [r for r in rows if r["city"] == "上海" and r["brand"] == "如家"]
+    p.go("/?q=上海如家酒店")
+    check.equal((p.total(), p.pressed("city"), p.pressed("brand")), (len(both), ["上海"], ["如家"]), "words of the key are filters")
+    check.equal(p.b.texts("#chosen .chip[aria-pressed]"), ["上海×", "如家×"], "which are shown")
+    check.equal(p.titles(), "上海如家酒店 · 酒店搜索", "the title says it")
+    p.chip("北京")
+    found = [r for r in rows if r["city"] in ("上海", "北京") and r["brand"] == "如家"]
+    check.equal((p.total(), sorted(p.pressed("city"))), (len(found), ["上海", "北京"]), "a second value beside what was said")
+    p.go("/?q=上海如家酒店")
+    p.chip("上海", "#chosen")
+    check.equal((p.query(), p.total()), ({"q": "如家酒店"}, sum(r["brand"] == "如家" for r in rows)), "taken off, it leaves the key")
+    p.go("/?q=如佳")
+    check.equal(p.total(), sum(r["brand"] == "如家" for r in rows), "a slip is mended")
+    check("如佳" in p.b.text("#meant") and p.b.text("#meant button") == "如家", "and said", p.b.text("#meant"))
+    p.b.screenshot("corrected")
+    p.b.click("#meant button")
+    p.b.wait("new URLSearchParams(location.search).get('q') === '如家'")
+    p.ready()
+    check.equal(p.b.script("return document.getElementById('meant').hidden"), True, "what was meant can be taken")
+    p.go("/?q=五星级 如家")
+    check("部分符合" in p.b.text("#meant") and p.b.texts("#chosen .chip") == [], "hotels with some of the words are said to be so", p.b.text("#meant"))
+    p.go("/?q=<img src=x onerror=alert(1)>如家")
+    check.equal(p.b.script("return document.querySelectorAll('main img').length"), 0, "a key is text")
 
 
 def test_filters(p, rows):
     p.go()
+    check.equal(p.counts("brand").items() <= {b: sum(r["brand"] == b for r in rows) for b in {r["brand"] for r in rows}}.items(), True, "values have counts")
+    check.equal(p.b.script("return document.querySelector('.group[data-kind=district]')"), None, "districts are shown with a city")
     p.chip("上海")
     found = [r for r in rows if r["city"] == "上海"]
     check.equal((p.query(), p.total()), ({"city": "上海"}, len(found)), "a city")
-    brands = p.b.script("return [...document.querySelectorAll('.group')][2].querySelector('.more') !== null || true")
-    check(brands and set(p.b.texts(".group:nth-child(3) .chip:not(.more)")) <= {r["brand"] for r in found}, "brands are those of the city")
+    check(len(p.counts("city")) > 5, "other cities can still be chosen")
+    check(set(p.counts("brand")) <= {r["brand"] for r in found} and set(p.counts("district")) <= {r["business"] for r in found}, "brands and districts are those of the city")
     p.chip("四钻")
-    found = [r for r in found if r["star_name"] == "四钻"]
-    check.equal(p.total(), len(found), "a city and a class")
+    p.chip("五钻")
+    found = [r for r in found if r["star_name"] in ("四钻", "五钻")]
+    check.equal(p.total(), len(found), "a city and two classes")
     p.b.type("#min", "300")
-    p.b.type("#max", "600")
+    p.b.type("#max", "900")
     p.b.click("#prices button")
-    p.b.wait("location.search.includes('max=600')")
+    p.b.wait("location.search.includes('max=900')")
     p.ready()
-    found = [r for r in found if 300 <= int(r["price"]) <= 600]
+    found = [r for r in found if 300 <= int(r["price"]) <= 900]
     check.equal(p.total(), len(found), "and a price range")
+    check.equal(p.titles(), "上海 四钻 五钻 ¥300 – ¥900 · 酒店搜索", "the title says it all")
     p.b.screenshot("filters")
     p.chip("上海")
-    check.equal(p.query(), {"star": "四钻", "min": "300", "max": "600"}, "a second press takes a filter away")
+    check.equal(p.query(), {"star": "五钻", "min": "300", "max": "900"}, "a second press takes a filter away")
     p.b.back()
     p.b.wait("location.search.includes('city')")
     p.ready()
     check.equal(p.total(), len(found), "back goes back")
+    p.chip("四钻", "#chosen")
+    check.equal(p.pressed("star"), ["五钻"], "a condition is taken off where all are shown")
+    p.b.click("#clearAll")
+    p.b.wait("location.search === ''")
+    p.ready()
+    check.equal((p.total(), p.b.script("return document.getElementById('chosen').hidden")), (len(rows), True), "or all are")
     p.go("/?min=500")
     check.equal(p.total(), sum(int(r["price"]) >= 500 for r in rows), "one bound alone")
+
+
+def test_prices(p, rows):
+    p.go()
+    p.b.type("#min", "500")
+    p.b.type("#max", "300")
+    p.b.click("#prices button")
+    check(p.b.wait("document.getElementById('priceError').innerText !== ''"), "a lowest price above the highest is refused")
+    check.equal((p.query(), p.b.script("return document.activeElement.id")), ({}, "min"), "and not searched for")
+    p.go("/?min=500&max=300")
+    check.equal((p.total(), p.query()), (len(rows), {}), "nor as an address")
+    p.go("/?page=99999")
+    check.equal(p.query(), {}, "a page that there is not is the first one, also in the address")
+    p.go()
+    before = p.b.script("document.getElementById('low').focus(); return history.length")
+    for _ in range(4):
+        p.b.type("#low", "\ue014")
+    check(p.b.wait("location.search === '?min=200'"), "keys move a thumb", p.query())
+    p.ready()
+    check.equal(p.b.script("return [history.length, document.activeElement.id]"), [before + 1, "low"], "by as many steps as one entry of the history")
+
+
+def test_keyboard(p):
+    """What is pressed by key has the focus afterwards, or what is there in its place."""
+    p.go()
+    for selector in (".group[data-kind=city] .chip", ".group[data-kind=city] .more"):
+        name = p.b.script("const e = document.querySelector(arguments[0]); e.focus(); return e.dataset.focus", selector)
+        p.b.script("document.getElementById('results').setAttribute('aria-busy', 'true')" if "more" not in selector else "")
+        p.b.type(selector, "enter")
+        p.ready()
+        check.equal(p.b.script("return document.activeElement.dataset.focus"), name, f"{selector} keeps the focus")
+    p.b.script("document.querySelector('#chosen .chip').focus(); document.getElementById('results').setAttribute('aria-busy', 'true')")
+    p.b.type("#chosen .chip", "enter")
+    p.ready()
+    check.equal(p.b.script("return document.activeElement.id"), "results", "the last condition gone, the results have it")
+    check.equal(p.b.script("return [...document.querySelectorAll('h1')].map(e => e.innerText)"), ["酒店搜索"], "one heading of the page")
+
+
+def test_weight(p):
+    p.b.cdp("Network.enable")
+    p.b.cdp("Network.clearBrowserCache")
+    p.go("/?weight")
+    bytes_sent = p.b.script("return performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation')).reduce((n, e) => n + e.transferSize, 0)")
+    check(8000 < bytes_sent < 60000, "the page with its first results weighs less than 60 KB", bytes_sent)
+    print(f"the page weighs {bytes_sent} bytes")
 
 
 def choose(p, selector, value):
@@ -168,9 +275,9 @@ def test_pages(p, rows):
 
 def test_languages(p):
     p.go("/?q=外滩")
-    check.equal(p.b.script("return [document.documentElement.lang, document.title]"), ["zh-CN", "酒店搜索"], "Chinese for a Chinese browser")
+    check.equal(p.b.script("return [document.documentElement.lang, document.title]"), ["zh-CN", "外滩 · 酒店搜索"], "Chinese for a Chinese browser")
     p.b.click("#language")
-    check.equal(p.b.script("return [document.documentElement.lang, document.title]"), ["en", "Hotel search"], "English when asked")
+    check.equal(p.b.script("return [document.documentElement.lang, document.title]"), ["en", "外滩 · Hotel search"], "English when asked")
     check("hotels for" in p.b.text("#total") and "City" in p.b.text("#filters"), "texts follow")
     p.b.screenshot("english")
     p.go("/")
@@ -185,9 +292,20 @@ def test_phone(p):
         for path in ("/", "/?city=上海&at=31.2304,121.4737", "/?page=50", "/?q=zzqqxx"):
             p.go(path)
             check.equal(p.b.script("return document.documentElement.scrollWidth"), width, f"{path} fits {width} pixels")
+        for path in ("/", "/?q=上海如家", "/?city=上海&city=北京&star=五钻&min=100"):
+            p.go(path)
+            top = p.b.script("return document.querySelector('.card').getBoundingClientRect().bottom")
+            check(top < height, f"{path}: a hotel is in the first screen of {height} pixels", top)
     p.b.viewport(360, 740, phone=True)
     p.go("/?at=31.2304,121.4737")
     p.b.screenshot("phone")
+    p.b.click("#filterToggle")
+    check(p.b.wait("document.querySelector('.group .chip').offsetParent !== null"), "filters unfold")
+    p.b.click("#near")
+    box = p.b.script("const r = document.getElementById('place').getBoundingClientRect(); return [r.left >= 0, r.right <= innerWidth]")
+    check.equal(box, [True, True], "the choice of a place is within the page")
+    p.b.screenshot("phone-filters")
+    p.b.type("#coordinates", "escape")
     small = p.b.script("return [...document.querySelectorAll('button, input, select')].filter(e => e.offsetParent && e.getBoundingClientRect().height < 32).map(e => e.id)")
     check.equal(small, [], "fingers find every control")
     p.b.dark(True)
@@ -269,7 +387,7 @@ def test_more_than_the_window(b, search, folder):
     with App(search.url, search.index) as app:
         p = Page(b, app)
         p.go()
-        check("10,000+" in p.b.text("#total"), "totals above 10,000", p.b.text("#total"))
+        check("10,050" in p.b.text("#total"), "totals above 10,000", p.b.text("#total"))
         check.equal(p.b.texts("#pages button")[-2], "1000", "pages end at 10,000")
         p.go("/?page=1000")
         check.equal(len(p.cards()), 10, "the last page that can be reached")
@@ -290,7 +408,11 @@ def main():
             p = Page(b, app)
             test_first_look(p, rows, promoted)
             test_completion(p, rows)
+            test_understood(p, rows)
             test_filters(p, rows)
+            test_prices(p, rows)
+            test_keyboard(p)
+            test_weight(p)
             test_order_and_place(p)
             test_pages(p, rows)
             test_languages(p)
