@@ -172,12 +172,14 @@ static enum err correct(struct find *f, const struct str *pinyin, struct str *ou
             || !words_form(f->routes->words, pinyin[i], arena, &spoken)) {
             return err_no_memory(em);
         }
-        const struct lex_value *v = lexicon_nearest(f->lexicon, &folded, &spoken);
+        const struct lex_form *near = lexicon_nearest(f->lexicon, &folded, &spoken);
+        const struct lex_value *v = near != NULL ? &f->lexicon->values[near->value] : NULL;
         if (v == NULL || !value_fits(&f->key, v)) {
             continue;
         }
+        bool english = near->kind == FORM_SAME && folded_all_latin(&near->text) && folded_all_latin(&folded);
         text = arena_printf(arena, "%.*s%.*s%.*s", STR_ARG(text), (int)(u->text.p - from), from,
-                            STR_ARG(v->text));
+                            STR_ARG(english ? near->written : v->text));
         from = u->text.p + u->text.n;
         if (text.p == NULL) {
             return err_no_memory(em);

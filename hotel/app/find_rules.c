@@ -5,7 +5,8 @@
 #include "hotel/names.h"
 
 #define FACET_VALUES 100
-#define PREFIX_MIN   2 /* characters of a word that may go on */
+#define PREFIX_MIN   2   /* bytes of a word that may go on */
+#define PART_MAX     150 /* bytes of a word that may be part of a name or an address */
 
 /* A word is in an address when that holds it: the field is not indexed, its values are there. */
 #define IN_ADDRESS "doc['" F_ADDRESS "'].size() > 0 && doc['" F_ADDRESS "'].value.contains(params.word)"
@@ -156,6 +157,9 @@ static void write_ways(struct jsonw *w, struct str word, double weight, bool nea
 {
     write_match(w, F_NAME, word, 2 * weight, false);
     write_match(w, F_ALL, word, nearly ? weight / 2 : weight, nearly);
+    if (word.n > PART_MAX) {
+        return;
+    }
     if (word.n >= PREFIX_MIN) {
         write_part(w, "prefix", F_ALL, word, "", weight);
     }

@@ -470,10 +470,10 @@ static unsigned slips(const struct folded *f)
     return latin ? (f->n < 4 ? 0 : f->n < 8 ? 1 : 2) : f->n < 3 ? 0 : 1;
 }
 
-const struct lex_value *lexicon_nearest(const struct lexicon *l, const struct folded *text,
-                                        const struct folded *pinyin)
+const struct lex_form *lexicon_nearest(const struct lexicon *l, const struct folded *text,
+                                       const struct folded *pinyin)
 {
-    const struct lex_value *best = NULL;
+    const struct lex_form *best = NULL;
     unsigned least = UINT32_MAX;
     for (size_t i = 0; i < l->forms_n; i++) {
         const struct lex_form *f = &l->forms[i];
@@ -482,11 +482,11 @@ const struct lex_value *lexicon_nearest(const struct lexicon *l, const struct fo
             continue;
         }
         unsigned d = distance(of, &f->text);
-        const struct lex_value *v = &l->values[f->value];
+        int64_t hotels = l->values[f->value].hotels;
         if (d <= MIN_OF(slips(&f->text), slips(of))
-            && (d < least || (d == least && v->hotels > best->hotels))) {
+            && (d < least || (d == least && hotels > l->values[best->value].hotels))) {
             least = d;
-            best = v;
+            best = f;
         }
     }
     return best;

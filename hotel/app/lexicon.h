@@ -69,9 +69,9 @@ enum err pinyin_reply(struct str reply, const struct str *texts, size_t n, struc
 /* May the value be in one of these cities? A district is in those where it has hotels, all else anywhere. */
 bool lexicon_in_city(const struct lex_value *v, struct str city);
 
-/* The value that is written most alike: by pinyin, or with few letters changed, left out or exchanged. pinyin may have no
+/* The form that is written most alike: by pinyin, or with few letters changed, left out or exchanged. pinyin may have no
  * characters. NULL: none is near. */
-const struct lex_value *lexicon_nearest(const struct lexicon *l, const struct folded *text,
-                                        const struct folded *pinyin);
+const struct lex_form *lexicon_nearest(const struct lexicon *l, const struct folded *text,
+                                       const struct folded *pinyin);
 
 #endif

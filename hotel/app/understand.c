@@ -2,7 +2,8 @@
 
 #include "common/base/utf8.h"
 
-#define WORD_MIN 2 /* characters that a tail leaves */
+#define WORD_MIN  2  /* characters that a tail leaves */
+#define WORDS_MAX 16 /* different ones that count: each is looked for in all addresses */
 
 struct reader {
     const struct words *words;
@@ -102,6 +103,19 @@ static size_t tail_of(const struct reader *r, size_t from, size_t to)
     return at;
 }
 
+/* Is it there already, or one word too many? */
+static bool counts(const struct understanding *u, struct str folded, const struct lex_value *value)
+{
+    size_t words = 0;
+    for (size_t i = 0; i < u->n; i++) {
+        words += u->v[i].value == NULL;
+        if (u->v[i].value == value && (value != NULL || str_eq(u->v[i].folded, folded))) {
+            return false;
+        }
+    }
+    return value != NULL || words < WORDS_MAX;
+}
+
 static bool put(struct reader *r, size_t from, size_t to, const struct lex_value *value)
 {
     struct understanding *u = r->out;
@@ -111,17 +125,19 @@ static bool put(struct reader *r, size_t from, size_t to, const struct lex_value
     if (v == NULL || folded == NULL) {
         return false;
     }
+    u->v = v;
     size_t n = 0, shorter = 0, tail = tail_of(r, from, to);
     for (size_t i = from; i < to; i++) {
         shorter = i == tail ? n : shorter;
         n += utf8_put(folded + n, r->text.c[i]);
     }
-    u->v = v;
-    struct str text = str_slice(r->key, r->text.at[from], r->text.at[to]);
-    v[u->n++] = (struct understood){.text = str_trim(text),
-                                    .folded = str_mk(folded, n),
-                                    .shorter = str_mk(folded, value == NULL ? shorter : 0),
-                                    .value = value};
+    if (counts(u, str_mk(folded, n), value)) {
+        struct str text = str_slice(r->key, r->text.at[from], r->text.at[to]);
+        v[u->n++] = (struct understood){.text = str_trim(text),
+                                        .folded = str_mk(folded, n),
+                                        .shorter = str_mk(folded, value == NULL ? shorter : 0),
+                                        .value = value};
+    }
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* understand.h - the parts of a guest's key: values that the index has, and other words.
  *
  * The longest names are taken first. A name in front of a street's ending or number is a word of an address, and so is a district
- * that is in none of the cities said. Pure; any thread. */
+ * that is in none of the cities said. What is said twice counts once, and of many words the first. Pure; any thread. */
 #ifndef HOTEL_APP_UNDERSTAND_H
 #define HOTEL_APP_UNDERSTAND_H
 

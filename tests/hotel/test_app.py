@@ -235,6 +235,12 @@ def test_find(app, rows):
     if brand == "如家":
         body = find(key="如佳")
         check.equal((body["match"], body["didYouMean"], body["total"]), ("corrected", "如家", len(of_brand)), "a word that sounds alike")
+    if any(r["brand"] == "希尔顿" for r in rows):
+        body = find(key="hiltn")
+        check.equal((body["didYouMean"], body["understood"][0]["value"]), ("hilton", "希尔顿"), "an English name is mended in English")
+    words = " ".join(f"w{i}" for i in range(100))
+    check.equal(find(key=words)["words"], [f"w{i}" for i in range(16)], "so many words count")
+    find(key="如" * 512)
     check(find(explain=True)["search"]["track_total_hits"], "the search is told")
     check.equal(len({h["id"] for page in range(1, 6) for h in find(page=page, size=20)["hotels"]}), 100, "pages do not overlap")
     distances = [h["distance"] for h in find(location="31.2304,121.4737")["hotels"]]

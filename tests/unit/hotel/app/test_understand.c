@@ -1,7 +1,7 @@
 /* Keys of guests: words, the lexicon, what is understood, completed and searched for. */
 #include "common/base/buf.h"
 #include "hotel/app/complete.h"
-#include "hotel/app/find_rules.h"
+#include "hotel/app/find_answer.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -153,12 +153,16 @@ START_TEST(keys)
         {"天安门/王府井", "district:天安门 district:王府井地区"},
         {"地铁站", "word:地铁站"},
         {"酒店", ""},
+        {"上海 a 上海市 a b shanghai", "city:上海 word:a word:b"},
+        {"a b c d e f g h i j k l m n o p q r s 上海",
+         "word:a word:b word:c word:d word:e word:f word:g word:h word:i word:j word:k word:l word:m word:n "
+         "word:o word:p city:上海"},
     };
     const char *got = understood(cases[_i].key);
     ck_assert_msg(strcmp(got, cases[_i].want) == 0, "%s: %s", cases[_i].key, got);
 }
 END_TEST
-#define KEYS_N 29
+#define KEYS_N 31
 
 START_TEST(tails)
 {
@@ -241,7 +245,8 @@ static const char *nearest(const char *text, const char *pinyin)
 {
     struct folded t, p;
     ck_assert(words_form(words, str_of(text), &arena, &t) && words_form(words, str_of(pinyin), &arena, &p));
-    const struct lex_value *v = lexicon_nearest(lexicon, &t, &p);
+    const struct lex_form *f = lexicon_nearest(lexicon, &t, &p);
+    const struct lex_value *v = f != NULL ? &lexicon->values[f->value] : NULL;
     static char out[40];
     snprintf(out, sizeof(out), "%.*s", v != NULL ? (int)v->text.n : 1, v != NULL ? v->text.p : "-");
     return out;
@@ -308,6 +313,50 @@ static const char *search_of(const char *key, bool some, const struct choice *ci
     return out;
 }
 
+/* Every cut of a reply is refused or read; nothing past its end is. */
+START_TEST(cut_replies)
+{
+    static const char whole[] = "{\"timed_out\":false,\"_shards\":{\"failed\":0},\"hits\":{\"total\":{"
+                                "\"value\":1},\"hits\":[{\"_source\":{"
+                                "\"name\":\"x\"}}]},\"aggregations\":{\"words\":{\"buckets\":[{\"doc_count\":"
+                                "7}]},\"city\":{\"values\":{"
+                                "\"buckets\":[{\"key\":\"上海\",\"doc_count\":1}]}},\"district\":{\"values\":"
+                                "{\"buckets\":[]}},\"brand\":{"
+                                "\"values\":{\"buckets\":[]}},\"star\":{\"values\":{\"buckets\":[{}]}}}}";
+    struct hotel_params p = {.page = 1, .size = 5};
+    struct understanding u = key_of("上海 x");
+    struct find_query q = {.params = &p, .key = &u, .facets = true};
+    for (size_t n = 0; n < sizeof(whole); n++) {
+        bool all = n == sizeof(whole) - 1;
+        char *text = malloc(n + 1);
+        struct str reply = str_mk(text, n);
+        struct found f = {.query = &q, .reply = reply};
+        struct buf out;
+        int64_t total = 0, hotels = 0;
+        ERR_LOCAL(em);
+        memcpy(text, whole, n);
+        buf_init(&out, NULL, BUF_UNLIMITED);
+        ck_assert_int_eq(find_answer(&out, &f, &arena, &em) == ERR_OK, all);
+        if (all) {
+            ck_assert_str_eq(strstr(out.p, "\"match\""),
+                             "\"match\":\"all\",\"didYouMean\":null,\"understood\":[{\"kind\":\"city\","
+                             "\"value\":\"上海\",\"text\":"
+                             "\"上海\",\"terms\":[\"上海\"]}],\"words\":[\"x\"],\"facets\":{\"city\":[{"
+                             "\"value\":\"上海\",\"count\":1}],"
+                             "\"district\":[],\"brand\":[],\"star\":[{\"value\":\"\",\"count\":null}]}}");
+        }
+        buf_reset(&out);
+        ck_assert_int_eq(find_answer_completions(&out, NULL, 0, 3, reply, &arena, &em) == ERR_OK, all);
+        ck_assert_int_eq(find_answer_total(reply, &arena, &total, &em) == ERR_OK, all);
+        ck_assert_int_eq(find_answer_words(reply, &arena, &hotels, 1, &em) == ERR_OK, all);
+        ck_assert_int_ne(find_answer_words(reply, &arena, &hotels, 2, &em), ERR_OK);
+        ck_assert_int_eq(hotels, all ? 7 : 0);
+        buf_fini(&out);
+        free(text);
+    }
+}
+END_TEST
+
 #define ADS "\"functions\":[{\"filter\":{\"term\":{\"isAD\":true}},\"weight\":10}]"
 
 START_TEST(searches)
@@ -350,6 +399,7 @@ int main(void)
     tcase_add_test(t, slips);
     tcase_add_test(t, completions);
     tcase_add_test(t, searches);
+    tcase_add_test(t, cut_replies);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
