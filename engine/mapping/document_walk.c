@@ -176,9 +176,19 @@ static enum err copy_values(struct doc_parser *p, const struct part_build *from,
     struct part_build *own = p->part;
     p->part = to;
     for (size_t i = 0; i < from->n; i++) {
-        struct doc_value *v = doc_add(p, from->v[i].field, from->v[i].kind);
+        const struct field *f = from->v[i].field;
+        bool again = false;
+        enum err e = f->class->is_vector ? doc_take_name(p, f->path, &again) : ERR_OK;
+        struct doc_value *v = e == ERR_OK ? doc_add(p, f, from->v[i].kind) : NULL;
         if (v == NULL) {
             return err_no_memory(p->em);
+        }
+        if (again) {
+            return err_set(
+                p->em, ERR_ILLEGAL_ARGUMENT,
+                "DocValuesField \"%.*s\" appears more than once in this document (only one value is "
+                "allowed per field)",
+                STR_ARG(f->path));
         }
         *v = from->v[i];
     }

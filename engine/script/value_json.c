@@ -127,6 +127,9 @@ static enum err text_json(struct json *out, struct sv v, enum json_type type, st
 enum err write_list(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
 {
     bool field = v.kind == SV_FIELD;
+    if (field && v.field->doc.type == SCRIPT_DOC_VECTOR) {
+        return vector_whole_refused(em);
+    }
     uint32_t n = field ? v.field->doc.n : v.list->n;
     *out = (struct json){.type = JSON_ARRAY, .n = n, .items = ARENA_ARRAY(a, struct json, n)};
     if (out->items == NULL) {

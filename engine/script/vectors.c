@@ -54,9 +54,9 @@ static enum err vector_missing(struct script_run *m)
     return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "A document doesn't have a value for a vector field!");
 }
 
-enum err vm_vector_whole(struct script_run *m)
+enum err vector_whole_refused(struct errmsg *em)
 {
-    return err_set(m->em, ERR_UNSUPPORTED,
+    return err_set(em, ERR_UNSUPPORTED,
                    "accessing a vector field's value through 'get' or 'value' is not supported");
 }
 
@@ -151,7 +151,7 @@ METHOD(vector_empty)
 METHOD(vector_whole)
 {
     *out = sv_null();
-    return vm_vector_whole(m);
+    return vector_whole_refused(m->em);
 }
 
 enum err methods_vector(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,

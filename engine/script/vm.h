@@ -128,7 +128,7 @@ enum err vm_field(struct script_run *m, struct str name, struct sv *out);
  * request and one of the document. */
 enum err methods_vector(struct script_run *m, struct sv self, struct str name, struct sv *args, uint32_t n,
                         struct sv *out, bool *found);
-enum err vm_vector_whole(struct script_run *m);
+enum err vector_whole_refused(struct errmsg *em);
 enum err vector_function(struct script_run *m, const struct builtin *b, struct sv *args, uint32_t n,
                          struct sv *out);
 /* Sums of floats, as Elasticsearch computes them. */

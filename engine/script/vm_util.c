@@ -124,7 +124,7 @@ enum err vm_arg_list(struct script_run *m, struct sv v, struct sv_list **out)
         return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "Cannot iterate over [%s]", sv_class(v));
     }
     if (v.field->doc.type == SCRIPT_DOC_VECTOR) {
-        return vm_vector_whole(m);
+        return vector_whole_refused(m->em);
     }
     enum err e = vm_list(m, LIST_LIST, &list);
     for (uint32_t i = 0; i < v.field->doc.n && e == ERR_OK; i++) {

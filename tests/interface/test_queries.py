@@ -307,6 +307,12 @@ def rule_dense_vector(index):
                         ({"fields": [{"field": "v", "format": "x"}]}, "Field [v] of type [dense_vector] doesn't support formats."), ({"collapse": {"field": "v"}}, "collapse is not supported")):
         status, answer = index.call("GET", "_search", asks)
         assert status == 400 and words in reasons(answer), (asks, answer)
+    status, answer = index.call("GET", "_search", {"script_fields": {"x": {"script": "doc['v']"}}, "query": {"term": {"n": 3}}})
+    assert status == 500 and "is not supported" in reasons(answer), answer
+    index.ok("PUT", "_mapping", {"properties": {"p": {"type": "nested", "include_in_parent": True, "properties": {"v": {"type": "dense_vector", "dims": 1}}}}})
+    status, answer = index.call("PUT", "_doc/x", {"p": [{"v": [1]}, {"v": [2]}]})
+    assert status == 400 and 'DocValuesField "p.v" appears more than once in this document' in reasons(answer), answer
+    index.ok("PUT", "_doc/101", {"p": [{"v": [1]}, {}]})
     for dims, words in ((None, "Missing required parameter [dims]"), (0, "should be in the range [1, 2048] but was [0]"), (2049, "should be in the range [1, 2048] but was [2049]"), (-1, "was [-1]")):
         status, answer = index.call("PUT", "_mapping", {"properties": {"z": {"type": "dense_vector", **({} if dims is None else {"dims": dims})}}})
         assert status == 400 and words in reasons(answer), answer
