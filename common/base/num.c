@@ -194,7 +194,7 @@ static void put_any_float(struct buf *b, float v)
         return;
     }
     char text[40];
-    for (int precision = 5; precision <= 8; precision++) {
+    for (int precision = v < FLT_MIN ? 1 : 5; precision <= 8; precision++) { /* subnormal: fewer bits */
         snprintf(text, sizeof(text), "%.*e", precision, (double)v);
         if (precision == 8 || strtof(text, NULL) == v) {
             break;

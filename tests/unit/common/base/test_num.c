@@ -38,6 +38,8 @@ START_TEST(floats_print_as_in_java)
                 {0.00099999F, "9.9999E-4"},
                 {3.4028235e38F, "3.4028235E38"},
                 {99999.99F, "99999.99"},
+                {1e-40F, "1.0E-40"},
+                {1.4e-45F, "1.4E-45"},
                 {9.999999F, "9.999999"},
                 {INFINITY, "Infinity"},
                 {-INFINITY, "-Infinity"},
