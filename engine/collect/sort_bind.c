@@ -110,7 +110,7 @@ static enum err refuse_field(const struct search_context *cx, const struct sort_
     if (f->class->is_vector) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "can't sort on the vector field");
     }
-    if (f->class->kind == VALUE_NONE && !f->class->is_metadata) {
+    if (f->class->kind == VALUE_NONE) {
         return field_refuses_values(f, em);
     }
     if (field_is_point(f) && f->doc_values) {

@@ -144,6 +144,9 @@ enum err build_column_check(const struct field *f, struct errmsg *em)
     if (f->class->needs_fielddata && !f->fielddata) {
         return field_without_values(f->path, em);
     }
+    if (f->class->kind == VALUE_NONE) {
+        return field_refuses_values(f, em);
+    }
     if (field_has_column(f) || f->path.p[0] == '_') {
         return ERR_OK;
     }
