@@ -26,6 +26,9 @@ static const struct {
      "\"fielddata_frequency_filter\":{\"min\":0.0,\"max\":2147483647.0,\"min_segment_size\":0},\"index_"
      "prefixes\":null,"
      "\"index_phrases\":false}"},
+    {"rank_feature", "{\"positive_score_impact\":true,\"meta\":{}}"},
+    {"rank_features", "{\"meta\":{}}"},
+    {"dense_vector", "{\"meta\":{}}"},
     {"wildcard", "{\"ignore_above\":2147483647,\"null_value\":null,\"meta\":{}}"},
     {"geo_point",
      "{\"doc_values\":true,\"index\":true,\"store\":false,\"ignore_malformed\":false,\"ignore_z_value\":true,"

@@ -259,9 +259,12 @@ static enum err feature_explain(const struct weight *w, const struct explain_req
     struct buf function;
     buf_init(&function, NULL, KIB);
     function_print(&own_of(w->query)->function, &function);
-    *out = explain_new(rq->arena, false, 0, "weight(%.*s in %u) [%.*s]. Feature %.*s %s.",
+    const struct seg_field *f = segment_field(rq->leaf->segment, w->query->field_name);
+    bool field = f != NULL && (f->has & SEG_TERMS);
+    struct str name = field ? own_of(w->query)->name : w->query->field_name;
+    *out = explain_new(rq->arena, false, 0, "weight(%.*s in %u) [%.*s]. %s %.*s %s.",
                        STR_ARG(query_text_plain(w->query, rq->arena)), rq->doc, STR_ARG(buf_view(&function)),
-                       STR_ARG(own_of(w->query)->name),
+                       field ? "Feature" : "Field", STR_ARG(name),
                        find_term(w, rq->leaf, &t) != NULL ? "isn't set" : "doesn't exist");
     buf_fini(&function);
     return ERR_OK;
