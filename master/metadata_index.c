@@ -188,8 +188,9 @@ static enum err own_settings(struct index_meta *m, struct str provided, struct e
     return ok ? ERR_OK : err_no_memory(em);
 }
 
-static enum err make_mapping(const struct metadata_env *env, struct index_meta *m, const struct json *body,
-                             struct errmsg *em)
+/* `type`: as errors name it. */
+static enum err make_mapping(const struct metadata_env *env, struct index_meta *m, struct str type,
+                             const struct json *body, struct errmsg *em)
 {
     struct buf out;
     struct json none = json_mk_object();
@@ -198,8 +199,7 @@ static enum err make_mapping(const struct metadata_env *env, struct index_meta *
         return e;
     }
     buf_init(&out, NULL, BUF_UNLIMITED);
-    e = env->merge_mapping(env->self, &m->settings, m->mapping, m->type, body != NULL ? body : &none, &out,
-                           em);
+    e = env->merge_mapping(env->self, &m->settings, m->mapping, type, body != NULL ? body : &none, &out, em);
     if (e == ERR_OK) {
         m->mapping = arena_str(&m->part.arena, buf_view(&out));
         e = m->mapping.p != NULL && !out.failed ? ERR_OK : err_no_memory(em);
@@ -279,7 +279,9 @@ static enum err fill_index(const struct metadata_env *env, const struct cluster_
     e = e == ERR_OK ? index_replicas_follow(m, cur, em) : e;
     e = e == ERR_OK ? own_settings(m, rq->provided, em) : e;
     e = e == ERR_OK && recipe.mapping.type != JSON_NULL ? take_type(m, recipe.type, em) : e;
-    e = e == ERR_OK ? make_mapping(env, m, recipe.mapping.type != JSON_NULL ? &recipe.mapping : NULL, em) : e;
+    e = e == ERR_OK
+            ? make_mapping(env, m, m->type, recipe.mapping.type != JSON_NULL ? &recipe.mapping : NULL, em)
+            : e;
     if (e == ERR_OK && recipe.mapping.type == JSON_NULL) {
         m->mapping = STR_NULL; /* an empty one was checked: settings can be wrong for any */
     }
@@ -386,7 +388,7 @@ enum err meta_put_mapping(const struct metadata_env *env, const struct cluster_s
             return err_no_memory(em);
         }
         enum err e = take_type(m, rq->type, em);
-        e = e == ERR_OK ? make_mapping(env, m, &rq->body, em) : e;
+        e = e == ERR_OK ? make_mapping(env, m, rq->type, &rq->body, em) : e;
         if (e != ERR_OK || str_eq(m->mapping, old->mapping)) {
             state_part_unref(&m->part);
             if (e != ERR_OK) {

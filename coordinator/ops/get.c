@@ -113,7 +113,7 @@ void get_write(struct get_call *g, struct jsonw *w)
 void get_hide_other_type(struct get_call *g)
 {
     if (g->meta != NULL && (g->type.p == NULL || str_is(g->type, "_all"))) { /* whatever it is */
-        g->type = g->meta->mapping.n > 0 ? index_type(g->meta) : g->type;
+        g->type = g->meta->mapping.n > 0 ? index_type(g->meta) : STR_NULL;
         return;
     }
     if (!err_is(&g->rq.rq.error) && !str_is(g->type, "_doc")

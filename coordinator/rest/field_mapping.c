@@ -51,6 +51,8 @@ struct field_printer {
     uint32_t n_names;
     bool defaults;
     enum err e;
+    struct str type; /* that fields are printed below; n == 0: none */
+    bool opened;     /* and it stands there */
 };
 
 static bool field_requested(const struct field_printer *k, struct str path)
@@ -114,8 +116,19 @@ static enum err write_definition(struct field_printer *k, const struct json *fie
     return e;
 }
 
+/* The type stands around the first of its fields. */
+static void open_type(struct field_printer *k)
+{
+    if (k->type.n > 0 && !k->opened) {
+        jw_key(k->w, k->type);
+        jw_obj(k->w);
+        k->opened = true;
+    }
+}
+
 static void write_field(struct field_printer *k, struct str path, struct str name, const struct json *field)
 {
+    open_type(k);
     jw_key(k->w, path);
     jw_obj(k->w);
     jw_kstr(k->w, "full_name", path);
@@ -132,6 +145,7 @@ static void write_field(struct field_printer *k, struct str path, struct str nam
 static void write_source(struct field_printer *k, const struct json *given)
 {
     static const char *const params[] = {"enabled", "includes", "excludes"};
+    open_type(k);
     jw_kobj(k->w, "_source");
     jw_kz(k->w, "full_name", "_source");
     jw_kobj(k->w, "mapping");
@@ -181,10 +195,8 @@ static void write_index(struct field_printer *k, const struct index_meta *m, boo
     jw_key(k->w, m->name);
     jw_obj(k->w);
     jw_kobj(k->w, "mappings");
-    if (typed) {
-        jw_key(k->w, index_type(m));
-        jw_obj(k->w);
-    }
+    k->type = typed ? index_type(m) : STR("");
+    k->opened = false;
     k->e = json_parse(&mapping, index_mapping_text(m), k->r->arena, &json_limits_default, &k->r->em);
     for (size_t i = 0; k->e == ERR_OK && m->mapping.n > 0 && i < ARRAY_LEN(root_fields); i++) {
         bool is_source = str_is(STR("_source"), root_fields[i]);
@@ -197,7 +209,7 @@ static void write_index(struct field_printer *k, const struct index_meta *m, boo
     if (k->e == ERR_OK) {
         fields_walk(k, STR(""), json_get(&mapping, "properties"));
     }
-    if (typed) {
+    if (k->opened) {
         jw_obj_end(k->w);
     }
     jw_obj_end(k->w);

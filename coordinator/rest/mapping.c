@@ -91,7 +91,7 @@ static enum err types_missing(struct rest *r, const struct asked_types *types)
 static bool type_there(const struct index_target *t, uint32_t n, struct str type)
 {
     uint32_t i = 0;
-    while (i < n && (t[i].meta->mapping.n == 0 || !str_eq(index_type(t[i].meta), type))) {
+    while (i < n && (t[i].meta->mapping.n == 0 || !str_glob(type, index_type(t[i].meta)))) {
         i++;
     }
     return i < n;
@@ -105,7 +105,7 @@ static bool write_missing_types(struct rest *r, struct jsonw *w, const struct as
     uint32_t n = 0;
     buf_init(&b, NULL, 64 * KIB);
     for (uint32_t i = 0; i < types->n; i++) {
-        if (!type_there(t, n_targets, types->v[i]) && str_find(types->v[i], '*', 0) == SIZE_MAX) {
+        if (!type_there(t, n_targets, types->v[i])) {
             buf_printf(&b, "%s%.*s", n++ > 0 ? "," : "", STR_ARG(types->v[i]));
         }
     }

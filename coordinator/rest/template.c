@@ -46,7 +46,14 @@ static enum err take_type(struct rest *r, const struct json *body, struct str *t
     if (typed && m->n > 1) {
         return refuse_several(r, m);
     }
-    if (typed && single) {
+    if (typed && !single) {
+        return err_set(
+            &r->em, ERR_ILLEGAL_ARGUMENT,
+            "Malformed [mappings] section for type [%.*s], should include an inner object describing "
+            "the mapping",
+            STR_ARG(m->members[0].key));
+    }
+    if (typed) {
         *type = str_is(m->members[0].key, "_doc") ? STR("") : m->members[0].key;
         *inner = &m->members[0].value;
     }

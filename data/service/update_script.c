@@ -18,21 +18,20 @@ static struct json number(struct arena *a, int64_t v)
     return (struct json){.type = JSON_NUMBER, .s = arena_printf(a, "%lld", (long long)v)};
 }
 
+/* In the order in which a script that lists the keys sees them. Of a document that is still to come nothing is told. */
 static enum err make_ctx(struct json *ctx, const struct update_input *in, const struct json *source,
                          bool create, struct arena *a, struct errmsg *em)
 {
     const struct engine_doc *d = in->current;
     *ctx = json_mk_object();
-    bool ok = put(ctx, a, "op", json_mk_str(create ? STR("create") : STR("index")))
-              && put(ctx, a, "_source", *source) && put(ctx, a, "_now", number(a, in->now_ms))
-              && put(ctx, a, "_id", json_mk_str(in->item->id))
-              && put(ctx, a, "_index", json_mk_str(in->index_name))
-              && put(ctx, a, "_type", json_mk_str(write_item_type(in->item)));
-    if (ok && !create) {
-        ok = put(ctx, a, "_version", number(a, d->version))
-             && put(ctx, a, "_routing",
-                    d->routing.p != NULL ? json_mk_str(d->routing) : (struct json){.type = JSON_NULL});
-    }
+    struct json routing = d->routing.p != NULL ? json_mk_str(d->routing) : (struct json){.type = JSON_NULL};
+    bool ok = (create || put(ctx, a, "_routing", routing))
+              && put(ctx, a, "op", json_mk_str(create ? STR("create") : STR("index")))
+              && (create || put(ctx, a, "_index", json_mk_str(in->index_name)))
+              && (create || put(ctx, a, "_type", json_mk_str(write_item_type(in->item))))
+              && put(ctx, a, "_source", *source) && (create || put(ctx, a, "_id", json_mk_str(in->item->id)))
+              && put(ctx, a, "_now", number(a, in->now_ms))
+              && (create || put(ctx, a, "_version", number(a, d->version)));
     return ok ? ERR_OK : err_no_memory(em);
 }
 

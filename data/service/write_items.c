@@ -182,7 +182,7 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
         return get_written(r, it, em);
     }
     enum err e = engine_get(r->sh->engine, it->id, true, a, &current, em);
-    if (write_type_differs(r, it)) { /* nothing of that type is here */
+    if (!str_is(it->type, "_all") && write_type_differs(r, it)) { /* nothing of that type is here */
         current.found = false;
     }
     e = e == ERR_OK ? check_expected(it, &current, em) : e;

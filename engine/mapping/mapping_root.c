@@ -171,6 +171,28 @@ static enum err parse_root_attribute(struct builder *b, struct node *root, struc
     return ERR_OK;
 }
 
+/* What is left is no parameter: all of it is named. */
+static enum err refuse_rest(struct builder *b, const struct json_member **rest, size_t n)
+{
+    struct buf names;
+    enum err e = ERR_OK;
+    buf_init(&names, NULL, BUF_UNLIMITED);
+    for (size_t i = 0; i < n; i++) {
+        if (!is_meta_name(rest[i]->key) && !str_is(rest[i]->key, "_meta")) {
+            struct str s = java_text(&rest[i]->value, b->arena);
+            buf_printf(&names, " [%.*s : %.*s]", STR_ARG(rest[i]->key), STR_ARG(s));
+        }
+    }
+    if (names.failed) {
+        e = no_memory(b);
+    } else if (names.n > 0) {
+        e = err_set(b->em, ERR_MAPPER_PARSING, "Root mapping definition has unsupported parameters: %.*s",
+                    STR_ARG(buf_view(&names)));
+    }
+    buf_fini(&names);
+    return e;
+}
+
 static enum err parse_rest(struct builder *b, struct root_def *d, const struct json_member **rest, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -191,15 +213,7 @@ static enum err parse_rest(struct builder *b, struct root_def *d, const struct j
         }
         d->meta = v;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (!is_meta_name(rest[i]->key) && !str_is(rest[i]->key, "_meta")) {
-            struct str s = java_text(&rest[i]->value, b->arena);
-            return err_set(b->em, ERR_MAPPER_PARSING,
-                           "Root mapping definition has unsupported parameters:  [%.*s : %.*s]",
-                           STR_ARG(rest[i]->key), STR_ARG(s));
-        }
-    }
-    return ERR_OK;
+    return refuse_rest(b, rest, n);
 }
 
 enum err root_parse(struct builder *b, struct node *root, struct root_def *d, const struct json *body)
