@@ -47,6 +47,7 @@
     X(metrics)           \
     X(recovery)          \
     X(hot_threads)       \
+    X(dangling)          \
     X(console)           \
     X(cat_nodes)         \
     X(cat_shards)        \
