@@ -23,10 +23,10 @@ def searches(cluster):
     return answer["_all"]["total"]["search"]["query_total"]
 
 
-def all_ids(app, body, pages):
+def all_ids(app, body, pages, path="/hotel/list"):
     found = []
     for page in range(1, pages + 1):
-        status, answer = app.post("/hotel/list", {**body, "page": page, "size": 10})
+        status, answer = app.post(path, {**body, "page": page, "size": 10})
         if not check(status == 200, "a page is answered", (body, page, answer)):
             return [], 0
         found += [h["id"] for h in answer["hotels"]]
@@ -39,6 +39,10 @@ def test_pages(app):
         check.equal(len(set(ids)), min(100, total), f"ten pages have distinct hotels: {body}")
         again, _ = all_ids(app, body, 10)
         check.equal(again, ids, f"and stand still: {body}")
+    for body in ({}, {"key": "如家 上海"}, {"key": "地铁站"}, {"cities": ["上海", "北京"]}):
+        ids, total = all_ids(app, body, 10, "/hotel/find")
+        check.equal(len(set(ids)), min(100, total), f"ten pages of what the page asks have distinct hotels: {body}")
+        check.equal(all_ids(app, body, 10, "/hotel/find"), (ids, total), f"and stand still: {body}")
     # Of every visitor, whichever copies answer: the order of equal hits does not depend on them.
     orders = set()
     for visitor in range(12):
@@ -80,7 +84,7 @@ def test_version(cluster, app, ident):
 
 def guest(app, what):
     for method, path, body in (("POST", "/hotel/list", {"key": "如家", "size": 3}), ("POST", "/hotel/filters", {}), ("GET", "/hotel/suggestion?key=ru", None),
-                               ("GET", "/hotel/version", None), ("GET", "/health", None)):
+                               ("POST", "/hotel/find", {"key": "如佳", "size": 3}), ("GET", "/hotel/complete?key=ru", None), ("GET", "/hotel/version", None), ("GET", "/health", None)):
         status, answer, _ = application.call(app.host, method, path, body)
         check(status == 200 and answer, f"{path}, {what}", (status, str(answer)[:200]))
 
