@@ -176,7 +176,7 @@ static int cmp_double(const void *a, const void *b)
     return x < y ? -1 : x > y ? 1 : 0;
 }
 
-static double pick(enum multi_value_mode mode, const double *v, uint32_t n)
+double multi_value_pick(enum multi_value_mode mode, const double *v, uint32_t n)
 {
     double sum = 0;
     switch (mode) {
@@ -216,7 +216,7 @@ static bool decay_distance(struct bound_function *b, doc_id doc, double *out)
         b->values[i] = distance_to(b->f, num_column_value(&b->column, first + i));
     }
     sort_items(b->values, n, sizeof(*b->values), cmp_double);
-    *out = pick(b->f->mode, b->values, n);
+    *out = multi_value_pick(b->f->mode, b->values, n);
     return true;
 }
 

@@ -21,6 +21,8 @@ enum value_modifier {
 };
 enum decay_kind { DECAY_GAUSS, DECAY_EXP, DECAY_LINEAR };
 enum multi_value_mode { MODE_MIN, MODE_MAX, MODE_SUM, MODE_AVG, MODE_MEDIAN };
+/* The one number of a document that has n > 0, which come ascending. */
+double multi_value_pick(enum multi_value_mode mode, const double *v, uint32_t n);
 
 struct score_function {
     enum score_function_kind kind;

@@ -129,11 +129,12 @@ def a_metric(draw, world):
                        stored_fields=(0.1, lambda: ["n1", "t1", "k1"]), _source=(0.4, lambda: draw.choice([True, ["k1", "n*"], {"excludes": ["t*"]}])))
     scripts = draw.choice(["_value * 2", "_value + params.x", "_value > 5 ? 1 : _value"])
     hits = draw.keys(sort=(0.6, lambda: [{world.field(*NUMBERS): {"order": "desc", "unmapped_type": "long"}}]), version=(0.2, lambda: True), docvalue_fields=(0.2, lambda: [world.field("keyword", *NUMBERS)]))
+    matrix = lambda: {"matrix_stats": {"fields": [num() for _ in range(draw.randint(1, 4))], **draw.keys(mode=(0.4, lambda: draw.choice(["min", "max", "sum", "avg", "median"])), missing=(0.2, lambda: {num(): draw.choice([0, 2.5, "7"])}))}}
     counted = {"init_script": "state.c = 0", "map_script": "state.c++", "combine_script": "return state.c", "reduce_script": "double t = 0; for (s in states) { t += s } return t"}
     return draw.choice([
         simple, simple, simple, simple, lambda: {"cardinality": {"field": world.field(), **missing}}, lambda: {"value_count": {"field": world.field()}},
         lambda: {"percentiles": {"field": num(), **draw.keys(percents=(0.5, lambda: [1, 50, 99.9]), keyed=(0.3, lambda: False), **draw.choice([{}, {"hdr": (0.4, lambda: {"number_of_significant_value_digits": draw.choice([1, 2, 3])})}, {"tdigest": (0.4, lambda: {"compression": draw.choice([50, 200])})}]))}}, lambda: {"percentile_ranks": {"field": num(), "values": [1, 5, 10], **draw.keys(keyed=(0.3, lambda: False))}},
-        lambda: {"median_absolute_deviation": {"field": num()}}, lambda: {"weighted_avg": {"value": {"field": num()}, "weight": {"field": num(), "missing": 1}}}, lambda: {"geo_bounds": {"field": world.field("geo_point")}}, lambda: {"geo_centroid": {"field": world.field("geo_point")}},
+        lambda: {"median_absolute_deviation": {"field": num()}}, lambda: {"weighted_avg": {"value": {"field": num()}, "weight": {"field": num(), "missing": 1}}}, lambda: {"geo_bounds": {"field": world.field("geo_point")}}, lambda: {"geo_centroid": {"field": world.field("geo_point")}}, matrix, matrix,
         lambda: {"top_hits": {"size": draw.choice([1, 3]), "_source": False, **hits, **shaped}}, lambda: {draw.choice(["avg", "sum", "max", "stats", "cardinality", "percentiles"]): {"field": num(), "script": {"source": scripts, "params": {"x": 0.5}}, **missing}}, lambda: {"extended_stats": {"field": num(), "sigma": 1.5}}, lambda: {"scripted_metric": counted}, lambda: {"avg": {"script": {"source": f"doc['{world.field(*NUMBERS)}'].size() == 0 ? 1 : 2"}}}])()
 
 

@@ -234,6 +234,67 @@ START_TEST(points)
 }
 END_TEST
 
+/* Moments about the mean, computed with the mean known; the value of i is the middle one. */
+START_TEST(matrices)
+{
+    struct agg_rig *r = malloc(sizeof(*r));
+    struct ar_run run;
+    ar_init(r, (uint64_t)_i + 70, 1 + (uint32_t)_i % 4, 90, 13);
+    double x[AR_DOCS], y[AR_DOCS], n = 0, mx = 0, my = 0, xx = 0, xxx = 0, xxxx = 0, yy = 0, xy = 0;
+    uint32_t have = 0;
+    for (uint32_t k = 0; k < r->n; k++) {
+        const struct ar_doc *d = &r->docs[k];
+        if (d->n_i > 0) {
+            x[have] = d->has_d ? d->d : 2.5;
+            y[have] = d->n_i % 2 == 1 ? d->i[d->n_i / 2] : (d->i[d->n_i / 2 - 1] + d->i[d->n_i / 2]) / 2.0;
+            mx += x[have];
+            my += y[have++];
+        }
+    }
+    n = have;
+    mx /= n;
+    my /= n;
+    for (uint32_t k = 0; k < have; k++) {
+        double dx = x[k] - mx, dy = y[k] - my;
+        xx += dx * dx;
+        xxx += dx * dx * dx;
+        xxxx += dx * dx * dx * dx;
+        yy += dy * dy;
+        xy += dx * dy;
+    }
+    const char *body = "{'aggs':{'m':{'matrix_stats':{'fields':['i','d','nope','d'],'mode':'median',"
+                       "'missing':{'d':2.5}}}}}";
+    ck_assert_msg(ar_run(r, &run, body) == ERR_OK, "%s", err_reason(&run.em));
+    const struct {
+        const char *path;
+        double want;
+    } parts[] = {{"m.doc_count", n},
+                 {"m.fields.0.count", n},
+                 {"m.fields.0.mean", mx},
+                 {"m.fields.0.variance", xx / (n - 1)},
+                 {"m.fields.0.skewness", sqrt(n) * xxx / pow(xx, 1.5)},
+                 {"m.fields.0.kurtosis", n * xxxx / (xx * xx)},
+                 {"m.fields.0.covariance.d", xx / (n - 1)},
+                 {"m.fields.0.covariance.i", xy / (n - 1)},
+                 {"m.fields.0.correlation.d", 1},
+                 {"m.fields.0.correlation.i", xy / sqrt(xx * yy)},
+                 {"m.fields.1.mean", my},
+                 {"m.fields.1.variance", yy / (n - 1)},
+                 {"m.fields.1.correlation.d", xy / sqrt(xx * yy)}};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        near(&run, parts[i].path, parts[i].want);
+    }
+    ck_assert_uint_eq(ar_at(&run, "m.fields")->n, 2);
+    ar_run_fini(&run);
+    ar_refused(r, "{'aggs':{'m':{'matrix_stats':{'fields':['k']}}}}", ERR_AGG_EXECUTION);
+    ar_refused(r, "{'aggs':{'m':{'matrix_stats':{'fields':[1]}}}}", ERR_PARSING);
+    ar_refused(r, "{'aggs':{'m':{'matrix_stats':{'fields':'d','mode':'most'}}}}", ERR_ILLEGAL_ARGUMENT);
+    ar_expect(r, "{'aggs':{'m':{'matrix_stats':{}}}}", "{'m':{'doc_count':0}}");
+    ar_fini(r);
+    free(r);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("aggregations: metrics");
@@ -243,6 +304,7 @@ int main(void)
     tcase_add_loop_test(c, quantiles_and_distinct, 0, 6);
     tcase_add_test(c, nothing_to_measure);
     tcase_add_test(c, points);
+    tcase_add_loop_test(c, matrices, 0, 8);
     suite_add_tcase(s, c);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

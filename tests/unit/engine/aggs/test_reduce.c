@@ -44,8 +44,10 @@ static const char *const requests[] = {
     "aggs':{'top':{'top_hits':{'size':2,'sort':[{'d':'desc'}],'_source':false}},'k':{'terms':{'field':'k'}},'"
     "g':{'geo_centroid':{'field':'g'}}}},'a':{'auto_date_histogram':{'field':'t','buckets':4},'aggs':{'p':{'"
     "percentiles':{'field':'d'}},'top':{'top_hits':{'size':2,'sort':[{'i':'asc'}],'_source':false}}}}}}",
+    "{'aggs':{'m':{'matrix_stats':{'fields':['d','i','nope','t'],'missing':{'d':1}}},'k':{'terms':{'field':"
+    "'k'},'aggs':{'m':{'matrix_stats':{'fields':['i','d']}}}}}}",
 };
-#define ALIKE (ARRAY_LEN(requests) - 1) /* of the first, which do not */
+#define ALIKE (ARRAY_LEN(requests) - 2) /* of the first, which do not */
 
 static struct agg_rig *begin(uint64_t seed, uint32_t shards, uint32_t n, uint32_t segment)
 {
