@@ -45,6 +45,7 @@
     X(geo_centroid)              \
     X(top_hits)                  \
     X(matrix_stats)              \
+    X(scripted_metric)           \
     X(avg_bucket)                \
     X(sum_bucket)                \
     X(min_bucket)                \
@@ -63,7 +64,6 @@
 
 /* Those that Elasticsearch has beside them. */
 #define AGG_TYPES_ABSENT(X) \
-    X(significant_text)     \
-    X(scripted_metric)
+    X(significant_text)
 
 #endif

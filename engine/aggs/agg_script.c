@@ -19,6 +19,7 @@ struct agg_script {
     struct agg_run *run;
     struct script *script;
     struct script_run *exec;
+    struct script_states *states; /* of a scripted_metric */
     struct script_env env;
     struct script_column columns[FIELDS_MAX];
     uint32_t n_columns;
@@ -27,6 +28,7 @@ struct agg_script {
     struct stored_reader stored; /* of the current segment */
     bool reading;
     struct arena scratch; /* of one execution */
+    struct arena *into;   /* what the values of a document are in: `scratch`, or the caller's */
     struct agg_script *next;
 };
 
@@ -80,7 +82,7 @@ static enum err text_values(struct agg_script *s, struct script_column *c, struc
 {
     uint64_t first;
     uint32_t n = ord_column_seek(&c->ords, s->doc, &first);
-    struct str *v = ARENA_ARRAY(&s->scratch, struct str, n);
+    struct str *v = ARENA_ARRAY(s->into, struct str, n);
     struct buf term, shown;
     if (v == NULL) {
         return err_no_memory(em);
@@ -96,7 +98,7 @@ static enum err text_values(struct agg_script *s, struct script_column *c, struc
             inet_print((const uint8_t *)text.p, &shown);
             text = buf_view(&shown);
         }
-        v[i] = ok ? arena_str(&s->scratch, text) : STR_NULL;
+        v[i] = ok ? arena_str(s->into, text) : STR_NULL;
         ok = v[i].p != NULL;
     }
     buf_fini(&term);
@@ -140,7 +142,7 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
             s->reading = true;
         }
         return script_name_value(c->field, s->run->cx->shard->index_name, s->run->leaf, s->doc, &s->stored,
-                                 &s->scratch, out, em);
+                                 s->into, out, em);
     }
     if (!c->open) {
         open_column(s, c);
@@ -155,9 +157,9 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
     uint64_t first;
     uint32_t n = num_column_seek(&c->nums, s->doc, &first);
     enum script_doc_type type = doc_type(c->field);
-    int64_t *longs = ARENA_ARRAY(&s->scratch, int64_t, n);
-    double *doubles = type == SCRIPT_DOC_DOUBLE ? ARENA_ARRAY(&s->scratch, double, n) : NULL;
-    struct geo_point *points = type == SCRIPT_DOC_GEO ? ARENA_ARRAY(&s->scratch, struct geo_point, n) : NULL;
+    int64_t *longs = ARENA_ARRAY(s->into, int64_t, n);
+    double *doubles = type == SCRIPT_DOC_DOUBLE ? ARENA_ARRAY(s->into, double, n) : NULL;
+    struct geo_point *points = type == SCRIPT_DOC_GEO ? ARENA_ARRAY(s->into, struct geo_point, n) : NULL;
     if (longs == NULL || (type == SCRIPT_DOC_DOUBLE && doubles == NULL)
         || (type == SCRIPT_DOC_GEO && points == NULL)) {
         return err_no_memory(em);
@@ -179,29 +181,46 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
     return ERR_OK;
 }
 
-enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct json *form,
-                        struct errmsg *em)
+enum err agg_script_env(struct agg_script **out, struct agg_run *r, struct errmsg *em)
 {
     struct agg_script *s = ARENA_NEW(r->arena, struct agg_script);
     if (s == NULL) {
         return err_no_memory(em);
     }
-    const struct json *params = json_get(form, "params");
     *out = s;
     s->run = r;
+    s->into = &s->scratch;
     s->env = (struct script_env){.self = s,
                                  .doc_values = doc_values,
                                  .has_field = has_field,
                                  .score = current_score,
                                  .now_ms = r->cx->query.now_ms};
     arena_init(&s->scratch, r->arena->alloc, r->arena->bytes_max);
-    enum err e = script_compile_form(&s->script, form, SCRIPT_AGG, em);
-    if (e != ERR_OK) {
-        return e;
-    }
     s->next = r->scripts;
     r->scripts = s; /* from here on, agg_scripts_free() frees it */
-    return script_run_new(&s->exec, s->script, params, NULL, em);
+    return ERR_OK;
+}
+
+enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct json *form,
+                        struct errmsg *em)
+{
+    enum err e = agg_script_env(out, r, em);
+    e = e == ERR_OK ? script_compile_form(&(*out)->script, form, SCRIPT_AGG, em) : e;
+    return e == ERR_OK ? script_run_new(&(*out)->exec, (*out)->script, json_get(form, "params"), NULL, em)
+                       : e;
+}
+
+const struct script_env *agg_script_at(struct agg_script *s, doc_id doc, float score)
+{
+    s->doc = doc;
+    s->score = score;
+    return &s->env;
+}
+
+void agg_script_states(struct agg_script *s, struct script_states *states)
+{
+    s->states = states;
+    s->into = script_states_arena(states);
 }
 
 static void close_stored(struct agg_script *s)
@@ -217,6 +236,7 @@ void agg_scripts_free(struct agg_run *r)
     for (struct agg_script *s = r->scripts; s != NULL; s = s->next) {
         close_stored(s);
         script_run_free(s->exec);
+        script_states_free(s->states);
         script_unref(s->script);
         arena_fini(&s->scratch);
     }

@@ -134,6 +134,11 @@ enum err values_parse(struct values *v, const struct json *given, double *out, i
 enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct json *form,
                         struct errmsg *em);
 enum err agg_script_leaf(struct agg_script *s, struct errmsg *em);
+/* What documents say to scripts, without a script: of a scripted_metric. agg_script_states() hands the states over, to be freed with it;
+ * agg_script_at() is the environment at a document. */
+enum err agg_script_env(struct agg_script **out, struct agg_run *r, struct errmsg *em);
+void agg_script_states(struct agg_script *s, struct script_states *states);
+const struct script_env *agg_script_at(struct agg_script *s, doc_id doc, float score);
 struct script_given { /* `_value` */
     bool has, whole;
     int64_t i;

@@ -16,24 +16,24 @@ const struct script_purpose script_purposes[] = {
      "java.lang.Object execute();"
      "java.util.Map getParams();"
      "java.util.Map getState();",
-     LANG_PAINLESS, -1},
+     LANG_PAINLESS, SCRIPT_AGG_COMBINE},
     {"aggs_init",
      "void execute();"
      "java.util.Map getParams();"
      "java.lang.Object getState();",
-     LANG_PAINLESS, -1},
+     LANG_PAINLESS, SCRIPT_AGG_INIT},
     {"aggs_map",
      "void execute();"
      "java.util.Map getDoc();"
      "java.util.Map getParams();"
      "java.util.Map getState();"
      "double get_score();",
-     LANG_PAINLESS, -1},
+     LANG_PAINLESS, SCRIPT_AGG_MAP},
     {"aggs_reduce",
      "java.lang.Object execute();"
      "java.util.Map getParams();"
      "java.util.List getStates();",
-     LANG_PAINLESS, -1},
+     LANG_PAINLESS, SCRIPT_AGG_REDUCE},
     {"analysis", "boolean execute(org.elasticsearch.analysis.common.AnalysisPredicateScript$Token token);",
      LANG_PAINLESS, -1},
     {"bucket_aggregation",

@@ -49,7 +49,7 @@ static enum err return_value(struct gen *g, struct node *n, bool written)
     return e == ERR_OK ? gen_emit(g, I_RETURN, 0, 0, 0) : e;
 }
 
-/* An update gives nothing back: what it returned would be lost. */
+/* An update, and the like, gives nothing back: what it returned would be lost. */
 static enum err return_nothing(struct gen *g, struct node *n)
 {
     struct type from = gen_type_of(g, n), none = {.id = TYPE_VOID};
@@ -69,7 +69,7 @@ enum err gen_expression(struct gen *g, struct node *n, bool last)
     if (e != ERR_OK) {
         return e;
     }
-    bool update = g->s->context == SCRIPT_UPDATE && g->scope->code == 0;
+    bool update = g->scope->code == 0 && script_gives_nothing(g->s->context);
     bool void_function = g->scope->code != 0 && gen_result_type(g).id == TYPE_VOID;
     if (last && !update && !void_function && gen_type_of(g, x).id != TYPE_VOID) {
         return return_value(g, x, false);
@@ -170,7 +170,7 @@ enum err gen_try(struct gen *g, struct node *n, bool last)
 
 enum err gen_return(struct gen *g, struct node *n, UNUSED bool last)
 {
-    bool update = g->scope->code == 0 && g->s->context == SCRIPT_UPDATE;
+    bool update = g->scope->code == 0 && script_gives_nothing(g->s->context);
     enum err e = gen_statement(g, n->off);
     if (e == ERR_OK && n->n > 0) {
         return update ? return_nothing(g, n->kids[0]) : return_value(g, n->kids[0], true);
@@ -218,7 +218,8 @@ static enum err own_variables(struct gen *g, struct node *statements)
         struct str name = str_of(variables[i].name);
         struct node read = {.kind = N_NAME, .name = name};
         uint32_t slot = 0;
-        if (!variables[i].own || gen_context_variable(g, name) == NULL || !assigns(statements, name)) {
+        if (!variables[i].own || gen_context_variable(g, name) != &variables[i]
+            || !assigns(statements, name)) {
             continue;
         }
         enum err e = gen_expr(g, &read);
@@ -273,7 +274,7 @@ enum err script_generate(struct script *s, const struct program *program, struct
         }
         e = body(&g, i + 1, f->params, f->params_n, f->body);
     }
-    if (e == ERR_OK && program->body->n == 0 && s->context != SCRIPT_UPDATE) {
+    if (e == ERR_OK && program->body->n == 0 && !script_gives_nothing(s->context)) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "unexpected end of script.");
         return gen_placed(&g, e, 0);
     }

@@ -149,12 +149,18 @@ struct local *gen_resolve(struct gen *g, struct str name)
 }
 
 #define IN(context) (1U << SCRIPT_##context)
-#define SCORING     (IN(SCORE) | IN(NUMBER_SORT) | IN(STRING_SORT) | IN(AGG))
+#define SCORING     (IN(SCORE) | IN(NUMBER_SORT) | IN(STRING_SORT) | IN(AGG) | IN(AGG_MAP))
+#define NO_DOC                                                                                      \
+    (IN(UPDATE) | IN(BUCKET) | IN(BUCKET_SELECTOR) | IN(MOVING_FN) | IN(AGG_INIT) | IN(AGG_COMBINE) \
+     | IN(AGG_REDUCE))
 
 const struct variable variables[] = {
     {"ctx", I_CTX, {.id = TYPE_MAP}, true, IN(UPDATE) | IN(INGEST) | IN(CONDITION)},
     {"params", I_PARAMS, {.id = TYPE_MAP}, true, UINT32_MAX},
-    {"doc", I_DOC, {.id = TYPE_MAP}, true, ~(IN(UPDATE) | IN(BUCKET) | IN(BUCKET_SELECTOR) | IN(MOVING_FN))},
+    {"state", I_CTX, {.id = TYPE_DEF}, true, IN(AGG_INIT)},
+    {"state", I_CTX, {.id = TYPE_MAP}, true, IN(AGG_MAP) | IN(AGG_COMBINE)},
+    {"states", I_CTX, {.id = TYPE_LIST}, true, IN(AGG_REDUCE)},
+    {"doc", I_DOC, {.id = TYPE_MAP}, true, ~NO_DOC},
     {"_score", I_SCORE, {.id = TYPE_DOUBLE}, true, SCORING},
     {"_value", I_VALUE, {.id = TYPE_DEF}, false, IN(AGG)},
     {"values", I_VALUES, {.id = TYPE_DOUBLE, .dims = 1}, false, IN(MOVING_FN)}};
@@ -198,7 +204,9 @@ enum err gen_check_symbol(struct gen *g, const struct node *n, uint32_t off)
 
 struct type gen_variable_type(const struct variable *v)
 {
-    return v->type.id == TYPE_MAP ? type_called(STR("Map")) : v->type;
+    return v->type.id == TYPE_MAP    ? type_called(STR("Map"))
+           : v->type.id == TYPE_LIST ? type_called(STR("List"))
+                                     : v->type;
 }
 
 enum type_id gen_context_type(enum script_context context)
@@ -215,7 +223,11 @@ enum type_id gen_context_type(enum script_context context)
                                          [SCRIPT_MOVING_FN] = TYPE_DOUBLE,
                                          [SCRIPT_TERMS_SET] = TYPE_NUMBER,
                                          [SCRIPT_INGEST] = TYPE_DEF,
-                                         [SCRIPT_CONDITION] = TYPE_BOOLEAN};
+                                         [SCRIPT_CONDITION] = TYPE_BOOLEAN,
+                                         [SCRIPT_AGG_INIT] = TYPE_DEF,
+                                         [SCRIPT_AGG_MAP] = TYPE_DEF,
+                                         [SCRIPT_AGG_COMBINE] = TYPE_DEF,
+                                         [SCRIPT_AGG_REDUCE] = TYPE_DEF};
     return types[context];
 }
 

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#define CONTEXTS (SCRIPT_CONDITION + 1)
+#define CONTEXTS SCRIPT_CONTEXTS
 #define SEEN     100 /* scripts that a cache of Elasticsearch's holds */
 
 struct bucket {
@@ -40,6 +40,10 @@ const char *script_context_name(unsigned context)
         [SCRIPT_TERMS_SET] = "terms_set",
         [SCRIPT_INGEST] = "ingest",
         [SCRIPT_CONDITION] = "processor_conditional",
+        [SCRIPT_AGG_INIT] = "aggs_init",
+        [SCRIPT_AGG_MAP] = "aggs_map",
+        [SCRIPT_AGG_COMBINE] = "aggs_combine",
+        [SCRIPT_AGG_REDUCE] = "aggs_reduce",
     };
     return context < ARRAY_LEN(names) ? names[context] : NULL;
 }

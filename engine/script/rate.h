@@ -14,8 +14,8 @@ struct script_rate {
 };
 
 struct script_rates {
-    bool one;                                    /* of all contexts together: that of `of[0]` */
-    struct script_rate of[SCRIPT_CONDITION + 1]; /* by context */
+    bool one;                               /* of all contexts together: that of `of[0]` */
+    struct script_rate of[SCRIPT_CONTEXTS]; /* by context */
     const struct clock *clock;
 };
 

@@ -8,10 +8,9 @@
 
 /* ---- executing ---- */
 
-static void prepare(struct script_run *m, const struct script_env *env)
+void run_prepare(struct script_run *m, const struct script_env *env)
 {
     static const struct script_env nothing = {0};
-    arena_reset(&m->mem);
     m->env = env != NULL ? env : &nothing;
     m->own_em = err_in(&m->mem);
     m->em = &m->own_em;
@@ -42,8 +41,7 @@ static void about_id(const struct script *s, struct errmsg *em)
 /* Does the language of numbers serve a context? */
 static bool answers_in_numbers(enum script_context c)
 {
-    return c != SCRIPT_STRING_SORT && !script_changes_ctx(c) && c != SCRIPT_MOVING_FN
-           && c != SCRIPT_CONDITION;
+    return c != SCRIPT_STRING_SORT && !script_changes_ctx(c) && c != SCRIPT_MOVING_FN && c < SCRIPT_CONDITION;
 }
 
 /* An error while the script runs is shown with the statement that it is in: up to where the next one begins. */
@@ -120,7 +118,7 @@ static enum err with_vars(struct script_run *m)
     return ERR_OK;
 }
 
-static enum err execute(struct script_run *m, struct sv *out, struct errmsg *em)
+enum err run_execute(struct script_run *m, struct sv *out, struct errmsg *em)
 {
     struct sv params = m->params;
     if (m->script->mutates && !sv_thaw(&m->params, params, &m->mem)) {
@@ -136,10 +134,16 @@ static enum err execute(struct script_run *m, struct sv *out, struct errmsg *em)
     return e == ERR_OK ? e : fail_script(m, e, em);
 }
 
+static void prepare(struct script_run *m, const struct script_env *env)
+{
+    arena_reset(&m->mem);
+    run_prepare(m, env);
+}
+
 static enum err start(struct script_run *m, const struct script_env *env, struct sv *out, struct errmsg *em)
 {
     prepare(m, env);
-    return execute(m, out, em);
+    return run_execute(m, out, em);
 }
 
 enum err script_number(struct script_run *run, const struct script_env *env, double *out, bool *is_null,
@@ -220,7 +224,7 @@ enum err script_condition(struct script_run *run, const struct script_env *env, 
     if (!sv_of_json(&run->ctx, ctx, &run->mem, true)) {
         return fail(run, vm_no_memory(run), em);
     }
-    enum err e = execute(run, &v, em);
+    enum err e = run_execute(run, &v, em);
     run->ctx = sv_null();
     *out = false;
     if (e == ERR_OK && v.kind != SV_NULL) {
@@ -238,7 +242,7 @@ enum err script_update(struct script_run *run, const struct script_env *env, con
     if (!sv_of_json(&run->ctx, ctx, &run->mem, false)) {
         return fail(run, vm_no_memory(run), em);
     }
-    enum err e = execute(run, &ignored, em);
+    enum err e = run_execute(run, &ignored, em);
     if (e == ERR_OK) {
         e = sv_to_json(out, run->ctx, arena, 0, em);
         if (unwritable != NULL) {

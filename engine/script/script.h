@@ -9,6 +9,8 @@
 #ifndef ENGINE_SCRIPT_SCRIPT_H
 #define ENGINE_SCRIPT_SCRIPT_H
 
+#include "common/base/alloc.h"
+#include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/geo.h"
 #include "common/base/json.h"
@@ -27,8 +29,13 @@ enum script_context {
     SCRIPT_MOVING_FN,       /* number; values, MovingFunctions */
     SCRIPT_TERMS_SET,       /* number or null; doc: minimum_should_match_script */
     SCRIPT_INGEST,          /* nothing; ctx: a processor of a pipeline */
-    SCRIPT_CONDITION        /* boolean; ctx, which it cannot change: `if` of a processor */
+    SCRIPT_CONDITION,       /* boolean; ctx, which it cannot change: `if` of a processor */
+    SCRIPT_AGG_INIT,        /* nothing; state: the stages of scripted_metric */
+    SCRIPT_AGG_MAP,         /* nothing; state, doc, _score */
+    SCRIPT_AGG_COMBINE,     /* anything; state */
+    SCRIPT_AGG_REDUCE       /* anything; states */
 };
+#define SCRIPT_CONTEXTS (SCRIPT_AGG_REDUCE + 1)
 
 /* ---- what a script sees of the current document ---- */
 
@@ -165,6 +172,11 @@ static inline bool script_changes_ctx(enum script_context c)
 {
     return c == SCRIPT_UPDATE || c == SCRIPT_INGEST;
 }
+/* ... or without a result at all? */
+static inline bool script_gives_nothing(enum script_context c)
+{
+    return script_changes_ctx(c) || c == SCRIPT_AGG_INIT || c == SCRIPT_AGG_MAP;
+}
 /* SCRIPT_CONDITION, of the object `ctx`. */
 enum err script_condition(struct script_run *run, const struct script_env *env, const struct json *ctx,
                           bool *out, struct errmsg *em) NODISCARD;
@@ -172,5 +184,37 @@ enum err script_condition(struct script_run *run, const struct script_env *env, 
  * and what it left has no JSON form. */
 enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx,
                        struct arena *arena, struct json *out, bool *unwritable, struct errmsg *em) NODISCARD;
+
+/* ---- states: what the scripts of a scripted_metric leave in each other's hands (states.c) ---- */
+
+/* Many states of one aggregation on one shard, by number. Their memory is one arena, with the ceiling of one execution: what is in no state
+ * any more is left behind now and then. One thread at a time. */
+struct script_states;
+
+struct script_stages {
+    struct script *init; /* NULL: none */
+    const struct json *init_params;
+    struct script *map, *combine;
+    const struct json *map_params, *combine_params;
+};
+
+/* Takes references to the scripts; parameters (NULL: none) are copied. */
+enum err script_states_new(struct script_states **out, const struct script_stages *stages,
+                           const struct allocator *alloc, struct errmsg *em) NODISCARD;
+void script_states_free(struct script_states *s); /* NULL ok */
+/* Where an environment's values of a document are to live. */
+struct arena *script_states_arena(struct script_states *s);
+/* Executes `map` on the state of that number, which `init` has made before, once. */
+enum err script_states_map(struct script_states *s, uint32_t number, const struct script_env *env,
+                           struct errmsg *em) NODISCARD;
+/* Appends what `combine` gives for a state, as bytes. ERR_ILLEGAL_ARGUMENT for what cannot travel. */
+enum err script_states_combine(struct script_states *s, uint32_t number, struct buf *out,
+                               struct errmsg *em) NODISCARD;
+/* The bytes of null: of a state that nobody made. */
+void script_states_none(struct buf *out);
+/* SCRIPT_AGG_REDUCE over n such states: its result as JSON in `arena`, and as bytes again. ERR_CORRUPT. */
+enum err script_states_reduce(struct script_run *run, const struct str *states, uint32_t n,
+                              struct arena *arena, struct json *out, struct buf *bytes,
+                              struct errmsg *em) NODISCARD;
 
 #endif

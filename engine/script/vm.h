@@ -87,6 +87,10 @@ struct builtin {
 extern const struct builtin builtins[];
 const struct builtin *builtin_named(struct str name, bool of_expressions); /* NULL: none */
 
+/* (run.c) Begins an execution without giving up what the last one has left in `mem`; the execution itself, whose errors are worded. */
+void run_prepare(struct script_run *m, const struct script_env *env);
+enum err run_execute(struct script_run *m, struct sv *out, struct errmsg *em);
+
 /* Why no step is left: ERR_PAINLESS when the budget is gone. */
 enum err vm_stopped(struct script_run *m);
 /* Spends n steps. */

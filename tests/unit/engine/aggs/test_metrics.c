@@ -295,6 +295,48 @@ START_TEST(matrices)
 }
 END_TEST
 
+/* Sums that scripts make, of each bucket and of the shards. */
+START_TEST(scripted)
+{
+    struct agg_rig *r = malloc(sizeof(*r));
+    struct ar_run run;
+    ar_init(r, (uint64_t)_i + 90, 1 + (uint32_t)_i % 4, 150, 13);
+    const char *body =
+        "{'aggs':{'a':{'scripted_metric':{'init_script':'state.s = 0L','map_script':'for (def x : doc.i) { "
+        "state.s += x * params.f }','combine_script':'state.s','reduce_script':'long t = 0; for (s in "
+        "states) "
+        "{ t += s } return t','params':{'f':2}}},'b':{'terms':{'field':'b'},'aggs':{'n':{'scripted_metric':{'"
+        "map_script':'state.n = (state.n == null ? 0 : state.n) + "
+        "1','combine_script':'state.n','reduce_script':"
+        "'int t = 0; for (s in states) { t += s == null ? 0 : s } return t'}}}}}}";
+    ck_assert_msg(ar_run(r, &run, body) == ERR_OK, "%s", err_reason(&run.em));
+    double sum = 0;
+    for (uint32_t k = 0; k < r->n; k++) {
+        for (uint32_t i = 0; i < r->docs[k].n_i; i++) {
+            sum += 2 * r->docs[k].i[i];
+        }
+    }
+    near(&run, "a.value", sum);
+    for (uint32_t i = 0; i < ar_at(&run, "b.buckets")->n; i++) {
+        char path[2][40];
+        snprintf(path[0], sizeof(path[0]), "b.buckets.%u.n.value", i);
+        snprintf(path[1], sizeof(path[1]), "b.buckets.%u.doc_count", i);
+        near(&run, path[0], ar_num(&run, path[1]));
+    }
+    ar_run_fini(&run);
+    ar_refused(r, "{'aggs':{'m':{'scripted_metric':{}}}}", ERR_PARSING);
+    ar_refused(r, "{'aggs':{'m':{'scripted_metric':{'map_script':'1'}}}}", ERR_SCRIPT);
+    ar_refused(r, "{'aggs':{'m':{'scripted_metric':{'map_script':''}}}}", ERR_SCRIPT);
+    ar_refused(r, "{'aggs':{'m':{'scripted_metric':{'map_script':'state.a = 1'}}}}", ERR_ILLEGAL_ARGUMENT);
+    ar_refused(r,
+               "{'aggs':{'m':{'scripted_metric':{'map_script':{'source':'state.a = "
+               "1','params':{'p':1}},'combine_script':'1','reduce_script':'1','params':{'p':1}}}}}",
+               ERR_ILLEGAL_ARGUMENT);
+    ar_fini(r);
+    free(r);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("aggregations: metrics");
@@ -305,6 +347,7 @@ int main(void)
     tcase_add_test(c, nothing_to_measure);
     tcase_add_test(c, points);
     tcase_add_loop_test(c, matrices, 0, 8);
+    tcase_add_loop_test(c, scripted, 0, 8);
     suite_add_tcase(s, c);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

@@ -46,8 +46,12 @@ static const char *const requests[] = {
     "percentiles':{'field':'d'}},'top':{'top_hits':{'size':2,'sort':[{'i':'asc'}],'_source':false}}}}}}",
     "{'aggs':{'m':{'matrix_stats':{'fields':['d','i','nope','t'],'missing':{'d':1}}},'k':{'terms':{'field':"
     "'k'},'aggs':{'m':{'matrix_stats':{'fields':['i','d']}}}}}}",
+    "{'aggs':{'s':{'scripted_metric':{'init_script':'state.l=[]','map_script':'state.l.add(doc.d.size())',"
+    "'combine_script':'return [state.l.size(), state.l]','reduce_script':'return states'}},'k':{'terms':{"
+    "'field':'k'},'aggs':{'s':{'scripted_metric':{'map_script':'state.n=params.p','combine_script':'return "
+    "state.n','reduce_script':'return states.size()','params':{'p':7}}}}}}}",
 };
-#define ALIKE (ARRAY_LEN(requests) - 2) /* of the first, which do not */
+#define ALIKE (ARRAY_LEN(requests) - 3) /* of the first, which do not */
 
 static struct agg_rig *begin(uint64_t seed, uint32_t shards, uint32_t n, uint32_t segment)
 {

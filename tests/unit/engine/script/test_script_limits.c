@@ -169,7 +169,7 @@ START_TEST(noise_is_harmless)
         struct script_run *r;
         struct json v;
         struct arena a;
-        enum script_context context = (enum script_context)rng_below(&rng, SCRIPT_CONDITION + 1);
+        enum script_context context = (enum script_context)rng_below(&rng, SCRIPT_CONTEXTS);
         if (script_compile(&s,
                            &(struct script_text){str_mk(text, n),
                                                  rng_below(&rng, 8) == 0 ? STR("expression") : STR(""),
