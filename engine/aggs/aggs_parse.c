@@ -115,6 +115,10 @@ static enum err parse_one(struct agg_parse *p, struct agg *a, const struct json_
         return jr_fail(p->text, m->value.end - 1, p->em, "Missing definition for aggregation [%.*s]",
                        STR_ARG(m->key));
     }
+    if (a->type == &agg_scripted_metric) { /* which takes some, and collects none of them */
+        a->n_subs = a->n_pipes = 0;
+        return ERR_OK;
+    }
     bool empty = agg_places(a) == 0;
     return subs != NULL && !agg_has_buckets(a) && (!empty || a->type->class > CLASS_METRIC)
                ? refuse_subs(p, a)

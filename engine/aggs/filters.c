@@ -256,8 +256,10 @@ static enum err filters_build(struct collector *c, uint32_t owner, struct agg_re
         return err_no_memory(em);
     }
     for (uint32_t i = 0; i < s->buckets; i++) {
-        bool met = owner != NO_BUCKET && (uint64_t)owner * s->buckets + i < s->cap;
-        uint32_t bucket = met ? owner * s->buckets + i : NO_BUCKET;
+        uint64_t place = (uint64_t)owner * s->buckets + i;
+        bool met = owner != NO_BUCKET && place < s->cap;
+        /* one that no document fell into is a bucket as well, to those below it */
+        uint32_t bucket = owner != NO_BUCKET && place < NO_BUCKET ? (uint32_t)place : NO_BUCKET;
         struct agg_bucket *b = &out->buckets[out->n];
         b->doc_count = met ? s->counts[bucket] : 0;
         if (k == &agg_adjacency_matrix && b->doc_count == 0) {

@@ -63,7 +63,9 @@ enum err fill_gaps(struct filling *f, const struct agg_bucket *in, uint32_t n,
     struct agg_key at = from    ? key_of(f, bounds->ext_min)
                         : n > 0 ? in[0].key
                                 : (struct agg_key){.kind = KEY_NONE};
-    enum err e = ERR_OK;
+    /* what an empty bucket shows is made whether there is one or not, as a script may refuse it */
+    struct agg_result *shown;
+    enum err e = reduce_subs(f->r, f->a, &f->empty, f->empty != NULL ? 1 : 0, &shown);
     if (n == 0) {
         for (; e == ERR_OK && from && to && below(f, at, bounds->ext_max); at = next_key(f, at)) {
             e = push_empty(f, at);

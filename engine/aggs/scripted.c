@@ -3,8 +3,8 @@
 #include "engine/aggs/agg_row.h"
 #include "engine/aggs/values.h"
 
-#include "common/base/jsonr.h"
 #include "common/base/stop.h"
+#include "engine/mapping/java.h"
 
 struct scripted_params {
     const struct json *init, *map, *combine, *reduce; /* forms; NULL: none */
@@ -21,43 +21,43 @@ AGG_RESULT(scripted_result)
 
 /* ---- the definition -------------------------------------------------------------------------------------- */
 
-static enum err scripted_member(struct agg_parse *p, struct agg *a, const struct json_member *m)
+static enum err scripted_init(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    struct scripted_params *given = scripted_params(a);
-    const struct {
-        const char *name;
-        const struct json **form;
-    } scripts[] = {{"init_script", &given->init},
-                   {"map_script", &given->map},
-                   {"combine_script", &given->combine},
-                   {"reduce_script", &given->reduce}};
-    if (m->value.type != JSON_OBJECT && m->value.type != JSON_STRING) {
-        return jr_fail(p->text, m->value.off, p->em, "Unexpected token %s in [%.*s].",
-                       json_token_name(&m->value), STR_ARG(a->name));
-    }
-    for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
-        if (str_is(m->key, scripts[i].name)) {
-            return agg_script(p, &m->value, scripts[i].form);
-        }
-    }
-    if (!str_is(m->key, "params") || m->value.type != JSON_OBJECT) {
-        return jr_fail(p->text, m->value.off, p->em, "Unknown key for a %s in [%.*s]: [%.*s].",
-                       json_token_name(&m->value), STR_ARG(a->name), STR_ARG(m->key));
-    }
-    given->params = &m->value;
+    return agg_script(p, v, &scripted_params(a)->init);
+}
+
+static enum err scripted_map(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    return agg_script(p, v, &scripted_params(a)->map);
+}
+
+static enum err scripted_combine(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    return agg_script(p, v, &scripted_params(a)->combine);
+}
+
+static enum err scripted_reduce(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    return agg_script(p, v, &scripted_params(a)->reduce);
+}
+
+static enum err scripted_given(UNUSED struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    scripted_params(a)->params = v;
     return ERR_OK;
 }
 
+static const struct agg_param scripted_table[] = {
+    {"init_script", TK_SCRIPT, scripted_init},       {"map_script", TK_SCRIPT, scripted_map},
+    {"combine_script", TK_SCRIPT, scripted_combine}, {"reduce_script", TK_SCRIPT, scripted_reduce},
+    {"params", TK_OBJECT, scripted_given},           {NULL, 0, NULL}};
+
 static enum err parse_scripted(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    enum err e = ERR_OK;
-    for (uint32_t i = 0; e == ERR_OK && i < body->n; i++) {
-        e = scripted_member(p, a, &body->members[i]);
-    }
+    enum err e = agg_params(p, a, body, "scripted_metric", scripted_table, NULL);
     return e != ERR_OK || scripted_params(a)->map != NULL
                ? e
-               : jr_fail(p->text, body->end - 1, p->em, "map_script field is required in [%.*s].",
-                         STR_ARG(a->name));
+               : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [map_script]");
 }
 
 static bool scripted_scores(const struct agg *a)
@@ -284,7 +284,7 @@ static enum err scripted_value(const struct agg_result *r, struct str key, doubl
         return err_set(em, ERR_AGG_EXECUTION,
                        "buckets_path must reference either a number value or a single value numeric metric "
                        "aggregation, got: [%s] at aggregation [%.*s]",
-                       json_token_name(v), STR_ARG(r->agg->name));
+                       java_class_name(v), STR_ARG(r->agg->name));
     }
     *out = json_double(v);
     return ERR_OK;

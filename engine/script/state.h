@@ -5,8 +5,13 @@
 #include "common/base/bytes.h"
 #include "engine/script/kinds.h"
 
+struct state_writing {
+    struct buf *b;
+    bool combined; /* what a shard combined, not what was reduced: errors have other words */
+    struct errmsg *em;
+};
 /* Appends a value; `depth` says in how many it is. ERR_ILLEGAL_ARGUMENT for what cannot travel or holds itself. */
-enum err state_put(struct buf *b, struct sv v, unsigned depth, struct errmsg *em);
+enum err state_put(const struct state_writing *w, struct sv v, unsigned depth);
 
 struct state_reading {
     struct bytes_in *in;

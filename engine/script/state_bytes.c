@@ -21,108 +21,114 @@ enum state_tag {
     STATE_GEO
 };
 
-static enum err cannot_write(struct sv v, struct errmsg *em)
+static enum err cannot_write(const struct state_writing *w, struct sv v)
 {
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot write type [%s]", sv_class(v));
+    return err_set(w->em, ERR_ILLEGAL_ARGUMENT,
+                   w->combined ? "Cannot write type [%s] to stream" : "can not write type [class %s]",
+                   sv_class(v));
 }
 
-static enum err put_list(struct buf *b, struct sv v, unsigned depth, struct errmsg *em)
+static enum err put_list(const struct state_writing *w, struct sv v, unsigned depth)
 {
     const struct sv_list *l = v.list;
-    if (l->form == LIST_STREAM) {
-        return cannot_write(v, em);
+    if (l->form == LIST_STREAM || (l->form == LIST_ARRAY && l->element == SV_BOOL)) {
+        return cannot_write(w, v);
     }
-    put_u8(b, l->form == LIST_SET ? STATE_SET : l->form == LIST_ARRAY ? STATE_ARRAY : STATE_LIST);
-    put_varint(b, l->n);
+    put_u8(w->b, l->form == LIST_SET ? STATE_SET : l->form == LIST_ARRAY ? STATE_ARRAY : STATE_LIST);
+    put_varint(w->b, l->n);
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < l->n; i++) {
-        e = state_put(b, l->v[i], depth, em);
+        e = state_put(w, l->v[i], depth);
     }
     return e;
 }
 
-static enum err put_field(struct buf *b, const struct sv_field *f, unsigned depth, struct errmsg *em)
+static enum err put_field(const struct state_writing *w, const struct sv_field *f, unsigned depth)
 {
-    put_u8(b, STATE_LIST);
-    put_varint(b, f->doc.n);
+    put_u8(w->b, STATE_LIST);
+    put_varint(w->b, f->doc.n);
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < f->doc.n; i++) {
-        e = state_put(b, sv_field_at(f, i), depth, em);
+        e = state_put(w, sv_field_at(f, i), depth);
     }
     return e;
 }
 
-static enum err put_map(struct buf *b, struct sv v, unsigned depth, struct errmsg *em)
+static enum err put_map(const struct state_writing *w, struct sv v, unsigned depth)
 {
     struct sv_map *m = v.map;
     if (!sv_map_arrange(m)) {
-        return err_no_memory(em);
+        return err_no_memory(w->em);
     }
-    put_u8(b, m->hashed ? STATE_HASH_MAP : STATE_MAP);
-    put_varint(b, m->n);
+    put_u8(w->b, m->hashed ? STATE_HASH_MAP : STATE_MAP);
+    put_varint(w->b, m->n);
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < m->n; i++) {
         if (m->e[i].key.kind != SV_STR) {
-            return err_set(em, ERR_CLASS_CAST, "class %s cannot be cast to class java.lang.String",
-                           sv_class(m->e[i].key));
+            return err_set(
+                w->em, ERR_CLASS_CAST,
+                "class %s cannot be cast to class java.lang.String (%s and java.lang.String are in module "
+                "java.base of loader 'bootstrap')",
+                sv_class(m->e[i].key), sv_class(m->e[i].key));
         }
-        put_str(b, m->e[i].key.s);
-        e = state_put(b, m->e[i].value, depth, em);
+        put_str(w->b, m->e[i].key.s);
+        e = state_put(w, m->e[i].value, depth);
     }
     return e;
 }
 
-enum err state_put(struct buf *b, struct sv v, unsigned depth, struct errmsg *em)
+enum err state_put(const struct state_writing *w, struct sv v, unsigned depth)
 {
     if (depth > DEPTH_MAX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Iterable object is self-referencing itself");
+        return err_set(w->em, ERR_ILLEGAL_ARGUMENT, "Iterable object is self-referencing itself (%s)",
+                       w->combined ? "Scripted metric aggs combine script" : "reduce script");
     }
-    if (b->failed || stop_often()) {
-        return err_no_memory(em);
+    if (w->b->failed || stop_often()) {
+        return err_no_memory(w->em);
     }
     switch (v.kind) {
     case SV_NULL:
-        put_u8(b, STATE_NULL);
+        put_u8(w->b, STATE_NULL);
         return ERR_OK;
     case SV_BOOL:
-        put_u8(b, STATE_BOOL);
-        put_bool(b, v.b);
+        put_u8(w->b, STATE_BOOL);
+        put_bool(w->b, v.b);
         return ERR_OK;
     case SV_BYTE:
     case SV_SHORT:
     case SV_INT:
     case SV_LONG:
-        put_u8(b, v.kind == SV_BYTE    ? STATE_BYTE
-                  : v.kind == SV_SHORT ? STATE_SHORT
-                  : v.kind == SV_INT   ? STATE_INT
-                                       : STATE_LONG);
-        put_zigzag(b, v.i);
+        put_u8(w->b, v.kind == SV_BYTE    ? STATE_BYTE
+                     : v.kind == SV_SHORT ? STATE_SHORT
+                     : v.kind == SV_INT   ? STATE_INT
+                                          : STATE_LONG);
+        put_zigzag(w->b, v.i);
         return ERR_OK;
     case SV_FLOAT:
     case SV_DOUBLE:
-        put_u8(b, v.kind == SV_FLOAT ? STATE_FLOAT : STATE_DOUBLE);
-        put_f64(b, v.d);
+        put_u8(w->b, v.kind == SV_FLOAT ? STATE_FLOAT : STATE_DOUBLE);
+        put_f64(w->b, v.d);
         return ERR_OK;
     case SV_STR:
-        put_u8(b, STATE_STR);
-        put_str(b, v.s);
+        put_u8(w->b, STATE_STR);
+        put_str(w->b, v.s);
         return ERR_OK;
     case SV_LIST:
-        return put_list(b, v, depth + 1, em);
+        return put_list(w, v, depth + 1);
     case SV_FIELD:
-        return put_field(b, v.field, depth + 1, em);
+        return put_field(w, v.field, depth + 1);
     case SV_MAP:
-        return put_map(b, v, depth + 1, em);
+        return put_map(w, v, depth + 1);
     case SV_DATE:
-        put_u8(b, STATE_DATE);
-        put_zigzag(b, v.date->t.seconds);
-        put_varint(b, (uint64_t)v.date->t.nanos);
-        put_str(b, v.date->zone->id);
+        put_u8(w->b, STATE_DATE);
+        put_zigzag(w->b, v.date->t.seconds);
+        put_varint(w->b, (uint64_t)v.date->t.nanos);
+        put_str(w->b, v.date->zone->id);
         return ERR_OK;
     case SV_GEO:
-        put_u8(b, STATE_GEO);
-        put_f64(b, v.geo->lat);
-        put_f64(b, v.geo->lon);
+        put_u8(w->b, STATE_GEO);
+        put_f64(w->b, v.geo->lat);
+        put_f64(w->b, v.geo->lon);
         return ERR_OK;
     case SV_CHAR:
     case SV_INSTANT:
@@ -143,7 +149,7 @@ enum err state_put(struct buf *b, struct sv v, unsigned depth, struct errmsg *em
     case SV_KINDS:
         break;
     }
-    return cannot_write(v, em);
+    return cannot_write(w, v);
 }
 
 static enum err state_corrupt(const struct state_reading *d)

@@ -318,7 +318,8 @@ void script_states_free(struct script_states *s)
 
 void script_states_none(struct buf *out)
 {
-    (void)state_put(out, sv_null(), 0, NULL);
+    const struct state_writing w = {.b = out};
+    (void)state_put(&w, sv_null(), 0);
 }
 
 enum err script_states_combine(struct script_states *s, uint32_t number, struct buf *out, struct errmsg *em)
@@ -326,7 +327,8 @@ enum err script_states_combine(struct script_states *s, uint32_t number, struct 
     struct sv *state, result;
     enum err e = state_of(s, number, &state, em);
     e = e == ERR_OK ? stage(s, s->combine, NULL, state, &result, em) : e;
-    return e == ERR_OK ? state_put(out, result, 0, em) : e;
+    const struct state_writing w = {out, true, em};
+    return e == ERR_OK ? state_put(&w, result, 0) : e;
 }
 
 enum err script_states_reduce(struct script_run *run, const struct str *states, uint32_t n,
@@ -350,10 +352,7 @@ enum err script_states_reduce(struct script_run *run, const struct str *states, 
         e = run_execute(run, &result, em);
         run->ctx = sv_null();
     }
-    e = e == ERR_OK ? sv_to_json(out, result, arena, 0, em) : e;
-    if (e == ERR_OK && state_put(bytes, result, 0, NULL) != ERR_OK) {
-        buf_reset(bytes); /* no other script is going to read it */
-        script_states_none(bytes);
-    }
-    return e;
+    const struct state_writing w = {bytes, false, em};
+    e = e == ERR_OK ? state_put(&w, result, 0) : e;
+    return e == ERR_OK ? sv_to_json(out, result, arena, 0, em) : e;
 }

@@ -324,7 +324,7 @@ START_TEST(scripted)
         near(&run, path[0], ar_num(&run, path[1]));
     }
     ar_run_fini(&run);
-    ar_refused(r, "{'aggs':{'m':{'scripted_metric':{}}}}", ERR_PARSING);
+    ar_refused(r, "{'aggs':{'m':{'scripted_metric':{}}}}", ERR_ILLEGAL_ARGUMENT);
     ar_refused(r, "{'aggs':{'m':{'scripted_metric':{'map_script':'1'}}}}", ERR_SCRIPT);
     ar_refused(r, "{'aggs':{'m':{'scripted_metric':{'map_script':''}}}}", ERR_SCRIPT);
     ar_refused(r, "{'aggs':{'m':{'scripted_metric':{'map_script':'state.a = 1'}}}}", ERR_ILLEGAL_ARGUMENT);
