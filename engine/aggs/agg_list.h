@@ -63,7 +63,6 @@
     X(bucket_sort)
 
 /* Those that Elasticsearch has beside them. */
-#define AGG_TYPES_ABSENT(X) \
-    X(significant_text)
+#define AGG_TYPES_ABSENT(X) X(significant_text)
 
 #endif
