@@ -4,7 +4,7 @@ SETUP = ("/edge", {
     "settings": {"number_of_shards": 1, "number_of_replicas": 0},
     "mappings": {"properties": {
         "t": {"type": "text"}, "k": {"type": "keyword"}, "n": {"type": "integer"}, "d": {"type": "date"}, "at": {"type": "geo_point"},
-        "c": {"type": "completion"}, "r": {"type": "integer_range"}, "rf": {"type": "rank_feature"}, "rfs": {"type": "rank_features"}, "j": {"type": "join", "relations": {"up": ["down", "side"]}}, "o": {"type": "nested", "properties": {"x": {"type": "keyword"}}}}}})
+        "c": {"type": "completion"}, "r": {"type": "integer_range"}, "rf": {"type": "rank_feature"}, "rfs": {"type": "rank_features"}, "j": {"type": "join", "relations": {"up": ["down", "side"]}}, "o": {"type": "nested", "properties": {"x": {"type": "keyword"}}}, "q": {"type": "percolator"}}}})
 
 QUERIES = [
     {"bool": {"must": [{"match_all": {}}], "should": {"term": {"k": "a"}}, "must_not": [], "filter": [{"exists": {"field": "k"}}], "minimum_should_match": 1}},
@@ -52,7 +52,8 @@ QUERIES = [
     {"intervals": {"t": {"match": {"query": "a b", "max_gaps": 2, "ordered": True, "analyzer": "standard", "use_field": "t", "filter": {"not_containing": {"fuzzy": {"term": "b", "fuzziness": 1, "prefix_length": 0, "transpositions": True}}}}}}},
     {"intervals": {"t": {"all_of": {"intervals": [{"match": {"query": "a"}}, {"any_of": {"intervals": [{"prefix": {"prefix": "b"}}]}}], "ordered": True}}}},
     {"rank_feature": {"field": "n", "saturation": {"pivot": 8}}}, {"rank_feature": {"field": "rf", "boost": 2}}, {"rank_feature": {"field": "rf", "log": {"scaling_factor": 4}}},
-    {"rank_feature": {"field": "rfs.x", "sigmoid": {"pivot": 7, "exponent": 0.6}}}, {"rank_feature": {"field": "rfs.x", "linear": {}}}, {"percolate": {"field": "q", "document": {"t": "a"}}},
+    {"rank_feature": {"field": "rfs.x", "sigmoid": {"pivot": 7, "exponent": 0.6}}}, {"rank_feature": {"field": "rfs.x", "linear": {}}}, {"percolate": {"field": "q", "document": {"t": "a", "q": {"term": {"k": "a"}}}, "name": "p", "boost": 2, "_name": "q"}}, {"percolate": {"field": "q", "documents": [{"t": "a"}, {"o": [{"x": "b"}]}]}},
+    {"percolate": {"field": "q", "index": "edge", "id": "1", "routing": "a", "preference": "_local", "version": 1}},
     {"pinned": {"ids": ["1"], "organic": {"match_all": {}}}}, {"geo_shape": {"at": {"shape": {"type": "point", "coordinates": [1, 2]}, "relation": "within"}}},
 ]
 
@@ -113,7 +114,7 @@ OTHERS = [
     ("POST", "/_analyze", {"tokenizer": "standard", "filter": ["lowercase", {"type": "stop", "stopwords": ["a"]}], "char_filter": [ANALYSIS["char_filter"]["m"]], "text": ["a b", "c"]}),
     ("PUT", "/_cluster/settings", {"transient": {"cluster.routing.allocation.enable": "all"}, "persistent": {"action": {"destructive_requires_name": None}}}),
     ("POST", "/_cluster/reroute?dry_run=true", {"commands": [{"move": {"index": "edge", "shard": 0, "from_node": "a", "to_node": "b"}}]}),
-    ("PUT", "/edge/_doc/1", {"t": "a b", "k": ["a", "b"], "n": 1, "d": "2020-01-01", "at": {"lat": 1, "lon": 2}, "c": {"input": ["x"], "weight": 2}, "r": {"gte": 1, "lte": 2}, "o": [{"x": "a"}]}),
+    ("PUT", "/edge/_doc/1", {"t": "a b", "k": ["a", "b"], "n": 1, "d": "2020-01-01", "at": {"lat": 1, "lon": 2}, "c": {"input": ["x"], "weight": 2}, "r": {"gte": 1, "lte": 2}, "o": [{"x": "a"}], "q": {"bool": {"must": [{"match": {"t": "a"}}], "filter": {"range": {"n": {"gte": 1}}}}}}),
     ("POST", "/edge/_update/1", {"script": {"source": "ctx._source.n += params.x", "params": {"x": 1}}, "upsert": {"n": 1}, "_source": ["n"]}),
     ("POST", "/edge/_update/1", {"doc": {"n": {"x": 1}}, "doc_as_upsert": True, "detect_noop": False}),
     ("POST", "/_mget", {"docs": [{"_index": "edge", "_id": "1", "_source": {"includes": ["n"]}}, {"_index": "edge", "_id": "2"}]}), ("POST", "/edge/_mget", {"ids": ["1", 2]}),

@@ -54,7 +54,8 @@ static int run(const char *name, const char *body)
         fprintf(stderr, "%s\n", err_reason(&em));
         return 1;
     }
-    struct source_to_parse in = {STR("hotel"), STR("36934"), STR_NULL, str_of(document), true};
+    struct source_to_parse in = {
+        .index_name = STR("hotel"), .id = STR("36934"), .source = str_of(document), .dynamic_allowed = true};
     double start = now();
     for (int i = 0; i < ROUNDS; i++) {
         struct parsed_doc doc;

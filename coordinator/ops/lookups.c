@@ -1,5 +1,6 @@
 #include "coordinator/ops/lookups.h"
 
+#include "common/base/num.h"
 #include "coordinator/core/ask.h"
 
 #include "engine/index/engine.h"
@@ -10,7 +11,7 @@ struct lookup {
     struct get_call g; /* first: done() gets it */
     struct lookup *next;
     struct json *place; /* in the copy of the tree: becomes an array of values */
-    struct str path;
+    struct str path;    /* p == NULL: the whole document, of a percolate query */
     bool sent;
 };
 
@@ -19,6 +20,15 @@ static bool is_lookup(const struct json *v)
 {
     return json_is(v, JSON_OBJECT) && json_is(json_get(v, "index"), JSON_STRING) && json_get(v, "id") != NULL
            && json_is(json_get(v, "path"), JSON_STRING);
+}
+
+/* The body of a percolate query that names a document. */
+static bool is_document(const struct json_member *m)
+{
+    const struct json *v = &m->value;
+    return str_is(m->key, "percolate") && json_is(v, JSON_OBJECT)
+           && json_is(json_get(v, "index"), JSON_STRING) && json_is(json_get(v, "id"), JSON_STRING)
+           && json_get(v, "document") == NULL;
 }
 
 bool lookups_needed(const struct json *tree)
@@ -33,7 +43,7 @@ bool lookups_needed(const struct json *tree)
              k++) {
             needed = needed || is_lookup(&m->members[k].value);
         }
-        needed = needed || lookups_needed(m);
+        needed = needed || is_document(&tree->members[i]) || lookups_needed(m);
     }
     return needed;
 }
@@ -86,11 +96,53 @@ static void extract(struct values *out, const struct json *v, struct str path)
     }
 }
 
+/* The document takes the place of what named it. */
+static enum err fill_document(struct lookups *l, struct lookup *k)
+{
+    static const char *const named[] = {"index", "id", "routing", "preference", "version"};
+    struct shard_get *rq = &k->g.rq;
+    const struct json *was = k->place;
+    struct json *tree = ARENA_NEW(l->arena, struct json);
+    struct json now = json_mk_object();
+    if (get_version_clashes(&k->g, &l->error)) {
+        return ERR_CONFLICT;
+    }
+    if (!rq->found) {
+        return err_set(&l->error, ERR_RESOURCE_NOT_FOUND, "indexed document [%.*s/%.*s] couldn't be found",
+                       STR_ARG(json_get(was, "index")->s), STR_ARG(rq->id));
+    }
+    if (rq->source.n == 0) {
+        return err_set(&l->error, ERR_ILLEGAL_ARGUMENT, "indexed document [%.*s/%.*s] source disabled",
+                       STR_ARG(json_get(was, "index")->s), STR_ARG(rq->id));
+    }
+    struct str text = arena_str(l->arena, rq->source);
+    enum err e = tree != NULL && text.p != NULL
+                     ? json_parse(tree, text, l->arena, &json_limits_default, &l->error)
+                     : err_no_memory(&l->error);
+    for (uint32_t i = 0; e == ERR_OK && i < was->n; i++) {
+        bool gone = false;
+        for (size_t n = 0; n < ARRAY_LEN(named); n++) {
+            gone |= str_is(was->members[i].key, named[n]);
+        }
+        if (!gone && !json_put(&now, l->arena, was->members[i].key, was->members[i].value)) {
+            e = err_no_memory(&l->error);
+        }
+    }
+    if (e == ERR_OK && !json_put(&now, l->arena, STR("document"), *tree)) {
+        e = err_no_memory(&l->error);
+    }
+    *k->place = now;
+    return e;
+}
+
 static enum err fill(struct lookups *l, struct lookup *k)
 {
     struct values out = {.arena = l->arena};
     struct json tree;
     struct shard_get *rq = &k->g.rq;
+    if (k->path.p == NULL) {
+        return fill_document(l, k);
+    }
     if (rq->found && rq->source.n > 0) {
         enum err e = json_parse(&tree, rq->source, &rq->rq.arena, &json_limits_default, &l->error);
         if (e != ERR_OK) {
@@ -153,16 +205,21 @@ static void nothing_to_read(struct later *l)
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
 
-static bool note(struct lookups *l, struct json *v)
+static bool note(struct lookups *l, struct json *v, struct str path)
 {
     struct lookup *k = ARENA_NEW(l->arena, struct lookup);
     if (k == NULL) {
         err_no_memory(&l->error);
         return false;
     }
-    *k = (struct lookup){.next = l->first, .place = v, .path = json_get(v, "path")->s};
+    *k = (struct lookup){.next = l->first, .place = v, .path = path};
     k->g.r = l->r;
     k->g.version = VERSION_ANY;
+    const struct json *version = path.p == NULL ? json_get(v, "version") : NULL;
+    if (version != NULL && !num_parse_i64(json_text(version), &k->g.version)) {
+        err_set(&l->error, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(json_text(version)));
+        return false;
+    }
     k->g.rq.id = json_text(json_get(v, "id"));
     k->g.rq.realtime = k->g.rq.want_source = true;
     enum err e = get_locate(l->r, &k->g, json_get(v, "index")->s, json_text(json_get(v, "routing")), l->arena,
@@ -189,9 +246,16 @@ static bool note_all(struct lookups *l, struct json *v)
     for (uint32_t i = 0; v->type == JSON_OBJECT && i < v->n; i++) {
         struct json *m = &v->members[i].value;
         for (uint32_t k = 0; str_is(v->members[i].key, "terms") && m->type == JSON_OBJECT && k < m->n; k++) {
-            if (is_lookup(&m->members[k].value) && !note(l, &m->members[k].value)) {
+            if (is_lookup(&m->members[k].value)
+                && !note(l, &m->members[k].value, json_get(&m->members[k].value, "path")->s)) {
                 return false;
             }
+        }
+        if (is_document(&v->members[i])) {
+            if (!note(l, m, STR_NULL)) {
+                return false;
+            }
+            continue;
         }
         if (!note_all(l, m)) {
             return false;

@@ -1,5 +1,5 @@
-/* lookups.h - terms that a query takes from other documents, put in their place before a request goes to any
- * shard.
+/* lookups.h - terms that a query takes from other documents, and documents that percolate queries name, put in their place before
+ * a request goes to any shard.
  *
  * {"terms": {"user": {"index": ..., "id": ..., "path": ...}}} becomes {"terms": {"user": [...]}}: the
  * documents are read in real time, each once for each mention. Knows nothing of what else is in the request.

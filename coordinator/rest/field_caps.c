@@ -105,6 +105,7 @@ static const struct type_caps {
     {"completion", NULL, false, ""},
     {"constant_keyword", "keyword", false, NULL},
     {"dense_vector", NULL, true, ""},
+    {"percolator", NULL, true, ""},
     {"rank_feature", NULL, false, ""},
     {"rank_features", NULL, true, ""},
     {"text", NULL, false, "fielddata"},

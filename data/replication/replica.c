@@ -1,6 +1,7 @@
 /* The replica's side of replication: what its primary sends is parsed on the pool, and given to the core (follower.h) on the strand;
  * what the core wants done is done here. */
 #include "data/replication/replication_int.h"
+#include "engine/query/held_query.h"
 
 #include <stdlib.h>
 
@@ -345,6 +346,9 @@ static enum err parse(struct replica_run *r, struct errmsg *em)
         return err_no_memory(em);
     }
     struct stop st = {.asked = data_ends, .self = r->s};
+    struct settings_part *settings = index_settings(r->sh->index);
+    struct held_query_reader queries;
+    shard_query_reader(&queries, r->sh, settings, true);
     stop_enter(&st);
     for (size_t i = 0; i < r->msg->n && e == ERR_OK; i++) {
         const struct engine_op *op = &r->msg->ops[i];
@@ -352,11 +356,13 @@ static enum err parse(struct replica_run *r, struct errmsg *em)
                                      .id = op->id,
                                      .routing = op->routing,
                                      .source = op->source,
-                                     .dynamic_allowed = true};
+                                     .dynamic_allowed = true,
+                                     .queries = &queries.base};
         e = op->kind == OP_INDEX ? document_parse(&r->docs[i], r->mapping, &in, &r->call->arena, em) : ERR_OK;
     }
     bool ends = stop_now();
     stop_leave(&st);
+    state_part_unref(&settings->part);
     return ends ? err_set(em, ERR_NODE_CLOSED, "the node closes")
                 : e; /* the primary does not know whether it is here */
 }

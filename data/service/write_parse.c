@@ -1,6 +1,7 @@
 /* Writes: documents are parsed on the pool, slice by slice; fields that the mapping lacks are asked for. */
 #include "common/base/memory_account.h"
 #include "data/service/write_int.h"
+#include "engine/query/held_query.h"
 
 #define SLICE_SOURCE_BYTES 32768 /* a slice ends with the document that reaches it */
 #define MAPPING_ROUNDS_MAX 8     /* a document asks for fields once; more means that it never gets them */
@@ -71,12 +72,17 @@ enum err write_parse_source(struct write_run *r, const struct write_item *it, st
                             struct parsed_doc *doc, struct errmsg *em)
 {
     struct mapping *m = newest_mapping(r);
+    struct settings_part *settings = index_settings(r->sh->index);
+    struct held_query_reader queries;
+    shard_query_reader(&queries, r->sh, settings, false);
     struct source_to_parse in = {.index_name = r->sh->index->name,
                                  .id = it->id,
                                  .routing = it->routing,
                                  .source = source,
-                                 .dynamic_allowed = true};
+                                 .dynamic_allowed = true,
+                                 .queries = &queries.base};
     if (m == NULL) {
+        state_part_unref(&settings->part);
         return err_no_memory(em);
     }
     const struct clock *clock = r->sh->service->o.clock;
@@ -84,6 +90,7 @@ enum err write_parse_source(struct write_run *r, const struct write_item *it, st
     struct stop st = {.asked = data_ends, .self = r->sh->service};
     stop_enter(&st);
     enum err e = write_until_end(&st, document_parse(doc, m, &in, &r->scratch, em), em);
+    state_part_unref(&settings->part);
     if (r->parse_ns != NULL) {
         r->parse_ns[r->at] = clock->mono_ns(clock->self) - since;
     }

@@ -2,9 +2,17 @@
 #include "common/settings/setting_read.h"
 #include "data/shard/copy_data.h"
 #include "data/shard/shard.h"
+#include "engine/query/held_query.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+void shard_query_reader(struct held_query_reader *out, const struct shard *sh,
+                        const struct settings_part *settings, bool accepted)
+{
+    held_query_reader_init(out, sh->index->name, sh->index->uuid, &settings->settings,
+                           clock_wall_ms(sh->service->o.clock), accepted);
+}
 
 static enum err parse_op(void *self, const struct engine_op *op, struct arena *arena, struct parsed_doc *out,
                          struct errmsg *em)
@@ -13,14 +21,19 @@ static enum err parse_op(void *self, const struct engine_op *op, struct arena *a
     struct mapping *m = index_mapping(sh->index, NULL);
     mapping_unref(sh->replay_mapping); /* the document before this one is applied */
     sh->replay_mapping = m;
+    struct settings_part *settings = index_settings(sh->index);
+    struct held_query_reader queries;
+    shard_query_reader(&queries, sh, settings, true);
     struct source_to_parse in = {.index_name = sh->index->name,
                                  .id = op->id,
                                  .routing = op->routing,
                                  .source = op->source,
-                                 .dynamic_allowed = true};
+                                 .dynamic_allowed = true,
+                                 .queries = &queries.base};
     /* What is in the log was accepted with a mapping that had its fields; a mapping that lost them never was
      * published. */
     enum err e = document_parse(out, m, &in, arena, em);
+    state_part_unref(&settings->part);
     return stop_now() ? err_set(em, ERR_NODE_CLOSED, "the node closes") : e;
 }
 

@@ -150,6 +150,10 @@ bool shard_close_engine(struct shard *sh);
 
 /* ---- open.c ---- */
 
+struct held_query_reader; /* engine/query/held_query.h */
+/* For the documents that are parsed with the settings, which it borrows. `accepted`: the documents were, before. */
+void shard_query_reader(struct held_query_reader *out, const struct shard *sh,
+                        const struct settings_part *settings, bool accepted);
 void shard_engine_settings(const struct data_service *d, const struct settings *s,
                            struct engine_settings *out);
 /* Opens an engine in the place's folder. Any thread, while nothing is open there. */

@@ -39,6 +39,8 @@ struct fetch {
     uint32_t n_shown;
     struct inner_hits *inner; /* of the query's nested parts */
     uint32_t n_inner;
+    const struct query **percolates; /* the percolate queries in the query; 0: none, or nobody asks */
+    uint32_t n_percolates;
 };
 
 /* Where a nested document stands: the offset-th of the objects at `field`, and so on below it. */
@@ -124,6 +126,15 @@ enum err inner_hits_write(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
 
 /* ---- what is highlighted (highlight_source.c): the source, with stored texts that it lacks; NULL: nothing ---- */
 enum err fetch_highlight_source(struct fetch *f, struct fetch_hit *h, const struct json **out);
+
+/* ---- documents that the request brings along (percolated.c) ---- */
+
+/* Which percolate queries the query has: f->percolates. */
+enum err percolated_prepare(struct fetch *f);
+/* The places of the documents that the hit's query matches, as members of "fields". */
+enum err percolated_slots(struct fetch *f, struct fetch_hit *h, struct jsonw *w);
+/* The member "highlight": of the hit, and of those documents. */
+enum err percolated_highlight(struct fetch *f, struct fetch_hit *h, struct jsonw *w);
 
 /* ---- explanations of rescored hits (explain_rescore.c) ---- */
 /* Makes f->rescorers when the search rescores. */

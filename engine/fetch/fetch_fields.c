@@ -307,7 +307,7 @@ enum err fetch_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
     struct jsonw inner;
     enum err e = ERR_OK;
     if (s->n_docvalue_fields == 0 && s->n_fields == 0 && s->n_stored_fields == 0 && s->n_script_fields == 0
-        && s->collapse.field.p == NULL) {
+        && s->collapse.field.p == NULL && f->n_percolates == 0) {
         return ERR_OK;
     }
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -319,6 +319,7 @@ enum err fetch_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
     e = write_columns(f, h, &inner);
     e = e == ERR_OK ? fetch_source_fields(f, h, &inner) : e;
     e = e == ERR_OK ? script_fields_write(f, h, &inner) : e;
+    e = e == ERR_OK ? percolated_slots(f, h, &inner) : e;
     jw_obj_end(&inner);
     if (e == ERR_OK && b.n > 2) {
         jw_k(w, "fields");

@@ -48,7 +48,8 @@ static enum err prepare_query(struct fetch *f)
     const struct query *post_filter = NULL;
     enum err e = ERR_OK;
     bool given = f->query_given;
-    if (!given && !s->names && !s->nested_hits && !s->explain && s->highlight_spec == NULL) {
+    if (!given && !s->names && !s->nested_hits && !s->percolates && !s->explain
+        && s->highlight_spec == NULL) {
         return ERR_OK;
     }
     f->cx.weight.nested_too = f->query_is_nested;
@@ -71,6 +72,7 @@ static enum err prepare_query(struct fetch *f)
     if (e == ERR_OK && s->highlight_spec != NULL) {
         e = highlighter_new(&f->highlighter, s->highlight_spec, &f->cx, f->query, f->em);
     }
+    e = e == ERR_OK && !given && s->percolates ? percolated_prepare(f) : e;
     return e == ERR_OK && (given || s->nested_hits) ? inner_hits_prepare(f, f->query, post_filter) : e;
 }
 
@@ -192,6 +194,9 @@ static enum err write_highlight(struct fetch *f, struct fetch_hit *h, struct jso
 {
     if (f->highlighter == NULL) {
         return ERR_OK;
+    }
+    if (f->n_percolates > 0) {
+        return percolated_highlight(f, h, w);
     }
     struct buf b;
     struct jsonw inner;

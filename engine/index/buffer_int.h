@@ -82,6 +82,7 @@ struct index_buffer {
     struct buffer_doc *docs;
     uint32_t n_docs, docs_cap;
     bool nested; /* some document is not a root */
+    bool counts; /* exact terms have frequencies */
     struct buf record;
     /* the addition at hand, to take it back */
     uint64_t serial;

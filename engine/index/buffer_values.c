@@ -151,7 +151,7 @@ enum err buffer_add_value(struct index_buffer *b, const struct doc_value *v, doc
             return ERR_OK;
         }
         if (v->to_index) {
-            f->has |= text_flags(MIN_OF(v->field->options, INDEX_FREQS))
+            f->has |= text_flags(b->counts ? INDEX_FREQS : MIN_OF(v->field->options, INDEX_FREQS))
                       | (v->field->norms ? (uint32_t)SEG_NORMS : 0);
             f->counted = v->field->norms;
         }

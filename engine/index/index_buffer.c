@@ -19,6 +19,11 @@ enum err index_buffer_new(struct index_buffer **out, const struct allocator *all
     return ERR_OK;
 }
 
+void index_buffer_count_terms(struct index_buffer *b, bool counts)
+{
+    b->counts = counts;
+}
+
 static void empty(struct index_buffer *b)
 {
     for (uint32_t i = 0; i < b->n_fields; i++) {

@@ -342,7 +342,7 @@ enum err inverter_term(struct index_buffer *b, struct buffer_field *f, const str
                    : err_set(em, ERR_ILLEGAL_ARGUMENT, "DocValuesField \"%.*s\" is too large, must be <= %d",
                              STR_ARG(f->name), SEG_TERM_BYTES_MAX);
     }
-    enum index_options options = MIN_OF(v->field->options, INDEX_FREQS);
+    enum index_options options = b->counts ? INDEX_FREQS : MIN_OF(v->field->options, INDEX_FREQS);
     uint32_t i = inverter_add(b, f, v->bytes, options, doc, 0, 0, 0);
     if (i == UINT32_MAX) {
         return err_no_memory(em);

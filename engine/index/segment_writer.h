@@ -26,6 +26,8 @@ struct index_buffer;
 
 enum err index_buffer_new(struct index_buffer **out, const struct allocator *alloc, struct errmsg *em);
 void index_buffer_free(struct index_buffer *b); /* NULL ok */
+/* From here on, until the buffer is written: how often a document has an exact term counts as well. */
+void index_buffer_count_terms(struct index_buffer *b, bool counts);
 /* Adds a document with its nested ones; *root is the root's number in the segment to come. On failure the
  * buffer is as it was. ERR_ILLEGAL_ARGUMENT for an immense term (over 32766 bytes). */
 enum err index_buffer_add(struct index_buffer *b, const struct parsed_doc *doc, const struct doc_meta *meta,

@@ -82,12 +82,26 @@ struct parsed_doc {
     const struct json *mapping_update;
 };
 
+/* What a document needs so that a query may match it: one of the terms, each a field's path, a 0, and a term of the field. */
+#define HELD_QUERY_ANY "*" /* the term instead: any document may match */
+struct held_query {
+    const struct str *terms;
+    uint32_t n; /* 0: none matches */
+};
+/* Reads queries that documents hold: of those who know queries, as this folder does not. */
+struct query_reader {
+    /* `query` is part of the text, which places in errors are of; what it gives lives in the arena. The error is the query's. */
+    enum err (*read)(const struct query_reader *self, const struct mapping *m, const struct json *query,
+                     struct str text, struct arena *arena, struct held_query *out, struct errmsg *em);
+};
+
 struct source_to_parse {
     struct str index_name; /* for messages */
     struct str id;
     struct str routing;
     struct str source;
-    bool dynamic_allowed; /* false: behave as if everything unmapped were refused */
+    bool dynamic_allowed;               /* false: behave as if everything unmapped were refused */
+    const struct query_reader *queries; /* NULL: queries are kept unread, and may match any document */
 };
 
 /* Parses. Everything in *out lives in `arena` or borrows from `in`. ERR_MAPPER_PARSING and friends with their

@@ -38,6 +38,7 @@
     X(completion)        \
     X(flattened)         \
     X(join)              \
+    X(percolator)        \
     X(token_count)       \
     X(integer_range)     \
     X(long_range)        \
@@ -145,6 +146,7 @@ struct field_class {
     /* ---- the value of a document; inside mapping only ---- */
     /* NULL: objects, aliases, and metadata fields that documents cannot have. */
     enum err (*value)(struct doc_parser *p, const struct field *f, const struct json *v);
+    bool alone;         /* it is no multi-field, and takes no parameters */
     bool takes_array;   /* as one value */
     bool takes_whole;   /* `value` reads multi-fields and broken texts too, and words errors its own way */
     bool skips_objects; /* an object where nothing is kept ends the document */

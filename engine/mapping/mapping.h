@@ -52,6 +52,8 @@ struct field {
     const struct field *prefix_field, *phrase_field;
     /* A type whose values have keys: the hidden field of all keys with their values; NULL: none. */
     const struct field *keyed;
+    /* A type whose values are queries: the hidden field of the terms that they need; NULL: none. */
+    const struct field *needed;
     /* The field of one key: what each of its terms begins with, in the index alone; n == 0: it is none. */
     struct str key_prefix;
     bool is_hidden; /* it is one of these */

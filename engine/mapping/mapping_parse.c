@@ -101,7 +101,7 @@ static enum err parse_multi_field(struct builder *b, struct node *n, const struc
     }
     struct str type = java_text(type_node, b->arena);
     const struct field_class *class = field_class_named(type);
-    if (class != NULL && (class->is_object || class->is_alias)) {
+    if (class != NULL && (class->is_object || class->is_alias || class->alone)) {
         return err_set(b->em, ERR_MAPPER_PARSING, "Type [%.*s] cannot be used in multi field", STR_ARG(type));
     }
     if (class == NULL || class->params == NULL) {
@@ -177,6 +177,25 @@ static enum err parse_field_param(struct builder *b, struct node *n, const struc
     return param_parse(b, n, i, &m->value);
 }
 
+/* All that is given beside the type of a field which takes nothing. */
+static enum err refuse_params(struct builder *b, struct str name, const struct json_member **v, uint32_t n)
+{
+    struct buf list;
+    buf_init(&list, b->arena->alloc, ERR_REASON_MAX);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!str_is(v[i]->key, "type")) {
+            struct str s = java_text(&v[i]->value, b->arena);
+            buf_printf(&list, " [%.*s : %.*s]", STR_ARG(v[i]->key), STR_ARG(s));
+        }
+    }
+    enum err e = list.n == 0 ? ERR_OK
+                             : err_set(b->em, ERR_MAPPER_PARSING,
+                                       "Mapping definition for [%.*s] has unsupported parameters: %.*s",
+                                       STR_ARG(name), STR_ARG(buf_view(&list)));
+    buf_fini(&list);
+    return e;
+}
+
 enum err node_parse_field(struct builder *b, struct str name, const struct field_class *class,
                           const struct json *def, struct node **out)
 {
@@ -187,6 +206,9 @@ enum err node_parse_field(struct builder *b, struct str name, const struct field
         return no_memory(b);
     }
     params_init(b, n);
+    if (class->alone) {
+        return b->from_template ? ERR_OK : refuse_params(b, name, order, def->n);
+    }
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < def->n; i++) {
         e = parse_field_param(b, n, order[i]);

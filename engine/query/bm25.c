@@ -50,12 +50,13 @@ enum err sim_init(struct sim *s, const struct weight_shared *sh, const struct fi
     struct field_stats fs;
     double idf = 0;
     *s = (struct sim){.k1 = 1.2F, .b = 0.75F, .avgdl = 1, .n_terms = n};
-    if (f != NULL && f->similarity.kind == SIM_BOOLEAN) {
+    bool plain = sh->cx.plain_scores;
+    if (f != NULL && !plain && f->similarity.kind == SIM_BOOLEAN) {
         s->flat = true;
         s->weight = s->boost = boost;
         return ERR_OK;
     }
-    if (f != NULL) {
+    if (f != NULL && !plain) {
         s->k1 = f->similarity.k1;
         s->b = f->similarity.b;
     }
@@ -75,7 +76,7 @@ enum err sim_init(struct sim *s, const struct weight_shared *sh, const struct fi
         idf += idf_of(s->terms[i].doc_freq, fs.doc_count);
     }
     s->idf = (float)idf;
-    s->boost = boost * (1 + s->k1);
+    s->boost = plain ? boost : boost * (1 + s->k1);
     s->weight = s->boost * s->idf;
     for (unsigned i = 0; i < 256; i++) {
         float length = made_up ? 1 : (float)norm_decode((uint8_t)i);

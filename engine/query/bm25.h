@@ -33,6 +33,11 @@ static inline float sim_score(const struct sim *s, float freq, uint8_t norm)
 
 /* "score(freq=..), computed as boost * idf * tf from:"; freq is the explanation of the frequency. */
 struct explanation *sim_explain(const struct sim *s, struct arena *a, struct explanation *freq, uint8_t norm);
+/* What explanations call the similarity of a weight. */
+static inline const char *sim_name(const struct weight_shared *sh)
+{
+    return sh->cx.plain_scores ? "BM25Similarity" : "PerFieldSimilarity";
+}
 /* The best score that (freq, norm) pairs allow. */
 float sim_best(const struct sim *s, const struct impact *v, unsigned n);
 

@@ -368,13 +368,23 @@ enum err query_build(const struct query **out, const struct query_context *cx, c
     if (e != ERR_OK) {
         return e;
     }
-    struct builder b = {.cx = cx, .arena = cx->arena, .nested = cx->nested, .raw_error = cx->raw_errors};
+    struct str unmapped = STR_NULL;
+    struct builder b = {.cx = cx,
+                        .arena = cx->arena,
+                        .nested = cx->nested,
+                        .unmapped = &unmapped,
+                        .raw_error = cx->raw_errors};
     ERR_LOCAL(own);
     if (em == NULL) {
         em = &own;
     }
     err_clear(em);
     e = build_dsl(&b, d, &q, em);
+    if (unmapped.p != NULL && e != ERR_NO_MEMORY) {
+        err_clear(em);
+        return err_query_shard(&b, em, "No field mapping can be found for the field with name [%.*s]",
+                               STR_ARG(unmapped));
+    }
     if (e == ERR_OK && b.expensive != NULL) {
         e = err_set(em, ERR_INTERNAL,
                     "%s cannot be executed when 'search.allow_expensive_queries' is set to false.%s",

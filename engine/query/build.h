@@ -15,6 +15,8 @@ struct builder {
     const struct query_ops
         *expensive;         /* what search.allow_expensive_queries stands against; NULL: none so far */
     struct errmsg *refusal; /* why something cannot be rewritten; NULL: nobody asks */
+    struct str *
+        unmapped; /* of a query that a document holds: the first field that is not mapped; NULL: any may be */
     bool raw_error; /* the error comes from the rewrite phase: it is not wrapped as query_shard_exception */
 };
 
@@ -68,6 +70,8 @@ enum err err_query_shard(struct builder *b, struct errmsg *em, const char *fmt, 
 
 /* The field that a query reads; NULL when it is unmapped or an object. Aliases are followed. */
 const struct field *build_field(const struct builder *b, struct str name);
+/* The same where a query does without it: a query that a document holds is not refused for it. */
+const struct field *build_field_if(const struct builder *b, struct str name);
 /* Refuses a field whose values cannot be read by document: there is no column. */
 enum err build_column_check(const struct field *f, struct errmsg *em);
 /* term of a value (a scalar; null is the caller's). */

@@ -215,7 +215,7 @@ enum err build_function(struct builder *b, const struct dsl_function *f, struct 
     case FUNC_WEIGHT:
         return ERR_OK;
     case FUNC_FIELD_VALUE:
-        out->field = build_field(b, f->field);
+        out->field = build_field_if(b, f->field);
         out->factor = f->factor;
         out->modifier = f->modifier;
         out->missing = f->missing;

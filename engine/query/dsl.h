@@ -234,12 +234,13 @@ enum err dsl_one_field(const struct json_pull *p, const char *query, struct str 
     X(field_masking_span)  \
     X(span_gap)            \
     X(common)              \
-    X(intervals)
+    X(intervals)           \
+    X(percolate)
 #define DSL_TYPE_ROW(name) extern const struct dsl_type dsl_##name;
 DSL_TYPES(DSL_TYPE_ROW)
 #undef DSL_TYPE_ROW
 
 /* Known to Elasticsearch, not offered here: refused by name, so that the client does not look for a typing error. */
-#define DSL_NOT_OFFERED "geo_shape", "percolate", "shape"
+#define DSL_NOT_OFFERED "geo_shape", "shape"
 
 #endif

@@ -280,7 +280,7 @@ static enum err with_suffix(struct builder *b, struct str name, struct str suffi
     if (both.p == NULL) {
         return err_no_memory(em);
     }
-    if (build_field(b, both) != NULL) {
+    if (build_field_if(b, both) != NULL) {
         *out = both;
     }
     return ERR_OK;
@@ -330,7 +330,7 @@ enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct
         } else {
             struct str name;
             e = with_suffix(b, in->v[i].pattern, suffix, &name, em);
-            if (e == ERR_OK && build_field(b, name) != NULL) {
+            if (e == ERR_OK && build_field_if(b, name) != NULL) {
                 e = put_field(b, &all, name, in->v[i].boost, em);
             }
         }

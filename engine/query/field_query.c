@@ -1,15 +1,28 @@
 /* The queries of a field for a term, several terms, a range, existence: MappedFieldType's queries. */
 #include "engine/query/field_queries.h"
+#include "engine/query/held_query.h"
 
 #include "common/base/java_hash.h"
 #include "common/base/settings.h"
 #include "common/base/sort_items.h"
 #include "engine/mapping/feature.h"
 
-const struct field *build_field(const struct builder *b, struct str name)
+const struct field *build_field_if(const struct builder *b, struct str name)
 {
     const struct field *f = mapping_field_in(b->cx->mapping, name, b->arena);
     return f == NULL || f->class->is_object || f->class->is_alias ? NULL : f;
+}
+
+const struct field *build_field(const struct builder *b, struct str name)
+{
+    const struct field *f = build_field_if(b, name);
+    if (f == NULL && b->cx->held && mapping_field(b->cx->mapping, name) == NULL) {
+        f = held_query_text(b->cx, name, b->arena);
+        if (f == NULL && b->unmapped != NULL && b->unmapped->p == NULL) {
+            *b->unmapped = name;
+        }
+    }
+    return f;
 }
 
 bool index_named(const struct query_context *cx, struct str pattern)

@@ -70,7 +70,7 @@ static enum err phrase_explain(const struct weight *w, const struct explain_requ
     struct explanation *score = sim_explain(&pw->sim, rq->arena, freq, norms != NULL ? norms[rq->doc] : 1);
     struct str text = query_text_plain(w->query, rq->arena);
     *out = explain_new(rq->arena, true, score != NULL ? score->value : 0,
-                       "weight(%.*s in %u) [PerFieldSimilarity], result of:", STR_ARG(text), rq->doc);
+                       "weight(%.*s in %u) [%s], result of:", STR_ARG(text), rq->doc, sim_name(w->shared));
     *out = explain_add(rq->arena, *out, score);
     return ERR_OK;
 }

@@ -50,7 +50,8 @@ struct inner_hits_spec; /* engine/query/source.h */
     X(distance_feature) \
     X(rank_feature)     \
     X(slice)            \
-    X(blended)
+    X(blended)          \
+    X(percolate)
 struct query_ops;
 #define QUERY_KIND_ROW(name) extern const struct query_ops q_##name;
 QUERY_KINDS(QUERY_KIND_ROW)
@@ -247,6 +248,7 @@ struct query_context {
     uint32_t depth_max;
     const struct settings *index_settings; /* and a list of its aliases, INDEX_ALIASES */
     bool allow_expensive;
+    bool held;      /* a document holds the query: its fields must be mapped, or are texts (held_query.h) */
     bool one_phase; /* rewriting is part of building: all errors are ERR_QUERY_SHARD (_explain, _validate) */
 };
 

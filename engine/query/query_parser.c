@@ -216,7 +216,13 @@ enum err parser_text(struct parser *p, struct str field, struct str text, struct
     if (e != ERR_OK) {
         return e;
     }
+    if (field.p == NULL && p->r.any_field) {
+        (void)build_field(p->r.b, STR("*")); /* in a query that a document holds, that has to be mapped */
+    }
     if (fields.n == 0) {
+        if (field.p != NULL) {
+            (void)build_field(p->r.b, field);
+        }
         return unmapped(p, field, out);
     }
     return string_text(&p->r, &fields, text, p->r.q->type, false, p->r.q->phrase_slop, out);

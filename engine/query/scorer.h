@@ -75,6 +75,7 @@ struct weight_context {
     /* Scores that nobody asked for, which a script sees all the same: Lucene gives them by made-up
      * statistics, a collection of one document with one term. */
     bool unasked_scores;
+    bool plain_scores; /* by Lucene's own BM25, whatever the fields' similarities are */
     /* nested documents may match (sub-searches of nested aggregations and sorts); else only roots do */
     bool nested_too;
     bool (*cancelled)(void *self); /* polled by long loops; may be NULL */

@@ -110,6 +110,7 @@ struct search_source {
     bool size_given;
     const struct json *query, *post_filter; /* NULL: match_all, none */
     bool names, nested_hits;                /* somewhere in them queries may be named, may have inner hits */
+    bool percolates;                        /* ... may be percolate queries, in `query` */
     const struct sort_spec *sort;
     uint32_t n_sort; /* 0: by score */
     struct source_filter source;

@@ -51,7 +51,7 @@ static enum err span_explain(const struct weight *w, const struct explain_reques
     buf_fini(&number);
     struct explanation *score = sim_explain(&sw->sim, rq->arena, freq, norms != NULL ? norms[rq->doc] : 1);
     *out = explain_new(rq->arena, true, score != NULL ? score->value : 0,
-                       "weight(%.*s in %u) [PerFieldSimilarity], result of:", STR_ARG(text), rq->doc);
+                       "weight(%.*s in %u) [%s], result of:", STR_ARG(text), rq->doc, sim_name(w->shared));
     *out = explain_add(rq->arena, *out, score);
     return ERR_OK;
 }

@@ -60,7 +60,7 @@ static struct explanation *explain_score(const struct weight *w, const struct si
     struct str text = query_text_plain(w->query, rq->arena);
     struct explanation *e =
         explain_new(rq->arena, true, score != NULL ? score->value : 0,
-                    "weight(%.*s in %u) [PerFieldSimilarity], result of:", STR_ARG(text), rq->doc);
+                    "weight(%.*s in %u) [%s], result of:", STR_ARG(text), rq->doc, sim_name(w->shared));
     return explain_add(rq->arena, e, score);
 }
 

@@ -28,8 +28,8 @@ static bool is_plain(const struct search_context *cx)
            && s->agg_spec == NULL && s->suggest_spec == NULL && s->highlight_spec == NULL
            && s->post_filter == NULL && s->n_sort == 0 && s->n_rescore == 0 && s->n_script_fields == 0
            && s->n_fields == 0 && s->n_docvalue_fields == 0 && s->collapse.field.p == NULL
-           && s->search_after == NULL && s->slice == NULL && !s->names && !s->nested_hits && !s->explain
-           && !s->profile && s->from >= 0 && s->size >= 0;
+           && s->search_after == NULL && s->slice == NULL && !s->names && !s->nested_hits && !s->percolates
+           && !s->explain && !s->profile && s->from >= 0 && s->size >= 0;
 }
 
 /* Does it take long to read any of the documents? */

@@ -164,6 +164,7 @@ static enum err query(const struct source_parse *p, struct str key, const struct
 {
     p->s->names |= mentions(v, "_name");
     p->s->nested_hits |= mentions(v, "inner_hits");
+    p->s->percolates |= str_is(key, "query") && mentions(v, "percolate");
     *(str_is(key, "query") ? &p->s->query : &p->s->post_filter) = v;
     return query_check(v, p->text, NULL, p->arena, p->em);
 }

@@ -12,7 +12,7 @@ ACCIDENTS = {"null_pointer_exception", "class_cast_exception", "not_x_content_ex
 NO_OBJECT = "Failed to parse object: expecting token of type [START_OBJECT] but found [VALUE_NULL]"
 
 # Queries that are not offered: _validate says that they are not valid, and not always why.
-MISSING_QUERIES = re.compile(r'"(more_like_this|geo_shape|shape|percolate|rank_feature)":')
+MISSING_QUERIES = re.compile(r'"(more_like_this|geo_shape|shape|rank_feature)":')
 
 # Texts that show an object of Java, its class or its module, or its buffer.
 OF_JAVA = re.compile(r"\[Source: |Unable to obtain Instant from TemporalAccessor|@[0-9a-f]{5,8}\b|\bin (unnamed )?module |org\.elasticsearch\.[a-z]+\.[\w.$]+|failed to create query: null$|nested: UnsupportedOperationException;;|nested: ArrayIndexOutOfBoundsException;;")

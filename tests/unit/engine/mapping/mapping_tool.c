@@ -164,7 +164,8 @@ static void run_doc(struct jsonw *w, struct mapping **m, const struct json *doc)
         jsonw_init(&tw, &text, false);
         jw_value(&tw, doc);
     }
-    struct source_to_parse in = {STR("i"), STR("1"), STR_NULL, buf_view(&text), true};
+    struct source_to_parse in = {
+        .index_name = STR("i"), .id = STR("1"), .source = buf_view(&text), .dynamic_allowed = true};
     ERR_LOCAL(em);
     struct parsed_doc d;
     enum err e = ERR_OK;

@@ -39,7 +39,8 @@ static void world_fini(struct world *w)
 
 static enum err parse(struct world *w, const char *text)
 {
-    struct source_to_parse in = {STR("i"), STR("1"), STR_NULL, str_of(text), true};
+    struct source_to_parse in = {
+        .index_name = STR("i"), .id = STR("1"), .source = str_of(text), .dynamic_allowed = true};
     err_clear(&w->em);
     return document_parse(&w->doc, w->mapping, &in, &w->arena, &w->em);
 }
@@ -443,7 +444,8 @@ START_TEST(every_failed_allocation_is_reported)
         buf_printf(&text, "%s\"the quick brown fox %d\"", i > 0 ? "," : "", i);
     }
     buf_z(&text, "],\"n\":[{\"x\":1}],\"k\":\"escaped \\u00e9\"}");
-    struct source_to_parse in = {STR("i"), STR("1"), STR_NULL, buf_view(&text), true};
+    struct source_to_parse in = {
+        .index_name = STR("i"), .id = STR("1"), .source = buf_view(&text), .dynamic_allowed = true};
     bool fired = true;
     uint64_t nth = 1;
     for (; fired; nth++) {
