@@ -31,11 +31,7 @@ static enum err segment_of(struct engine *e, uint64_t number, char *bytes, size_
             return ERR_OK;
         }
     }
-    enum err r = segment_open_memory(out, bytes, n, e->alloc, em);
-    if (r != ERR_OK) {
-        alloc_put(e->alloc, bytes);
-    }
-    return r;
+    return segment_open_memory(out, bytes, n, e->alloc, em); /* takes the bytes, whatever comes of it */
 }
 
 /* Carries the deaths in the buffer over to the segment made of it. */
