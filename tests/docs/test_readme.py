@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""The README's tour works as it stands: every command is run, in order, against a node."""
+"""The README's tour works as it stands: every command is run, in order, as printed, beside another node."""
 import json
 import os
 import re
+import signal
+import socket
 import subprocess
+import tempfile
 
-from pages import Checks, page
-from node import Node
+from pages import BUILD, Checks, page
+from node import HANG_SECONDS, Node, skip, wait_for
 
 check = Checks()
+PORT, TRANSPORT, FOLDER = 9250, 9350, "/tmp/serai-tour"
 
 
 def commands():
@@ -24,9 +28,8 @@ def commands():
     return found
 
 
-def run(command, port):
+def run(command):
     """The answer, as JSON; None when the command failed."""
-    command = command.replace("localhost:9200", f"127.0.0.1:{port}")
     command = re.sub(r"^curl ", "curl -sS --fail-with-body ", command)
     p = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
@@ -37,12 +40,39 @@ def run(command, port):
     return answer or {}
 
 
+def is_free(port):
+    with socket.socket() as s:
+        return s.connect_ex(("127.0.0.1", port)) != 0
+
+
+def start(command, folder):
+    """The tour's node, as printed but for its data folder and where the programs are."""
+    check(command.startswith("build/bin/serai-node ") and FOLDER in command, "the tour starts a node", command)
+    command = command.replace(FOLDER, folder, 1).replace("build/bin", os.path.join(BUILD, "bin"), 1)
+    with open(os.path.join(folder, "log"), "wb") as log:
+        process = subprocess.Popen(command.split(), stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+    wait_for("the tour's node", lambda: process.poll() is not None or not is_free(PORT))
+    return process
+
+
 def main():
     tour = commands()
-    check.equal(tour[0], "build/bin/serai-node &", "the tour starts a node")
-    with Node() as node:
-        answers = [run(c, node.port) for c in tour[1:]]
-        check.equal(node.call("HEAD", "/hotel")[0], 404, "the tour tidies up")
+    for port in (PORT, TRANSPORT):
+        check(str(port) in tour[0], f"the node is told port {port}")
+        if not is_free(port):
+            skip(f"port {port} of the tour is in use")
+    check.equal({p for c in tour[1:] for p in re.findall(r"localhost:(\d+)", c)}, {str(PORT)}, "all commands go to it")
+    with Node() as other, tempfile.TemporaryDirectory() as folder:
+        other.call("PUT", "/hotel/_doc/1?refresh=true", {"name": "a"})
+        other.call("PUT", "/tour/_doc/1?refresh=true", {"name": "a"})
+        process = start(tour[0], folder)
+        try:
+            answers = [run(c) for c in tour[1:]]
+        finally:
+            process.send_signal(signal.SIGINT)
+            check.equal(process.wait(timeout=HANG_SECONDS), 0, "Ctrl-C ends it")
+        for index in ("hotel", "tour"):
+            check.equal(other.call("GET", f"/{index}/_count")[1].get("count"), 1, f"another node's index {index} is as it was")
     root, created, bulk, search, cities, tokens, deleted = answers
     check.equal(root["version"]["number"], "7.12.1", "the version")
     check(created["acknowledged"] and not bulk["errors"] and deleted["acknowledged"], "an index, three hotels, and no index any more")
