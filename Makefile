@@ -263,10 +263,21 @@ format: ## rewrites the sources as .clang-format says
 bench: all $(BENCH_BIN) ## one comparable line each
 	$(Q)for b in $(BENCH_BIN); do $$b || exit 1; done
 
+# ---- installing ------------------------------------------------------------------------------------------------------------
+.PHONY: install deb image
+install: all ## programs, manual pages and services: PREFIX= (/usr/local) DESTDIR=
+	$(Q)BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) deploy/install
+deb: DEB=1
+deb: deps ## a Debian package, into build/
+	$(Q)$(MAKE) $(JOBS) all
+	$(Q)BUILD=$(BUILD) deploy/deb
+image: ## an image for Docker, by the name serai
+	docker build -t serai -f deploy/docker/Dockerfile .
+
 # ---- running -----------------------------------------------------------------------------------------------------------------
 .PHONY: deps demo clean help
 deps: ## installs the Debian packages that are missing (root or sudo)
-	$(Q)BROWSER=$(BROWSER) SERVERS=$(SERVERS) TIDY=$(TIDY) FUZZ=$(FUZZ) tools/deps
+	$(Q)BROWSER=$(BROWSER) SERVERS=$(SERVERS) TIDY=$(TIDY) FUZZ=$(FUZZ) DEB=$(DEB) tools/deps
 demo: SERVERS=$(FULL)
 demo: deps ## three nodes and the hotel application with sample hotels, until Ctrl-C; FULL=1: with management, MySQL and RabbitMQ
 	$(Q)$(MAKE) $(JOBS) all

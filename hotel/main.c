@@ -1,4 +1,5 @@
 /* serai-hotel: the hotel search application, and the commands that fill its index. */
+#include "common/base/version.h"
 #include "common/sys/clock_real.h"
 #include "common/sys/log_fd.h"
 #include "common/sys/notify.h"
@@ -102,7 +103,7 @@ int main(int argc, char **argv)
         fputs(usage, stdout);
         status = EXIT_DONE;
     } else if (args.version) {
-        puts("Serai hotel search 0.1.0");
+        puts("Serai hotel search " SERAI_VERSION);
         status = EXIT_DONE;
     } else {
         status = run_command(&config, &args, &arena);

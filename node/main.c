@@ -1,4 +1,5 @@
 /* serai-node: reads its settings, runs a node until it is told to stop. */
+#include "common/base/version.h"
 #include "common/cluster/state.h"
 #include "common/settings/setting_read.h"
 #include "common/settings/setting_registry.h"
@@ -6,6 +7,7 @@
 #include "common/sys/conf.h"
 #include "common/sys/fs_posix.h"
 #include "common/sys/log_fd.h"
+#include "common/sys/notify.h"
 #include "common/sys/process.h"
 #include "node/check.h"
 #include "node/node.h"
@@ -13,6 +15,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -112,7 +115,7 @@ static int read_rest(const struct str *rest, size_t n, const char **pidfile)
             return 0;
         }
         if (str_is(rest[i], "--version")) {
-            puts("Serai 0.1.0, answers as Elasticsearch 7.12.1");
+            puts("Serai " SERAI_VERSION ", answers as Elasticsearch 7.12.1");
             return 0;
         }
         if (str_is(rest[i], "-p") && i + 1 < n) {
@@ -157,6 +160,7 @@ static enum err run(const struct node_opts *o, const char *pidfile, struct errms
     }
     write_pid(pidfile);
     log_info(o->log, "node", "started, HTTP on port %u", node_http_port(node));
+    notify_send(getenv("NOTIFY_SOCKET"), "READY=1");
     node_run(node);
     node_close(node);
     if (pidfile != NULL) {

@@ -1,4 +1,5 @@
 /* serai-hotel-admin: the hotel management service. */
+#include "common/base/version.h"
 #include "common/sys/clock_real.h"
 #include "common/sys/log_fd.h"
 #include "common/sys/notify.h"
@@ -17,7 +18,7 @@ static const char usage[] =
     "\n"
     "  --mysql-url URL      mysql://user:password@host:3306/database (required)\n"
     "  --rabbitmq-url URL   amqp://user:password@host:5672/vhost (required)\n"
-    "  --search-url URL     the search service's base URL, for promotion (http://127.0.0.1:9200)\n"
+    "  --search-url URLS    the search service's nodes, with commas between (http://127.0.0.1:9200)\n"
     "  --index NAME         the index of hotels (hotel)\n"
     "  --host ADDRESS       where to listen (127.0.0.1)\n"
     "  --port N             (8099; 0: any)\n"
@@ -69,7 +70,7 @@ int main(int argc, char **argv)
     } else if (args.help) {
         fputs(usage, stdout);
     } else if (args.version) {
-        puts("Serai hotel management 0.1.0");
+        puts("Serai hotel management " SERAI_VERSION);
     } else if (args.n > 0) {
         fprintf(stderr, "serai-hotel-admin: unknown argument %.*s\n%s", STR_ARG(args.v[0]), usage);
         status = EXIT_USAGE_ERROR;

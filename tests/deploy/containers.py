@@ -33,6 +33,21 @@ def compose_command():
     return ["docker", "compose"] if works else None
 
 
+def debian(root):
+    """A fresh Debian in this folder, which gets packages from where this machine gets them."""
+    p = subprocess.run(["debootstrap", "--variant=minbase", "bookworm", root, *MIRROR], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if p.returncode != 0:
+        node.skip("debootstrap gets no packages here: " + p.stdout.strip().splitlines()[-1])
+    sources = "etc/apt/sources.list.d/debian.sources"  # this machine's, where it has them in this file
+    if os.path.exists("/" + sources):
+        shutil.copy("/" + sources, os.path.join(root, sources))
+        os.remove(os.path.join(root, "etc/apt/sources.list"))
+    for path in glob.glob("/etc/apt/apt.conf.d/*prox*"):
+        shutil.copy(path, os.path.join(root, path.lstrip("/")))
+    for path in glob.glob(os.path.join(root, "var/cache/apt/archives/*.deb")):
+        os.remove(path)
+
+
 class Docker:
     """The containers of one project, of these compose files; `variables` go to them. They and their data end with it."""
 
@@ -99,18 +114,11 @@ class Docker:
     def make_base(self):
         """Debian's smallest, under the name that the Dockerfiles begin with."""
         root = os.path.join(self.folder, "base")
-        p = subprocess.run(["debootstrap", "--variant=minbase", "bookworm", root, *MIRROR], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if p.returncode != 0:
+        try:
+            debian(root)
+        except SystemExit:
             self.close()
-            node.skip("debootstrap gets no packages here: " + p.stdout.strip().splitlines()[-1])
-        sources = "etc/apt/sources.list.d/debian.sources"  # this machine's, where it has them in this file
-        if os.path.exists("/" + sources):
-            shutil.copy("/" + sources, os.path.join(root, sources))
-            os.remove(os.path.join(root, "etc/apt/sources.list"))
-        for path in glob.glob("/etc/apt/apt.conf.d/*prox*"):
-            shutil.copy(path, os.path.join(root, path.lstrip("/")))
-        for path in glob.glob(os.path.join(root, "var/cache/apt/archives/*.deb")):
-            os.remove(path)
+            raise
         with subprocess.Popen(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE) as tar:
             self.run("docker", "import", "-", BASE, stdin=tar.stdout)
         shutil.rmtree(root)
