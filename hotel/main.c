@@ -50,6 +50,7 @@ static int serve(const struct hotel_config *c)
     ERR_LOCAL(em);
     log_fd_init(&sink, STDERR_FILENO);
     log_init(&log, &sink.base, clock_real(), c->log_level);
+    log.plain = isatty(STDERR_FILENO) == 1;
     process_raise_open_files();
     enum err e = app_new(&app, &(struct app_opts){.config = c, .log = &log}, &em);
     if (e != ERR_OK) {

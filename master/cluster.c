@@ -343,6 +343,15 @@ void cluster_stop(struct cluster *c, void (*done)(void *arg), void *arg)
     executor_submit_force(c->o.loop, stop_on_loop, c);
 }
 
+bool cluster_is_forming(const struct cluster *c, struct buf *why)
+{
+    if (c->mode != QUORUM_CANDIDATE) {
+        return false;
+    }
+    discovery_describe(quorum_driver_core(c->driver), why);
+    return true;
+}
+
 void cluster_free(struct cluster *c)
 {
     if (c == NULL) {

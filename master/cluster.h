@@ -73,6 +73,8 @@ void cluster_watch(struct cluster *c, void (*watch)(void *arg, struct cluster_st
 /* How long the state that was applied last took: from its arrival, at its master from the begin of its
  * publication, until it was applied here. < 0: unknown. On the loop. */
 int64_t cluster_applied_took_us(const struct cluster *c);
+/* Is there no master? Then whom this node looks for, and what came of it, for people. On the loop. */
+bool cluster_is_forming(const struct cluster *c, struct buf *why);
 /* Asserts what always holds: of elections, the master's queue, requests on their way. On the loop, between two events. */
 void cluster_invariant(const struct cluster *c);
 

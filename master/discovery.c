@@ -6,6 +6,7 @@
  * an election must know who is there. */
 #include "master/quorum_int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define HANDSHAKE_TIMEOUT_MS 1000
@@ -256,6 +257,7 @@ void discovery_handshake_done(struct quorum *q, const struct asked *a, const str
     if (p == NULL || !str_eq(m->cluster_name, q->cluster_name)) {
         return;
     }
+    p->why[0] = '\0';
     if (str_eq(m->from.id, q->local.id)) { /* this node by another name */
         p->keep = false;
         return;
@@ -293,9 +295,28 @@ void discovery_peers_done(struct quorum *q, const struct asked *a, const struct 
     }
 }
 
-void discovery_failed(struct quorum *q, const struct asked *a)
+static void note_why(struct peer *p, const struct errmsg *error)
+{
+    snprintf(p->why, sizeof(p->why), "%s", error != NULL ? err_reason(error) : "no answer");
+}
+
+void discovery_join_failed(struct quorum *q, const struct asked *a, const struct errmsg *error)
+{
+    struct peer *p = peer_by_ephemeral(q, str_of(a->ephemeral_id));
+    if (p != NULL) {
+        note_why(p, error);
+    }
+    if (id_is(q->joining, str_of(a->ephemeral_id))) {
+        q->joining[0] = 0; /* ask again at the next look round */
+    }
+}
+
+void discovery_failed(struct quorum *q, const struct asked *a, const struct errmsg *error)
 {
     struct peer *p = peer_of_probe(q, a->id);
+    if (p != NULL) {
+        note_why(p, error);
+    }
     /* perhaps another process lives there now */
     if (p != NULL && a->kind == MESSAGE_PEERS && q->mode == QUORUM_CANDIDATE) {
         p->node = (struct node_meta){0};
@@ -339,5 +360,37 @@ void discovery_free(struct quorum *q)
         q->peers = p->next;
         arena_fini(&p->arena);
         free(p);
+    }
+}
+
+/* ---- for people ---- */
+
+void discovery_describe(const struct quorum *q, struct buf *out)
+{
+    buf_z(out, "looked for at [");
+    const char *between = "";
+    for (const struct peer *p = q->peers; p != NULL; p = p->next) {
+        buf_printf(out, "%s%s ", between, p->address);
+        if (p->node.id.p != NULL) {
+            buf_printf(out, "(%.*s%s%s%s)", STR_ARG(p->node.name),
+                       may_be_master(&p->node) ? "" : ", cannot be master", p->why[0] != '\0' ? ": " : "",
+                       p->why);
+        } else {
+            buf_printf(out, "(%s)", p->why[0] != '\0' ? p->why : "no answer yet");
+        }
+        between = ", ";
+    }
+    buf_z(out, "]");
+    const struct coordination_part *voting = q->safety.accepted->coordination;
+    if (safety_is_bootstrapped(&q->safety) && voting != NULL) {
+        buf_printf(out, "; an election needs more than half of %u voters", voting->accepted.n);
+    } else if (q->n_initial_masters == 0) {
+        buf_z(out, "; this node has never been in a cluster, and [cluster.initial_master_nodes] is not set");
+    } else {
+        buf_z(out, "; the first cluster needs more than half of [");
+        for (uint32_t i = 0; i < q->n_initial_masters; i++) {
+            buf_printf(out, "%s%.*s", i > 0 ? ", " : "", STR_ARG(q->initial_masters[i]));
+        }
+        buf_char(out, ']');
     }
 }

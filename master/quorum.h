@@ -152,6 +152,8 @@ enum err quorum_next_nodes(struct quorum *q, const struct cluster_state *from, s
 
 /* ---- views ---- */
 enum quorum_mode quorum_mode(const struct quorum *q);
+/* For people: whom a node without a master looks for, what came of it, and which votes it needs. */
+void discovery_describe(const struct quorum *q, struct buf *out);
 uint64_t quorum_term(const struct quorum *q);
 struct cluster_state *quorum_accepted(const struct quorum *q); /* borrowed */
 bool quorum_publishing(const struct quorum *q);

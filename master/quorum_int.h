@@ -8,6 +8,7 @@
 struct peer {
     struct peer *next;
     char address[64];      /* where it is looked for */
+    char why[160];         /* why nothing came of it, for people; "": nothing went wrong */
     struct arena arena;    /* of node */
     struct node_meta node; /* id.p == NULL: nobody has answered there yet */
     bool keep;             /* a seed, or in the last state: not dropped for being silent */
@@ -156,7 +157,9 @@ void discovery_tick(struct quorum *q);
 int64_t discovery_wake(const struct quorum *q);
 void discovery_handshake_done(struct quorum *q, const struct asked *a, const struct quorum_message *m);
 void discovery_peers_done(struct quorum *q, const struct asked *a, const struct quorum_message *m);
-void discovery_failed(struct quorum *q, const struct asked *a);
+void discovery_failed(struct quorum *q, const struct asked *a, const struct errmsg *error);
+/* The node that was asked to take this one in has not. */
+void discovery_join_failed(struct quorum *q, const struct asked *a, const struct errmsg *error);
 void discovery_receive_peers(struct quorum *q, const struct quorum_message *m, void *call);
 /* All nodes of the accepted state are peers. Costs nothing while they stay the same. */
 void discovery_note_nodes(struct quorum *q);

@@ -66,18 +66,6 @@ static void leader_check_answered(struct quorum *q, UNUSED const struct asked *a
     detection_leader_done(q, m);
 }
 
-static void peers_failed(struct quorum *q, const struct asked *a, UNUSED const struct errmsg *error)
-{
-    discovery_failed(q, a);
-}
-
-static void join_failed(struct quorum *q, const struct asked *a, UNUSED const struct errmsg *error)
-{
-    if (id_is(q->joining, str_of(a->ephemeral_id))) {
-        q->joining[0] = 0; /* ask again at the next look round */
-    }
-}
-
 static void follower_check_failed(struct quorum *q, const struct asked *a, UNUSED const struct errmsg *error)
 {
     detection_follower_done(q, a, NULL);
@@ -96,11 +84,11 @@ struct message_row {
     void (*failed)(struct quorum *q, const struct asked *a, const struct errmsg *error);
 };
 static const struct message_row messages[] = {
-    [MESSAGE_HANDSHAKE] = {receive_handshake, discovery_handshake_done, peers_failed},
-    [MESSAGE_PEERS] = {discovery_receive_peers, discovery_peers_done, peers_failed},
+    [MESSAGE_HANDSHAKE] = {receive_handshake, discovery_handshake_done, discovery_failed},
+    [MESSAGE_PEERS] = {discovery_receive_peers, discovery_peers_done, discovery_failed},
     [MESSAGE_PRE_VOTE] = {election_receive_pre_vote, pre_vote_answered, NULL},
     [MESSAGE_START_JOIN] = {election_receive_start_join, start_join_answered, NULL},
-    [MESSAGE_JOIN] = {election_receive_join, NULL, join_failed},
+    [MESSAGE_JOIN] = {election_receive_join, NULL, discovery_join_failed},
     [MESSAGE_PUBLISH] = {publication_receive, publication_accepted, publication_failed_at},
     [MESSAGE_COMMIT] = {publication_receive_commit, commit_answered, publication_failed_at},
     [MESSAGE_FOLLOWER_CHECK] = {detection_receive_follower_check, detection_follower_done,

@@ -1,8 +1,6 @@
 /* The log levels of the settings logger.*. */
 #include "node/node.h"
 
-#include "common/settings/setting_read.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -55,7 +53,6 @@ enum err node_log_levels(struct log *log, const struct settings *own, const stru
     if (l.t == NULL) {
         return err_no_memory(em);
     }
-    (void)log_level_parse(setting_str(own, SET_LOGGER_LEVEL), &l.root);
     enum err e = read_levels(&l, own, em);
     if (e == ERR_OK && state != NULL && state->persistent != NULL) {
         e = read_levels(&l, &state->persistent->settings, em);

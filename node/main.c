@@ -13,10 +13,12 @@
 #include "node/node.h"
 #include "node/start_settings.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -91,6 +93,10 @@ static enum err read_settings(struct settings *s, int argc, char **argv, struct 
     if (conf.p == NULL || file.p == NULL) {
         return settings_merge(s, &first) ? ERR_OK : err_no_memory(em);
     }
+    struct stat st;
+    if (stat(conf.p, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] is no folder: [%.*s]", NODE_PATH_CONF, STR_ARG(conf));
+    }
     o.file = file.p;
     o.file_optional = true;
     return conf_load(s, &o, rest, n_rest, em);
@@ -128,13 +134,17 @@ static int read_rest(const struct str *rest, size_t n, const char **pidfile)
     return -1;
 }
 
-static void write_pid(const char *path)
+static enum err write_pid(const char *path, struct errmsg *em)
 {
-    FILE *f = path != NULL ? fopen(path, "w") : NULL;
-    if (f != NULL) {
-        fprintf(f, "%ld\n", (long)getpid());
-        fclose(f);
+    if (path == NULL) {
+        return ERR_OK;
     }
+    FILE *f = fopen(path, "w");
+    if (f == NULL) {
+        return err_errno(em, errno, path);
+    }
+    bool ok = fprintf(f, "%ld\n", (long)getpid()) > 0;
+    return fclose(f) == 0 && ok ? ERR_OK : err_errno(em, errno, path);
 }
 
 /* With path.logs the log is a file there, else standard error. */
@@ -154,12 +164,11 @@ static enum err open_log(struct log_fd *sink, const struct settings *s, struct e
 static enum err run(const struct node_opts *o, const char *pidfile, struct errmsg *em)
 {
     struct node *node;
-    enum err e = node_open(&node, o, em);
+    enum err e = write_pid(pidfile, em);
+    e = e == ERR_OK ? node_open(&node, o, em) : e;
     if (e != ERR_OK) {
         return e;
     }
-    write_pid(pidfile);
-    log_info(o->log, "node", "started, HTTP on port %u", node_http_port(node));
     notify_send(getenv("NOTIFY_SOCKET"), "READY=1");
     node_run(node);
     node_close(node);
@@ -178,6 +187,7 @@ static int start(const struct settings *s, const char *pidfile)
     char share[PATH_MAX];
     log_fd_init(&sink, STDERR_FILENO);
     log_init(&log, &sink.base, clock_real(), LOG_INFO);
+    log.plain = setting_str(s, SET_PATH_LOGS).n == 0 && isatty(STDERR_FILENO) == 1;
     find_share(share);
     process_raise_open_files();
     struct node_opts o = {.settings = s, .log = &log, .log_file = &sink, .share_dir = share};

@@ -68,6 +68,8 @@ static void tick(void *arg)
 {
     struct node *n = arg;
     data_tick(member_data(n->member));
+    announce_forming(&n->announcer, n->o.log, member_cluster(n->member), n->o.settings,
+                     clock_mono_ms(n->clock));
 }
 
 /* ---- start --------------------------------------------------------------------------------------------- */
@@ -264,6 +266,9 @@ static void state_applied(void *arg, struct cluster_state *state)
         set_memory_limits(n, &all);
         node_limits_apply(state, n->clock);
     }
+    announce_changes(&n->announcer, n->o.log, state,
+                     state->nodes != NULL && state->nodes->master.p != NULL
+                         && str_eq(state->nodes->master, n->id));
     if (state->nodes != NULL && state->nodes->master.p != NULL && primaries_tried(n, state)) {
         signal_flag(n, &n->settled);
     }
@@ -403,6 +408,10 @@ static enum err name_node(struct node *n, struct errmsg *em)
         name = process_host_name(&n->arena);
     }
     n->name = arena_str(&n->arena, name.p != NULL ? name : n->id);
+    if (n->name.p != NULL) { /* in each line from here on */
+        n->o.log->node = n->name.p;
+        n->o.log->cluster = setting_str(n->o.settings, SET_CLUSTER_NAME).p;
+    }
     return e == ERR_OK && n->name.p == NULL ? err_no_memory(em) : e;
 }
 
@@ -453,6 +462,7 @@ enum err node_open(struct node **out, const struct node_opts *opts, struct errms
         node_close(n);
         return e;
     }
+    announce_start(n->o.log, n->o.settings, &n->me, node_conf_dir(n));
     *out = n;
     return ERR_OK;
 }
@@ -465,11 +475,6 @@ void node_run(struct node *n)
 void node_stop(struct node *n)
 {
     signal_flag(n, &n->told_to_stop);
-}
-
-unsigned node_http_port(const struct node *n)
-{
-    return http_server_port(n->http);
 }
 
 static void http_stopped(void *arg)
@@ -562,6 +567,8 @@ void node_close(struct node *n)
     }
     pthread_cond_destroy(&n->cond);
     pthread_mutex_destroy(&n->lock);
+    announcer_fini(&n->announcer);
+    n->o.log->node = NULL;
     arena_fini(&n->arena);
     free(n);
 }

@@ -32,6 +32,5 @@ void node_run(struct node *n);
 void node_stop(struct node *n); /* any thread */
 /* Requests in flight are answered, shards synced and closed. NULL ok. */
 void node_close(struct node *n);
-unsigned node_http_port(const struct node *n);
 
 #endif

@@ -6,6 +6,7 @@
 #include "common/sys/loop.h"
 #include "common/sys/pool.h"
 #include "coordinator/rest/service.h"
+#include "node/announce.h"
 #include "node/dictionaries.h"
 #include "node/member.h"
 #include "node/node.h"
@@ -44,6 +45,7 @@ struct node {
     struct member *member;
     struct http_server *http;
     struct self me;
+    struct announcer announcer;
     pthread_mutex_t lock;
     pthread_cond_t cond;
     bool settled, told_to_stop, http_stopped, quiet, cluster_stopped;

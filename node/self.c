@@ -33,6 +33,17 @@ static enum err read_roles(struct self *me, const struct settings *s, struct are
     return ERR_OK;
 }
 
+void self_roles_text(const struct self *me, struct buf *out)
+{
+    const char *between = "";
+    for (unsigned i = 0; i < NODE_ROLES_N; i++) {
+        if ((me->roles & 1U << i) != 0) {
+            buf_printf(out, "%s%s", between, role_names[i]);
+            between = ", ";
+        }
+    }
+}
+
 /* ---- addresses --------------------------------------------------------------------------------------- */
 
 /* The first address of this machine that others may reach; the loopback when there is none. */

@@ -25,6 +25,8 @@ enum err self_reachable(struct self *me, const struct settings *s, unsigned port
 /* The port is known once the server listens. */
 enum err self_listening(struct self *me, const struct settings *s, unsigned http_port, struct arena *arena,
                         struct errmsg *em);
+/* "data, ingest, master" */
+void self_roles_text(const struct self *me, struct buf *out);
 /* Measures the processor since the sample before. */
 void self_sample(struct self *me);
 /* `http` may be NULL. Pools that are NULL are left out. */

@@ -79,14 +79,65 @@ bool log_level_parse(struct str s, enum log_level *out)
     return false;
 }
 
-static void put_time(struct jsonw *w, int64_t wall_ms)
+/* "2021-04-20T20:56:39,040" */
+static void put_time(struct buf *b, int64_t wall_ms)
 {
     time_t seconds = (time_t)(wall_ms / 1000);
     struct tm tm;
     gmtime_r(&seconds, &tm);
-    jw_k(w, "timestamp");
-    jw_strf(w, "%04d-%02d-%02dT%02d:%02d:%02d,%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
-            tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(wall_ms % 1000));
+    buf_printf(b, "%04d-%02d-%02dT%02d:%02d:%02d,%03d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
+               tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(wall_ms % 1000));
+}
+
+/* One event. */
+struct line {
+    enum log_level level;
+    const char *component, *message;
+    const struct log_field *fields;
+    size_t n;
+};
+
+static void put_plain(struct buf *b, const struct log *l, const struct line *e)
+{
+    buf_char(b, '[');
+    put_time(b, clock_wall_ms(l->clock));
+    buf_printf(b, "][%-5s][%-10s] ", log_level_name(e->level), e->component);
+    if (l->node != NULL) {
+        buf_printf(b, "[%s] ", l->node);
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        buf_printf(b, "%s[%.*s] ", e->fields[i].name, STR_ARG(e->fields[i].value));
+    }
+    for (const char *p = e->message; *p != '\0'; p++) { /* one line, and nothing that a terminal obeys */
+        buf_char(b, (unsigned char)*p < ' ' || *p == 0x7f ? ' ' : *p);
+    }
+}
+
+static void put_json(struct buf *b, const struct log *l, const struct line *e)
+{
+    struct buf time;
+    struct jsonw w;
+    buf_init(&time, NULL, BUF_UNLIMITED);
+    put_time(&time, clock_wall_ms(l->clock));
+    jsonw_init(&w, b, false);
+    jw_obj(&w);
+    jw_kz(&w, "type", l->type != NULL ? l->type : "server");
+    jw_k(&w, "timestamp");
+    jw_strf(&w, "%.*sZ", STR_ARG(buf_view(&time)));
+    jw_kz(&w, "level", log_level_name(e->level));
+    jw_kz(&w, "component", e->component);
+    if (l->cluster != NULL) {
+        jw_kz(&w, "cluster.name", l->cluster);
+    }
+    if (l->node != NULL) {
+        jw_kz(&w, "node.name", l->node);
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        jw_kstr(&w, e->fields[i].name, e->fields[i].value);
+    }
+    jw_kz(&w, "message", e->message);
+    jw_obj_end(&w);
+    buf_fini(&time);
 }
 
 static void log_v(const struct log *l, enum log_level level, const char *component,
@@ -101,27 +152,12 @@ static void log_v(const struct log *l, enum log_level level, const char *compone
     }
     char message[LOG_LINE_BYTES_MAX];
     vsnprintf(message, sizeof(message), fmt, args);
+    const struct line event = {
+        .level = level, .component = component, .message = message, .fields = fields, .n = n};
     struct buf line;
     buf_init(&line, NULL, BUF_UNLIMITED);
     buf_reserve(&line, 512);
-    struct jsonw w;
-    jsonw_init(&w, &line, false);
-    jw_obj(&w);
-    jw_kz(&w, "type", l->type != NULL ? l->type : "server");
-    put_time(&w, clock_wall_ms(l->clock));
-    jw_kz(&w, "level", log_level_name(level));
-    jw_kz(&w, "component", component);
-    if (l->cluster != NULL) {
-        jw_kz(&w, "cluster.name", l->cluster);
-    }
-    if (l->node != NULL) {
-        jw_kz(&w, "node.name", l->node);
-    }
-    for (size_t i = 0; i < n; i++) {
-        jw_kstr(&w, fields[i].name, fields[i].value);
-    }
-    jw_kz(&w, "message", message);
-    jw_obj_end(&w);
+    (l->plain ? put_plain : put_json)(&line, l, &event);
     buf_char(&line, '\n');
     if (!line.failed) {
         l->sink->write(l->sink->self, buf_view(&line));

@@ -1,4 +1,4 @@
-/* log.h - one JSON line an event, in the shape of Elasticsearch's server log.
+/* log.h - one line an event: JSON in the shape of Elasticsearch's server log, or its plain text.
  *
  *   {"type":"server","timestamp":"2021-04-20T20:56:39,040Z","level":"INFO","component":"c.m.election",
  *    "cluster.name":"serai","node.name":"n1","message":"..."}
@@ -40,6 +40,7 @@ struct log {
     _Atomic(struct log_levels *) levels; /* NULL: none differs */
     const char *type;                    /* "server", "index_search_slowlog" ...; NULL: "server" */
     const char *cluster, *node;          /* borrowed; NULL leaves the member out */
+    bool plain;                          /* lines for people: [time][level][component] [node] message */
 };
 
 struct log_field { /* one more member of a line */

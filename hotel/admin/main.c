@@ -37,6 +37,7 @@ static int serve(const struct hotel_config *c)
     ERR_LOCAL(em);
     log_fd_init(&sink, STDERR_FILENO);
     log_init(&log, &sink.base, clock_real(), c->log_level);
+    log.plain = isatty(STDERR_FILENO) == 1;
     process_raise_open_files();
     enum err e = admin_new(&admin, c, &log, &em);
     if (e == ERR_OK) {

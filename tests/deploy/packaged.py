@@ -35,7 +35,7 @@ class Service:
         command = shlex.split(self.unit["ExecStart"]) + self.arguments
         self.folders()
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        name = "/run/notify" if self.chroot else "/notify"
+        name = ("/run" if self.chroot else "") + f"/notify-{id(self)}"
         path = self.root + name
         if os.path.exists(path):
             os.unlink(path)

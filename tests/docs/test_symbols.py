@@ -25,7 +25,6 @@ FOR_TESTS = {
     "later_switch": "the simulator goes from one stack to another",
     "log_debug": "the level below those that the product writes",
     "mapping_routing_required": "what coordinator/ keeps of a mapping",
-    "member_cluster": "the simulator looks into its nodes",
     "notify_watchdog_ms": "what systemd has asked for",
     "num_type_name": "failures in words",
     "pool_drain": "that nothing is under way any more",
