@@ -15,6 +15,7 @@
 #include "common/base/json.h"
 #include "common/base/later.h"
 #include "engine/collect/scope.h"
+#include "engine/fetch/term_vectors.h"
 
 struct search_source;
 struct query_result;
@@ -233,6 +234,21 @@ struct shard_explain {
     struct str printed;     /* Lucene's toString of the query */
     int64_t seq_no, primary_term;
     struct str source;
+};
+
+/* The terms of a document, which the shard has, or which comes with the request. */
+struct shard_term_vectors {
+    struct shard_rq rq;
+    struct str id;      /* p == NULL: `doc` is asked about */
+    struct str doc;     /* a source */
+    struct str routing; /* of `doc`; p == NULL: none */
+    bool realtime;      /* `id` as it is now; else as searches see it */
+    int64_t version;    /* the one that it must have; VERSION_ANY (engine.h): any */
+    struct term_vectors_options options;
+    /* the answer */
+    bool found;
+    int64_t found_version;
+    struct str vectors; /* JSON of the object of all fields; n == 0: none */
 };
 
 /* ---- the rest ------------------------------------------------------------------------------------------ */

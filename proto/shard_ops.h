@@ -11,16 +11,17 @@
 #include "proto/shard_api.h"
 
 /* The only list of them: name of the row, and the struct. */
-#define SHARD_OPS(X)              \
-    X(write, shard_write)         \
-    X(get, shard_get)             \
-    X(can_match, shard_can_match) \
-    X(dfs, shard_dfs)             \
-    X(query, shard_query)         \
-    X(scroll, shard_query)        \
-    X(fetch, shard_fetch)         \
-    X(act, shard_act)             \
-    X(explain, shard_explain)     \
+#define SHARD_OPS(X)                    \
+    X(write, shard_write)               \
+    X(get, shard_get)                   \
+    X(can_match, shard_can_match)       \
+    X(dfs, shard_dfs)                   \
+    X(query, shard_query)               \
+    X(scroll, shard_query)              \
+    X(fetch, shard_fetch)               \
+    X(act, shard_act)                   \
+    X(explain, shard_explain)           \
+    X(term_vectors, shard_term_vectors) \
     X(free, shard_free)
 
 #define SHARD_OP_ID(name, type) SHARD_OP_##name,

@@ -210,8 +210,8 @@ static void ask_copies(struct coordinator *co, const struct ask_where *where, st
 {
     const struct index_routing *r = routing_of(where->state, &rq->shard);
     bool picky = where->preference.n > 0 && where->preference.p[0] == '_';
-    if (picky && (rq->op == &shard_op_get || rq->op == &shard_op_explain)
-        && !copies_wanted(where->preference, rq->shard.shard)) {
+    bool single = rq->op == &shard_op_get || rq->op == &shard_op_explain || rq->op == &shard_op_term_vectors;
+    if (picky && single && !copies_wanted(where->preference, rq->shard.shard)) {
         err_set(&rq->error, ERR_NULL_POINTER,
                 "Cannot invoke \"org.elasticsearch.index.shard.ShardId.getIndex()\" because \"shardId\" "
                 "is null");
@@ -268,6 +268,11 @@ void ask_search(struct coordinator *co, const struct ask_where *where, struct sh
 }
 
 void ask_explain(struct coordinator *co, const struct ask_where *where, struct shard_explain *rq)
+{
+    ask_copies(co, where, &rq->rq);
+}
+
+void ask_term_vectors(struct coordinator *co, const struct ask_where *where, struct shard_term_vectors *rq)
 {
     ask_copies(co, where, &rq->rq);
 }

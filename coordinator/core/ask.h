@@ -24,6 +24,7 @@ void ask_get(struct coordinator *co, const struct ask_where *where, struct shard
  * first. */
 void ask_search(struct coordinator *co, const struct ask_where *where, struct shard_rq *rq);
 void ask_explain(struct coordinator *co, const struct ask_where *where, struct shard_explain *rq);
+void ask_term_vectors(struct coordinator *co, const struct ask_where *where, struct shard_term_vectors *rq);
 /* The node that has the context, rq->rq.node. */
 void ask_fetch(struct coordinator *co, struct shard_fetch *rq);
 /* The copy on rq->rq.node. */

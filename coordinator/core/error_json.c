@@ -62,8 +62,9 @@ static void write_about(struct jsonw *w, const struct err_frame *f, const struct
         jw_kz(w, "resource.type", a->resource_type);
         write_resource(str_of(a->resource_id), w);
     }
+    bool wrapper = code == ERR_INTERNAL && f->cause != NULL; /* its cause is about the index */
     if ((a->index[0] != '\0' || a->index_uuid[0] != '\0') && code != ERR_PARSING && code != ERR_MAPPER_PARSING
-        && code != ERR_PARSE && code != ERR_CLUSTER_BLOCK) {
+        && code != ERR_PARSE && code != ERR_CLUSTER_BLOCK && !wrapper) {
         jw_kz(w, "index_uuid", a->index_uuid);
         if (a->shard >= 0) {
             jw_k(w, "shard");

@@ -4,6 +4,7 @@
 #include "coordinator/core/ask.h"
 
 #include "engine/index/engine.h"
+#include "engine/mapping/document.h"
 
 #include <stdatomic.h>
 
@@ -50,52 +51,6 @@ bool lookups_needed(const struct json *tree)
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-struct values {
-    struct arena *arena;
-    struct json *v;
-    size_t n, cap;
-    bool failed;
-};
-
-static void lookups_add(struct values *out, const struct json *v)
-{
-    struct json *grown = arena_grow(out->arena, out->v, out->n, &out->cap, sizeof(*grown));
-    out->failed |= grown == NULL || !json_copy(&grown[out->n], v, out->arena);
-    out->v = grown != NULL ? grown : out->v;
-    out->n += !out->failed;
-}
-
-/* As XContentMapValues.extractRawValues: keys with dots in them count, arrays are entered, objects and nulls
- * are no values. */
-static void extract(struct values *out, const struct json *v, struct str path)
-{
-    if (v->type == JSON_ARRAY) {
-        for (uint32_t i = 0; i < v->n; i++) {
-            bool deeper = v->items[i].type == JSON_ARRAY || v->items[i].type == JSON_OBJECT;
-            if (deeper || path.n == 0) {
-                extract(out, &v->items[i], path);
-            }
-        }
-        return;
-    }
-    if (v->type != JSON_OBJECT) {
-        if (v->type != JSON_NULL) {
-            lookups_add(out, v);
-        }
-        return;
-    }
-    for (size_t dot = 0; path.n > 0 && dot <= path.n; dot++) {
-        if (dot < path.n && path.p[dot] != '.') {
-            continue;
-        }
-        const struct json *m = json_get_str(v, str_slice(path, 0, dot));
-        if (m != NULL && m->type != JSON_NULL) {
-            extract(out, m, dot < path.n ? str_slice(path, dot + 1, path.n) : STR(""));
-            return;
-        }
-    }
-}
-
 /* The document takes the place of what named it. */
 static enum err fill_document(struct lookups *l, struct lookup *k)
 {
@@ -137,7 +92,8 @@ static enum err fill_document(struct lookups *l, struct lookup *k)
 
 static enum err fill(struct lookups *l, struct lookup *k)
 {
-    struct values out = {.arena = l->arena};
+    const struct json **found = NULL;
+    size_t n = 0;
     struct json tree;
     struct shard_get *rq = &k->g.rq;
     if (k->path.p == NULL) {
@@ -148,10 +104,17 @@ static enum err fill(struct lookups *l, struct lookup *k)
         if (e != ERR_OK) {
             return e;
         }
-        extract(&out, &tree, k->path);
+        if (!source_raw_values(&tree, k->path, &rq->rq.arena, &found, &n)) {
+            return err_no_memory(&l->error);
+        }
     }
-    *k->place = (struct json){.type = JSON_ARRAY, .n = (uint32_t)out.n, .items = out.v};
-    return out.failed ? err_no_memory(&l->error) : ERR_OK;
+    struct json *items = ARENA_ARRAY(l->arena, struct json, n);
+    bool ok = items != NULL || n == 0;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = json_copy(&items[i], found[i], l->arena);
+    }
+    *k->place = (struct json){.type = JSON_ARRAY, .n = ok ? (uint32_t)n : 0, .items = items};
+    return ok ? ERR_OK : err_no_memory(&l->error);
 }
 
 /* The tree as text, and parsed again: places in it are those of what shards will read. */

@@ -17,7 +17,6 @@ static const char *const first[] = {"_async_search",
                                     "_migration",
                                     "_ml",
                                     "_monitoring",
-                                    "_mtermvectors",
                                     "_nodes/usage",
                                     "_rollup",
                                     "_searchable_snapshots",
@@ -44,18 +43,13 @@ static const char *const behind_index[] = {"_async_search",
                                            "_graph",
                                            "_ilm",
                                            "_migration",
-                                           "_mtermvectors",
                                            "_reload_search_analyzers",
                                            "_rollup_search",
                                            "_searchable_snapshots",
                                            "_shard_stores",
-                                           "_termvector",
-                                           "_termvectors",
                                            "_unfreeze",
                                            "_upgrade",
                                            "_xpack"};
-
-static const char *const behind_type[] = {"_mtermvectors", "_termvector", "_termvectors"};
 
 static bool entry_matches(const char *entry, const struct str *parts, unsigned n)
 {
@@ -87,14 +81,11 @@ static struct str in_all(const char *const *list, size_t n_list, const struct st
     return n > 0 ? find_entry(list, n_list, parts, n) : STR_NULL;
 }
 
-struct str absent_part(const struct str *parts, unsigned n, bool reads)
+struct str absent_part(const struct str *parts, unsigned n)
 {
     struct str found = in_all(first, ARRAY_LEN(first), parts, n);
     if (found.p == NULL && n > 1) {
         found = in_all(behind_index, ARRAY_LEN(behind_index), parts + 1, n - 1);
-    }
-    for (unsigned i = 2; found.p == NULL && reads && i < n && i < 4; i++) { /* and an id behind the type */
-        found = in_all(behind_type, ARRAY_LEN(behind_type), parts + i, n - i);
     }
     return found;
 }

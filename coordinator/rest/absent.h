@@ -5,7 +5,7 @@
 #include "common/base/str.h"
 
 /* The part of a path that names something that is not built ("_snapshot"); STR_NULL: none does. To be asked where no route
- * spells the path's parts out. `reads`: the request is GET or POST; with others, what stands behind a type is a document's id. */
-struct str absent_part(const struct str *parts, unsigned n, bool reads);
+ * spells the path's parts out. */
+struct str absent_part(const struct str *parts, unsigned n);
 
 #endif

@@ -249,7 +249,7 @@ void rest_service_handle(void *service, struct http_request *req)
         rest_fail(r, NULL);
         return;
     }
-    struct str absent = absent_part(parts, n, r->method == HTTP_M_GET || r->method == HTTP_M_POST);
+    struct str absent = absent_part(parts, n);
     if (absent.p != NULL) {
         err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] of Elasticsearch is not offered here: [%.*s %.*s]",
                 STR_ARG(absent), STR_ARG(req->method_name), STR_ARG(req->path));

@@ -32,6 +32,7 @@
     X(get)               \
     X(mget)              \
     X(explain)           \
+    X(term_vectors)      \
     X(search_shards)     \
     X(rank_eval)         \
     X(health)            \

@@ -34,6 +34,7 @@ void data_query(struct data_service *s, struct shard_query *rq);
 void data_scroll(struct data_service *s, struct shard_query *rq);
 void data_fetch(struct data_service *s, struct shard_fetch *rq);
 void data_explain(struct data_service *s, struct shard_explain *rq);
+void data_term_vectors(struct data_service *s, struct shard_term_vectors *rq);
 void data_free(struct data_service *s, struct shard_free *rq);
 
 #endif

@@ -296,8 +296,8 @@ bool engine_refresh_needed(const struct engine *e);
 size_t engine_buffer_bytes(const struct engine *e);
 /* Makes a segment of the buffer without making it searchable. */
 enum err engine_spill(struct engine *e, struct errmsg *em);
-/* The document as it is now, in a segment: *out is a view of that segment alone, the caller's reference, and `doc` is found in
- * it. Searches see no more than before. *out == NULL: there is no such document (doc->found is false). */
+/* The document as it is now, in a segment: *out is a view of all segments, the caller's reference, and `doc` is found in it at its
+ * leaf; what died since the last refresh lives in it. Searches see no more than before. *out == NULL: there is no such document (doc->found is false). */
 enum err engine_get_view(struct engine *e, struct str id, bool want_source, struct arena *arena,
                          struct view **out, struct engine_doc *doc, struct errmsg *em);
 

@@ -239,14 +239,18 @@ enum err engine_get_view(struct engine *e, struct str id, bool want_source, stru
         *doc = (struct engine_doc){0};
         return r;
     }
-    struct engine_view *v = view_new(e, 1);
+    struct engine_view *v = view_new(e, e->n_slots);
     if (v == NULL) {
         return err_no_memory(em);
     }
-    add_leaf(v, f.slot->segment, f.slot->live, slot_live_roots(f.slot));
+    uint32_t leaf = 0;
+    for (size_t i = 0; i < e->n_slots; i++) {
+        leaf = e->slots[i] == f.slot ? (uint32_t)i : leaf;
+        add_leaf(v, e->slots[i]->segment, e->slots[i]->live, slot_live_roots(e->slots[i]));
+    }
     v->v.generation = e->view_generation;
     r = engine_get(e, id, want_source, arena, doc, em);
-    doc->leaf = 0;
+    doc->leaf = leaf;
     doc->doc = f.doc;
     if (r != ERR_OK) {
         view_unref(&v->v);

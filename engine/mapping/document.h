@@ -114,5 +114,9 @@ enum err document_parse(struct parsed_doc *out, const struct mapping *m, const s
  * understood; nulls too), those that lie in fewer lists first, as Elasticsearch's field retrieval has them. */
 bool source_values(const struct json *source, struct str path, struct arena *arena, const struct json ***out,
                    size_t *n);
+/* The same as XContentMapValues.extractRawValues: the first key that the path begins with counts, a value in no list ends the
+ * path early, and nulls are left out. */
+bool source_raw_values(const struct json *source, struct str path, struct arena *arena,
+                       const struct json ***out, size_t *n);
 
 #endif

@@ -66,3 +66,39 @@ bool source_values(const struct json *source, struct str path, struct arena *are
     *n = to.n;
     return ok;
 }
+
+/* Keys with dots in them count, arrays are entered, objects are no values. */
+static bool collect_raw(struct values *to, const struct json *v, struct str path)
+{
+    bool ok = true;
+    for (uint32_t i = 0; v->type == JSON_ARRAY && ok && i < v->n; i++) {
+        bool deeper = v->items[i].type == JSON_ARRAY || v->items[i].type == JSON_OBJECT;
+        ok = !(deeper || path.n == 0) || collect_raw(to, &v->items[i], path);
+    }
+    if (v->type == JSON_ARRAY) {
+        return ok;
+    }
+    if (v->type != JSON_OBJECT) {
+        return v->type == JSON_NULL || source_values_add(to, v);
+    }
+    for (size_t dot = 0; path.n > 0 && dot <= path.n; dot++) {
+        if (dot < path.n && path.p[dot] != '.') {
+            continue;
+        }
+        const struct json *m = json_get_str(v, str_slice(path, 0, dot));
+        if (m != NULL && m->type != JSON_NULL) {
+            return collect_raw(to, m, dot < path.n ? str_slice(path, dot + 1, path.n) : STR(""));
+        }
+    }
+    return true;
+}
+
+bool source_raw_values(const struct json *source, struct str path, struct arena *arena,
+                       const struct json ***out, size_t *n)
+{
+    struct values to = {.arena = arena};
+    bool ok = collect_raw(&to, source, path);
+    *out = to.v;
+    *n = to.n;
+    return ok;
+}

@@ -101,6 +101,7 @@ union any {
     struct shard_fetch fetch;
     struct shard_act act;
     struct shard_explain explain;
+    struct shard_term_vectors term_vectors;
     struct shard_free free;
 };
 
@@ -322,6 +323,35 @@ static void make_explain(union any *a)
     x->source = opt_text();
 }
 
+static void make_term_vectors(union any *a)
+{
+    struct shard_term_vectors *x = &a->term_vectors;
+    struct term_vectors_options *o = &x->options;
+    x->id = opt_text();
+    x->doc = opt_text();
+    x->routing = opt_text();
+    x->realtime = flip();
+    x->version = number();
+    o->positions = flip();
+    o->offsets = flip();
+    o->field_statistics = flip();
+    o->term_statistics = flip();
+    o->fields_given = flip();
+    o->fields = texts(&o->n_fields);
+    o->analyzers = texts(&o->n_analyzers);
+    o->filtered = flip();
+    o->filter = (struct term_filter){.max_num_terms = (int32_t)below(99),
+                                     .min_term_freq = -(int32_t)below(99),
+                                     .max_term_freq = (int32_t)below(99),
+                                     .min_doc_freq = INT32_MIN,
+                                     .max_doc_freq = INT32_MAX,
+                                     .min_word_length = (int32_t)below(99),
+                                     .max_word_length = (int32_t)below(99)};
+    x->found = flip();
+    x->found_version = number();
+    x->vectors = opt_text();
+}
+
 static void make_free(union any *a)
 {
     struct shard_free *f = &a->free;
@@ -349,6 +379,7 @@ static const struct codec {
               {make_fetch, &shard_op_fetch},
               {make_act, &shard_op_act},
               {make_explain, &shard_op_explain},
+              {make_term_vectors, &shard_op_term_vectors},
               {make_free, &shard_op_free}};
 _Static_assert(ARRAY_LEN(codecs) == SHARD_OP_COUNT, "an operation's bytes are not tested");
 

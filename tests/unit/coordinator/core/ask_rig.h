@@ -276,6 +276,12 @@ static inline void shard_explain(void *self, struct shard_explain *rq)
     shard_rq_answer(&rq->rq);
 }
 
+static inline void shard_term_vectors(void *self, struct shard_term_vectors *rq)
+{
+    (void)self;
+    shard_rq_answer(&rq->rq);
+}
+
 static inline void serve_shard(void *self, struct shard_rq *rq)
 {
     shard_rq_take(rq);

@@ -58,6 +58,9 @@ static void ask(struct coordinator *co, const struct ask_where *where, struct sh
     case SHARD_OP_explain:
         ask_explain(co, where, SHARD_RQ(rq, shard_explain));
         break;
+    case SHARD_OP_term_vectors:
+        ask_term_vectors(co, where, SHARD_RQ(rq, shard_term_vectors));
+        break;
     case SHARD_OP_fetch:
         ask_fetch(co, SHARD_RQ(rq, shard_fetch));
         break;
@@ -135,7 +138,7 @@ START_TEST(shards)
         ask_once(c, op, NO_MEMORY, ERR_NO_MEMORY);
         ask_once(c, op, BAD_PREFERENCE, ERR_ILLEGAL_ARGUMENT);
     }
-    if (op == &shard_op_get || op == &shard_op_explain) {
+    if (op == &shard_op_get || op == &shard_op_explain || op == &shard_op_term_vectors) {
         ask_once(c, op, OTHER_SHARDS, ERR_NULL_POINTER);
     }
     if (copies || op == &shard_op_write) {
