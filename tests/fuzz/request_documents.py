@@ -3,7 +3,7 @@ import json
 
 KEYS = ["a", "b", "c", "aa", "a.b", "", " ", "*", "a*", "-a", "_id", "_source", "酒店", "İ", "\u2028", "a\\b", 'a"b', "#", "- a", "y", "null", "1", ".", "..", "x" * 300]
 SCALARS = [None, True, False, 0, -1, 1.5, 1e300, 2**63, "", " ", "a", "yes", "null", "- a", "a: b", "# a", "'", "\0", "\x7f", "\u0085", "😀", "a\nb\n", "\t", "酒店" * 30, "x" * 3000]
-READS = ["_search", "_mget", "_doc", "_source", "_msearch", "_update", "_explain", "top_hits", "inner_hits", "_bulk"]
+READS = ["_search", "_mget", "_doc", "_source", "_msearch", "_update", "_explain", "top_hits", "inner_hits", "_bulk", "_termvectors", "_mtermvectors"]
 DEEPEST, WIDEST, LONGEST = 700, 2000, 40000
 
 
@@ -71,6 +71,12 @@ def read(rng, index):
         return "GET", f"/{index}/{kind}/{doc}{query}", None
     if kind == "_mget":
         return "POST", f"/{index}/_mget{query}", {"docs": [{"_id": str(i % 5), "_source": source_filter(rng)} for i in range(rng.choice([1, 4, 40]))]}
+    if kind == "_termvectors":
+        artificial = rng.random() < 0.4
+        body = {"fields": patterns(rng)[:20], "term_statistics": True, "filter": {"max_num_terms": rng.choice([0, 1, 100000])}, "per_field_analyzer": {p: rng.choice(["keyword", "standard"]) for p in patterns(rng)[:3]}}
+        return "POST", f"/{index}/_termvectors" + ("" if artificial else f"/{doc}"), {**body, "doc": document(rng)} if artificial else body
+    if kind == "_mtermvectors":
+        return "POST", f"/{index}/_mtermvectors", {"docs": [{"_id": str(i % 5), "fields": patterns(rng)[:5]} if rng.random() < 0.8 else {"doc": document(rng)} for i in range(rng.choice([1, 4, 40]))]}
     if kind == "_explain":
         return "POST", f"/{index}/_explain/{doc}{query}", {"query": {"match_all": {}}}
     if kind == "_update":
