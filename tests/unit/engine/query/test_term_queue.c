@@ -1,8 +1,8 @@
 /* The best of scored terms, against sorting; ties by the places of the heap, as Lucene's queue leaves them. */
 #include "engine/query/term_queue.h"
 
-#include "common/base/sort_items.h"
 #include "common/base/rand.h"
+#include "common/base/sort_items.h"
 
 #include <check.h>
 #include <stdlib.h>
