@@ -25,7 +25,7 @@ static enum err read_url(struct call *c, struct term_vectors_item *it)
     const struct str *fields;
     uint32_t n;
     bool unused;
-    struct str type;
+    struct str type, preference;
     enum err e = rest_list(r, "fields", &fields, &n);
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         e = term_vectors_add_field(it, str_trim(fields[i]), r->arena, &r->em);
@@ -40,7 +40,8 @@ static enum err read_url(struct call *c, struct term_vectors_item *it)
     if (e == ERR_OK && type.p != NULL) {
         e = get_version_type(type, &it->version_type, &r->em);
     }
-    c->many.preference = rest_param(r, "preference");
+    preference = rest_param(r, "preference");
+    c->many.preference = c->multi ? STR_NULL : preference; /* of many it is not looked at */
     e = e == ERR_OK ? rest_bool(r, "term_statistics", o->term_statistics, &o->term_statistics) : e;
     return e == ERR_OK ? rest_bool(r, "field_statistics", o->field_statistics, &o->field_statistics) : e;
 }
@@ -71,7 +72,7 @@ static enum err read_ids(struct call *c, struct json_pull *p, struct str **ids, 
     struct str id;
     enum err e = ERR_OK;
     while (e == ERR_OK && json_pull_until(p, TOK_END_ARRAY)) {
-        if (!json_token_is_value(p->token) && p->token != TOK_NULL) {
+        if (!json_token_is_value(p->token)) {
             return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "ids array element should only contain ids");
         }
         e = json_pull_text(p, &id, &r->em);
@@ -135,7 +136,7 @@ static enum err read_multi(struct call *c)
     enum err e = read_url(c, &c->template);
     e = e == ERR_OK ? rest_list(r, "ids", &given, &n_given) : e;
     for (uint32_t i = 0; e == ERR_OK && i < n_given; i++) {
-        e = ARENA_ADD(r->arena, ids, n, cap, given[i]) ? ERR_OK : err_no_memory(&r->em);
+        e = ARENA_ADD(r->arena, ids, n, cap, str_trim(given[i])) ? ERR_OK : err_no_memory(&r->em);
     }
     e = e == ERR_OK ? begin_body(c, &p, &begun) : e;
     e = e == ERR_OK && begun ? read_many(c, &p, &ids, &n, &cap) : e;
@@ -152,20 +153,32 @@ static enum err read_multi(struct call *c)
     return e;
 }
 
+static bool is_named(const struct term_vectors_item *it)
+{
+    return it->id.p != NULL || it->doc.p != NULL;
+}
+
 static enum err validate(struct call *c)
 {
     struct buf b;
     unsigned n = 0;
-    buf_init(&b, NULL, 16 * KIB);
+    size_t bad = c->n;
+    buf_init(&b, NULL, 1 * KIB);
+    for (size_t i = 0; i < c->n; i++) {
+        const struct term_vectors_item *it = &c->items[i];
+        bad = it->index.p == NULL || !is_named(it) ? i : bad; /* the last one is told of */
+    }
     if (c->n == 0) {
         buf_printf(&b, "%u: multi term vectors: no documents requested;", ++n);
-    }
-    for (size_t i = 0; i < c->n; i++) {
-        if (c->items[i].index.p == NULL) {
+    } else if (bad < c->n) {
+        if (c->items[bad].index.p == NULL) {
             buf_printf(&b, "%u: index is missing;", ++n);
         }
-        if (c->items[i].id.p == NULL && c->items[i].doc.p == NULL) {
+        if (!is_named(&c->items[bad])) {
             buf_printf(&b, "%u: id or doc is missing;", ++n);
+        }
+        if (c->multi) {
+            buf_printf(&b, "%u: at multi term vectors for doc %zu;", ++n, bad);
         }
     }
     enum err e =
@@ -178,11 +191,11 @@ static enum err validate(struct call *c)
 /* ---- answering ----------------------------------------------------------------------------------------- */
 
 static void write_place(struct jsonw *w, const struct term_vectors_item *it,
-                        const struct term_vectors_call *v)
+                        const struct term_vectors_call *v, bool failed)
 {
     jw_kstr(w, "_index", v->meta != NULL ? v->meta->name : it->index);
     jw_kstr(w, "_type", it->type.p != NULL ? it->type : STR("_doc"));
-    if (it->id.p != NULL) {
+    if (it->id.p != NULL && (it->doc.p == NULL || failed)) {
         jw_kstr(w, "_id", it->id);
     }
 }
@@ -192,7 +205,7 @@ static void write_vectors(struct call *c, const struct term_vectors_item *it,
 {
     struct jsonw *w = &c->w;
     jw_obj(w);
-    write_place(w, it, v);
+    write_place(w, it, v, false);
     jw_ki64(w, "_version", v->rq.found ? v->rq.found_version : 0);
     jw_kbool(w, "found", v->rq.found);
     jw_ki64(w, "took", clock_mono_ms(c->r->co->o.clock) - c->r->start_ns / 1000000);
@@ -222,7 +235,7 @@ static void write_item(struct term_vectors_many *m, uint32_t i, struct term_vect
         return;
     }
     jw_obj(&c->w);
-    write_place(&c->w, it, v);
+    write_place(&c->w, it, v, true);
     jw_kobj(&c->w, "error");
     error_write(&c->w, em);
     jw_obj_end(&c->w);

@@ -211,6 +211,10 @@ static enum err field_analyzer(const struct vectors_run *r, const struct field *
         return *out != NULL ? ERR_OK : err_set(r->em, ERR_ILLEGAL_ARGUMENT, "analyzer must not be null");
     }
     bool text = f->class->is_analysed;
+    if (f->class == &field_class_meta_ignored) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "No analyzer configured for field %.*s",
+                       STR_ARG(f->path));
+    }
     *out = text ? f->analyzer : f->normalizer; /* NULL: the value is its one term */
     *gap = text ? f->position_increment_gap : 0;
     return ERR_OK;
@@ -262,6 +266,20 @@ static enum err add_value(struct vectors_run *r, struct value_list *to, struct s
     return text.p != NULL && ARENA_ADD(r->arena, to->v, to->n, to->cap, text) ? ERR_OK : err_no_memory(r->em);
 }
 
+/* Values of the fields that are no part of the source. */
+static enum err meta_values(struct vectors_run *r, const struct field *f, struct str routing,
+                            const struct str *ignored, size_t n_ignored, struct value_list *out)
+{
+    enum err e = ERR_OK;
+    if (f->class == &field_class_meta_routing && routing.p != NULL) {
+        e = add_value(r, out, routing);
+    }
+    for (size_t i = 0; e == ERR_OK && f->class == &field_class_meta_ignored && i < n_ignored; i++) {
+        e = add_value(r, out, ignored[i]);
+    }
+    return e;
+}
+
 /* Stored values come before those of the source. */
 static enum err document_values(struct vectors_run *r, const struct field *f, const struct stored_doc *d,
                                 const struct json *source, struct value_list *out)
@@ -274,12 +292,7 @@ static enum err document_values(struct vectors_run *r, const struct field *f, co
             e = add_value(r, out, d->values[i].bytes);
         }
     }
-    if (f->class == &field_class_meta_routing && d->routing.p != NULL) {
-        e = add_value(r, out, d->routing);
-    }
-    for (uint32_t i = 0; f->class == &field_class_meta_ignored && i < r->src->doc->n_ignored; i++) {
-        e = e == ERR_OK ? add_value(r, out, r->src->doc->ignored[i]) : e;
-    }
+    e = e == ERR_OK ? meta_values(r, f, d->routing, r->src->doc->ignored, r->src->doc->n_ignored, out) : e;
     if (e != ERR_OK || out->n > 0 || source == NULL) {
         return e;
     }
@@ -354,13 +367,14 @@ static enum err parse_artificial(struct vectors_run *r, struct parsed_doc *out, 
     return e;
 }
 
-static enum err artificial_values(struct vectors_run *r, const struct doc_part *root, struct str field,
-                                  struct value_list *out)
+static enum err artificial_values(struct vectors_run *r, const struct parsed_doc *parsed,
+                                  const struct field *f, struct value_list *out)
 {
-    enum err e = ERR_OK;
+    const struct doc_part *root = &parsed->parts[parsed->n_parts - 1];
+    enum err e = meta_values(r, f, r->src->routing, parsed->ignored, parsed->n_ignored, out);
     for (size_t i = 0; e == ERR_OK && i < root->n; i++) {
         const struct doc_value *d = &root->values[i];
-        if (d->to_index && (d->kind == DOC_TEXT || d->kind == DOC_TERM) && str_eq(d->field->path, field)) {
+        if (d->to_index && (d->kind == DOC_TEXT || d->kind == DOC_TERM) && str_eq(d->field->path, f->path)) {
             e = add_value(r, out, d->kind == DOC_TEXT ? d->text.raw : d->bytes);
         }
     }
@@ -378,7 +392,7 @@ static enum err artificial_vectors(struct vectors_run *r)
         const struct field *f = mapping_field_at(m, i);
         struct value_list values = {0};
         if (has_terms(f) && is_selected(r, f->path)) {
-            e = artificial_values(r, &parsed.parts[parsed.n_parts - 1], f->path, &values);
+            e = artificial_values(r, &parsed, f, &values);
             e = e == ERR_OK ? add_generated(r, f, &values) : e;
         }
     }

@@ -93,7 +93,7 @@ enum err vector_filter(struct vectors_run *r, struct vector *v)
     struct scored_term best;
     int64_t last = 0;
     if (f->max_num_terms < 0) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "maxSize must be >= 0 and < 2147483630; got: %d",
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "maxSize must be >= 0 and < 2147483631; got: %d",
                        f->max_num_terms);
     }
     if (!term_queue_init(&q, MIN_OF((size_t)f->max_num_terms, v->n_terms), r->arena)) {
@@ -107,6 +107,10 @@ enum err vector_filter(struct vectors_run *r, struct vector *v)
         last = freq;
         if (!is_noise(f, t) && freq > 0 && freq <= f->max_doc_freq
             && (f->min_doc_freq <= 0 || freq >= f->min_doc_freq)) {
+            if (f->max_num_terms == 0) {
+                return err_set(r->em, ERR_NULL_POINTER,
+                               "Cannot read field \"score\" because \"scoreTermTop\" is null");
+            }
             float score = (float)t->freq * term_classic_idf(freq, all.doc_count);
             term_queue_offer(&q, (struct scored_term){.score = score, .at = i});
         }
