@@ -42,7 +42,7 @@ static void term_vectors_encode(const struct shard_rq *of, struct buf *out)
     put_opt_str(out, rq->routing);
     put_zigzag(out, rq->version);
     PUT_FLAGS(out, rq->realtime, o->positions, o->offsets, o->field_statistics, o->term_statistics,
-              o->fields_given, o->filtered);
+              o->filtered);
     put_strs(out, o->fields, o->n_fields);
     put_strs(out, o->analyzers, o->n_analyzers);
     put_filter(out, &o->filter);
@@ -57,14 +57,13 @@ static void term_vectors_decode(struct shard_rq *of, struct bytes_in *in)
     rq->doc = get_opt_str(in);
     rq->routing = get_opt_str(in);
     rq->version = get_zigzag(in);
-    uint32_t flags = get_flags(in, 7);
+    uint32_t flags = get_flags(in, 6);
     rq->realtime = (flags & 1) != 0;
     o->positions = (flags & 2) != 0;
     o->offsets = (flags & 4) != 0;
     o->field_statistics = (flags & 8) != 0;
     o->term_statistics = (flags & 16) != 0;
-    o->fields_given = (flags & 32) != 0;
-    o->filtered = (flags & 64) != 0;
+    o->filtered = (flags & 32) != 0;
     o->fields = get_strs(in, &o->n_fields, &rq->rq.arena);
     o->analyzers = get_strs(in, &o->n_analyzers, &rq->rq.arena);
     get_filter(in, &o->filter);

@@ -34,7 +34,6 @@ enum err term_vectors_add_field(struct term_vectors_item *it, struct str name, s
     }
     grown[o->n_fields++] = name;
     o->fields = grown;
-    o->fields_given = true;
     return ERR_OK;
 }
 
@@ -58,7 +57,6 @@ static enum err read_fields(struct term_vectors_item *it, struct json_pull *p, s
     if (n > 0) {
         it->options.fields = v;
         it->options.n_fields = (uint32_t)n;
-        it->options.fields_given = true;
     }
     return ERR_OK;
 }

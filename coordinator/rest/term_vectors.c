@@ -42,7 +42,9 @@ static enum err read_url(struct call *c, struct term_vectors_item *it)
     }
     preference = rest_param(r, "preference");
     c->many.preference = c->multi ? STR_NULL : preference; /* of many it is not looked at */
+    e = e == ERR_OK ? rest_bool(r, "termStatistics", o->term_statistics, &o->term_statistics) : e;
     e = e == ERR_OK ? rest_bool(r, "term_statistics", o->term_statistics, &o->term_statistics) : e;
+    e = e == ERR_OK ? rest_bool(r, "fieldStatistics", o->field_statistics, &o->field_statistics) : e;
     return e == ERR_OK ? rest_bool(r, "field_statistics", o->field_statistics, &o->field_statistics) : e;
 }
 

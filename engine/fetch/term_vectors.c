@@ -33,7 +33,7 @@ static bool is_selected(const struct vectors_run *r, struct str field)
             return true;
         }
     }
-    return !r->o->fields_given;
+    return !r->fields_given;
 }
 
 /* The analyzer that the request wants for a field; p == NULL: none. */
@@ -56,6 +56,7 @@ static enum err select_field(struct vectors_run *r, struct str name)
     return ARENA_ADD(r->arena, r->fields, r->n_fields, r->cap_fields, name) ? ERR_OK : err_no_memory(r->em);
 }
 
+/* Patterns that match no field at all select as no patterns do. */
 static enum err select_fields(struct vectors_run *r)
 {
     const struct mapping *m = r->src->view->mapping;
@@ -63,12 +64,15 @@ static enum err select_fields(struct vectors_run *r)
     for (uint32_t i = 0; e == ERR_OK && i < r->o->n_fields; i++) {
         struct str pattern = r->o->fields[i];
         if (str_find(pattern, '*', 0) == SIZE_MAX) {
+            r->fields_given = true;
             e = select_field(r, pattern);
             continue;
         }
         for (uint32_t k = 0; e == ERR_OK && k < mapping_field_count(m) && !stop_worked(1); k++) {
             const struct field *f = mapping_field_at(m, k);
-            e = has_terms(f) && str_glob(pattern, f->path) ? select_field(r, f->path) : ERR_OK;
+            bool matches = !f->class->is_object && str_glob(pattern, f->path);
+            r->fields_given |= matches;
+            e = has_terms(f) && matches ? select_field(r, f->path) : ERR_OK;
         }
     }
     return e;
@@ -172,24 +176,29 @@ static enum err parse_document(struct vectors_run *r, struct parsed_doc *out, co
     return document_parse(out, m, &in, r->arena, r->em);
 }
 
-static enum err add_indexed(struct vectors_run *r, const struct doc_part *root, const struct field *f)
+/* The vector of f; its tokens are of values of `of`, which is f or has it as a hidden field. */
+static enum err add_indexed(struct vectors_run *r, const struct doc_part *root, const struct field *f,
+                            const struct field *of)
 {
-    struct vector *v = vector_new(r, f->path);
-    enum err e = v != NULL ? ERR_OK : ERR_NO_MEMORY;
+    struct str form = vectors_of(f), raw = STR_NULL;
+    struct vector *v = form.p != NULL && is_selected(r, f->path) ? vector_new(r, f->path) : NULL;
     if (v == NULL) {
-        return e;
+        return err_code(r->em);
     }
-    struct str form = vectors_of(f);
+    enum err e = ERR_OK;
     v->positions = str_starts(form, STR("with_positions"));
     v->offsets = str_is(form, "with_offsets") || str_starts(form, STR("with_positions_offsets"));
     for (size_t i = 0; e == ERR_OK && i < root->n; i++) {
         const struct doc_value *d = &root->values[i];
-        if (d->kind != DOC_TEXT || !d->to_index || !str_eq(d->field->path, f->path)) {
+        if (d->kind != DOC_TEXT || !d->to_index) {
             continue;
         }
-        e = add_tokens(r, v, d->text.raw, d->text.v, d->text.n, &v->position);
-        v->position += d->text.end_pos_inc + f->position_increment_gap;
-        v->offset += units_of(d->text.raw, d->text.end_offset) + 1;
+        raw = str_eq(d->field->path, of->path) ? d->text.raw : raw;
+        if (str_eq(d->field->path, f->path)) {
+            e = add_tokens(r, v, raw, d->text.v, d->text.n, &v->position);
+            v->position += d->text.end_pos_inc + f->position_increment_gap;
+            v->offset += units_of(raw, d->text.end_offset) + 1;
+        }
     }
     return e == ERR_OK ? vector_done(r, v) : e;
 }
@@ -318,7 +327,7 @@ static enum err read_document(struct vectors_run *r, struct stored_doc *d)
 static bool is_generated(const struct vectors_run *r, const struct field *f)
 {
     bool stored = vectors_of(f).p != NULL, other = override_of(r, f->path).p != NULL;
-    return r->o->fields_given ? is_selected(r, f->path) && (!stored || other) : stored && other;
+    return r->fields_given ? is_selected(r, f->path) && (!stored || other) : stored && other;
 }
 
 static enum err document_vectors(struct vectors_run *r)
@@ -328,22 +337,33 @@ static enum err document_vectors(struct vectors_run *r)
     struct parsed_doc parsed = {0};
     struct json source;
     enum err e = read_document(r, &d);
-    bool readable = e == ERR_OK && d.source.n > 0;
+    bool readable = e == ERR_OK && d.source.n > 0, any = false;
     e = readable ? json_parse(&source, d.source, r->arena, &json_limits_default, r->em) : e;
     for (uint32_t i = 0; e == ERR_OK && i < mapping_field_count(m) && !stop_worked(1); i++) {
         const struct field *f = mapping_field_at(m, i);
         if (!has_terms(f)) {
             continue;
         }
-        bool generated = is_generated(r, f), stored = !generated && vectors_of(f).p != NULL;
+        bool generated = is_generated(r, f),
+             stored = readable && vectors_of(f).p != NULL && f->nested == NULL;
         if (generated) {
             struct value_list values = {0};
             e = document_values(r, f, &d, readable ? &source : NULL, &values);
+            any |= values.n > 0;
             e = e == ERR_OK ? add_generated(r, f, &values) : e;
-        } else if (stored && readable && f->nested == NULL && is_selected(r, f->path)) {
-            e = parsed.n_parts == 0 ? parse_document(r, &parsed, m, d.source, d.routing) : ERR_OK;
-            e = e == ERR_OK && parsed.n_parts > 0 ? add_indexed(r, &parsed.parts[parsed.n_parts - 1], f) : e;
         }
+        if (e == ERR_OK && stored) {
+            e = parsed.n_parts == 0 ? parse_document(r, &parsed, m, d.source, d.routing) : ERR_OK;
+        }
+        const struct field *const all[] = {generated ? NULL : f, f->prefix_field, f->phrase_field};
+        for (size_t k = 0; e == ERR_OK && stored && parsed.n_parts > 0 && k < ARRAY_LEN(all); k++) {
+            e = all[k] != NULL ? add_indexed(r, &parsed.parts[parsed.n_parts - 1], all[k], f) : ERR_OK;
+        }
+    }
+    if (e == ERR_OK && !r->fields_given && r->o->n_analyzers > 0 && !any && r->n == 0) {
+        e = err_set(
+            r->em, ERR_NULL_POINTER,
+            "Cannot invoke \"org.apache.lucene.index.Fields.iterator()\" because \"fieldsObject\" is null");
     }
     return e;
 }

@@ -22,9 +22,8 @@ struct term_filter {
 
 struct term_vectors_options {
     bool positions, offsets, field_statistics, term_statistics;
-    bool fields_given;        /* else the fields with vectors of an indexed document, all of another */
-    const struct str *fields; /* names, patterns */
-    uint32_t n_fields;
+    const struct str *fields;    /* names, patterns */
+    uint32_t n_fields;           /* 0: the fields with vectors of an indexed document, all of another */
     const struct str *analyzers; /* pairs: a field, the name of the analyzer that it has here */
     uint32_t n_analyzers;        /* texts: twice the pairs */
     bool filtered;

@@ -39,8 +39,9 @@ struct vectors_run {
     struct errmsg *em;
     struct vector *v;
     size_t n, cap;
-    struct str *fields; /* those selected, patterns resolved; of no use unless o->fields_given */
+    struct str *fields; /* those selected, patterns resolved; of no use unless fields_given */
     size_t n_fields, cap_fields;
+    bool fields_given;
 };
 
 /* Marks the terms that the filter keeps, and gives them their scores. */

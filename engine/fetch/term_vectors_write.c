@@ -8,7 +8,7 @@
 
 struct field_sums {
     int64_t doc_count, sum_df, sum_ttf;
-    bool own; /* no document has the field: the vector stands for all */
+    bool absent; /* no document has the field */
 };
 
 struct term_sums {
@@ -23,25 +23,25 @@ static const struct seg_field *terms_at(const struct vectors_run *r, uint32_t le
 
 static struct field_sums field_sums(const struct vectors_run *r, const struct vector *v)
 {
-    struct field_sums s = {.own = true};
+    struct field_sums s = {.absent = true};
     for (uint32_t i = 0; i < r->src->view->n_leaves; i++) {
         const struct seg_field *f = terms_at(r, i, v->field);
         if (f != NULL) {
             s.doc_count += f->doc_count;
             s.sum_df += (int64_t)f->sum_df;
             s.sum_ttf += (int64_t)f->sum_ttf;
-            s.own = false;
+            s.absent = false;
         }
     }
-    return s.own ? (struct field_sums){1, (int64_t)v->n_terms, (int64_t)v->n_tokens, true} : s;
+    return s;
 }
 
 /* false: no document has the term. */
-static bool term_sums(const struct vectors_run *r, const struct vector *v, const struct field_sums *all,
-                      const struct vector_term *t, struct term_sums *out)
+static bool term_sums(const struct vectors_run *r, const struct vector *v, const struct vector_term *t,
+                      struct term_sums *out)
 {
-    *out = all->own ? (struct term_sums){1, t->freq} : (struct term_sums){0};
-    for (uint32_t i = 0; !all->own && i < r->src->view->n_leaves; i++) {
+    *out = (struct term_sums){0};
+    for (uint32_t i = 0; i < r->src->view->n_leaves; i++) {
         const struct seg_field *f = terms_at(r, i, v->field);
         struct term_info info;
         if (f != NULL && seg_term(f, t->text, &info)) {
@@ -88,7 +88,8 @@ enum err vector_filter(struct vectors_run *r, struct vector *v)
 {
     const struct term_filter *f = &r->o->filter;
     const struct field_sums all = field_sums(r, v);
-    const struct seg_field *only = all.own ? NULL : only_terms(r, v->field);
+    const int64_t doc_count = all.absent ? 1 : all.doc_count; /* the document stands for all */
+    const struct seg_field *only = only_terms(r, v->field);
     struct term_queue q;
     struct scored_term best;
     int64_t last = 0;
@@ -103,7 +104,9 @@ enum err vector_filter(struct vectors_run *r, struct vector *v)
         struct vector_term *t = &v->terms[i];
         struct term_sums s;
         t->kept = false;
-        int64_t freq = term_sums(r, v, &all, t, &s) ? s.doc_freq : missing_freq(only, t->text, last);
+        int64_t freq = all.absent               ? 1
+                       : term_sums(r, v, t, &s) ? s.doc_freq
+                                                : missing_freq(only, t->text, last);
         last = freq;
         if (!is_noise(f, t) && freq > 0 && freq <= f->max_doc_freq
             && (f->min_doc_freq <= 0 || freq >= f->min_doc_freq)) {
@@ -111,7 +114,7 @@ enum err vector_filter(struct vectors_run *r, struct vector *v)
                 return err_set(r->em, ERR_NULL_POINTER,
                                "Cannot read field \"score\" because \"scoreTermTop\" is null");
             }
-            float score = (float)t->freq * term_classic_idf(freq, all.doc_count);
+            float score = (float)t->freq * term_classic_idf(freq, doc_count);
             term_queue_offer(&q, (struct scored_term){.score = score, .at = i});
         }
     }
@@ -168,7 +171,7 @@ static void write_vector(const struct vectors_run *r, const struct vector *v, st
         }
         jw_key(w, t->text);
         jw_obj(w);
-        if (r->o->term_statistics && term_sums(r, v, &all, t, &s)) {
+        if (r->o->term_statistics && term_sums(r, v, t, &s)) {
             jw_ki64(w, "doc_freq", s.doc_freq);
             jw_ki64(w, "ttf", s.total_freq);
         }

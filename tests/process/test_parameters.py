@@ -25,15 +25,16 @@ RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "parameters.
 INDEX, UNKNOWN, BATCH = "params-a", "zzzqq", 24
 WRONG = ["", "abc", "-1"]
 BOOLEANS = """active_only all_shards allow_no_indices allow_partial_search_results analyze_wildcard ccs_minimize_roundtrips copy_settings create detailed
- doc_as_upsert dry_run explain fielddata flat_settings flush forbid_closed_indices force full_id help human ignore_idle_threads ignore_throttled
+ doc_as_upsert dry_run explain fieldStatistics field_statistics fielddata flat_settings flush forbid_closed_indices force full_id help human ignore_idle_threads ignore_throttled
  ignore_unavailable include_bootstrap include_defaults include_disk_info include_segment_file_sizes include_type_name include_unloaded_segments
- include_unmapped include_yes_decisions lenient local only_ancient_segments only_expunge_deletes preserve_existing pretty pri query realtime refresh
- request request_cache require_alias rest_total_hits_as_int retry_failed rewrite seq_no_primary_term track_scores ts typed_keys v verbose version
+ include_unmapped include_yes_decisions lenient local only_ancient_segments only_expunge_deletes offsets payloads
+ positions preserve_existing pretty pri query realtime refresh
+ request request_cache require_alias rest_total_hits_as_int retry_failed rewrite seq_no_primary_term termStatistics term_statistics track_scores ts typed_keys v verbose version
  wait_for_completion wait_for_no_initializing_shards wait_for_no_relocating_shards wait_for_removal wait_if_ongoing write_index_only""".split()
 TIMES = "interval keep_alive master_timeout scroll search_timeout timeout wait_for_completion_timeout wait_for_timeout".split()
 OTHERS = """_source _source_exclude _source_excludes _source_include _source_includes actions alias allow_no_match analyzer attributes batched_reduce_size bytes cause
  collapse completion_fields conflicts default_operator df doc docvalue_fields error_trace expand_wildcards fielddata_fields fields filter filter_path format
- from group_by groups h health id if_primary_term if_seq_no ignore index index_metric lang level lowercase_expanded_terms max_concurrent_searches
+ from group_by groups h health id ids if_primary_term if_seq_no ignore index index_metric lang level lowercase_expanded_terms max_concurrent_searches
  max_concurrent_shard_requests max_docs max_num_segments metric min_compatible_shard_node min_score name node_id node_ids node_name node_names nodes op_type
  operation_threading order parent parent_task_id pipeline pre_filter_shard_size prefer_local preference q query_cache recycler requests_per_second rethrottle
  retry_on_conflict routing s script scroll_id scroll_size search_type size slices snapshots sort source_content_type stats status stored_fields suggest_field

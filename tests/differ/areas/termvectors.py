@@ -22,7 +22,7 @@ def shown(draw, world, url):
 def item(draw, world):
     # A filter looks at terms that the index lacks by where Lucene's reader stands: documents that are not indexed have none.
     if draw.chance(0.3):
-        return {"doc": world.document(), **shown(draw, world, False)}
+        return {"doc": world.document(), **shown(draw, world, False), "routing": draw.choice(["a", "b"])}
     return {"_id": world.any_id(), **shown(draw, world, False), **draw.keys(filter=(0.3, lambda: filtered(draw)))}
 
 
@@ -30,7 +30,8 @@ def single(draw, world):
     path = f"/{draw.choice([world.indices[0], world.indices[0], world.indices[-1], 'nope' if draw.chance(0.2) else world.indices[0]])}/_termvectors"
     if draw.chance(0.4):
         return draw.choice(["GET", "POST"]), f"{path}/{world.any_id()}{tail({**shown(draw, world, True), **draw.keys(realtime=(0.2, lambda: draw.choice(['true', 'false'])), preference=(0.1, lambda: '_local'), foo=(0.02, lambda: 1))})}", None
-    return draw.choice(["GET", "POST"]), path, item(draw, world)
+    body = item(draw, world)  # a document without a routing (that of the URL) is of any shard
+    return draw.choice(["GET", "POST"]), path + ("?routing=" + body["routing"] if "doc" in body else ""), body
 
 
 def multi(draw, world):

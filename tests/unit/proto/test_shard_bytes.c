@@ -336,7 +336,6 @@ static void make_term_vectors(union any *a)
     o->offsets = flip();
     o->field_statistics = flip();
     o->term_statistics = flip();
-    o->fields_given = flip();
     o->fields = texts(&o->n_fields);
     o->analyzers = texts(&o->n_analyzers);
     o->filtered = flip();
