@@ -19,7 +19,7 @@ KNOWN = {
     # go on from an end that was told to them
     "coordinator/core/ask.c": 1, "coordinator/core/shard_tasks.c": 1, "coordinator/core/meta.c": 1,
     "coordinator/rest/meta.c": 1, "coordinator/rest/tasks.c": 1, "coordinator/rest/search.c": 1,
-    "coordinator/rest/reroute.c": 1, "proto/remote.c": 1, "node/member.c": 1,
+    "coordinator/ops/term_vectors.c": 2, "coordinator/rest/reroute.c": 1, "proto/remote.c": 1, "node/member.c": 1,
     # a task of an executor: of the transport's, the applier's, the shard's strand, the master's loop
     "proto/transport_nng_requests.c": 1, "data/service/apply.c": 1, "data/service/reload.c": 1,
     "data/shard/follow.c": 1, "master/batch.c": 1,

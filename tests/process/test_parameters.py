@@ -22,7 +22,7 @@ from node import HANG_SECONDS, ROOT, Node  # noqa: E402
 
 check = Checks()
 RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "parameters.json")
-INDEX, UNKNOWN, BATCH = "params-a", "zzzqq", 24
+INDEX, UNKNOWN, BATCH = "params-a", "zzzqq", 26  # a batch holds suggest_field and those that need it
 WRONG = ["", "abc", "-1"]
 BOOLEANS = """active_only all_shards allow_no_indices allow_partial_search_results analyze_wildcard ccs_minimize_roundtrips copy_settings create detailed
  doc_as_upsert dry_run explain fieldStatistics field_statistics fielddata flat_settings flush forbid_closed_indices force full_id help human ignore_idle_threads ignore_throttled
