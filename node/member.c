@@ -90,6 +90,7 @@ static enum err build_query(struct member *m, const struct json *query, struct s
                                    .depth_max = QUERY_DEPTH_MAX,
                                    .index_settings = &index->settings,
                                    .allow_expensive = true,
+                                   .only_read = true,
                                    .raw_errors = true};
         e = query_build(&q, &cx, query, em);
     }

@@ -345,6 +345,7 @@ void held_query_reader_init(struct held_query_reader *r, struct str index_name, 
                                            .clauses_max = query_node_settings()->clauses_max,
                                            .depth_max = QUERY_DEPTH_MAX,
                                            .index_settings = settings,
-                                           .allow_expensive = true},
+                                           .allow_expensive = true,
+                                           .only_read = true},
                                     .accepted = accepted};
 }

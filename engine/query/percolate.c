@@ -428,6 +428,9 @@ static enum err build_percolate(struct builder *b, const struct dsl *d, struct q
     own->field = f;
     own->name = q->query_name.p != NULL ? q->query_name : q->field;
     own->cx = *b->cx;
+    if (b->cx->only_read) {
+        return ERR_OK;
+    }
     enum err e = print_docs(b, q, own, em);
     return e == ERR_OK ? percolate_index(b, own, em) : e;
 }

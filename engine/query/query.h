@@ -249,6 +249,7 @@ struct query_context {
     const struct settings *index_settings; /* and a list of its aliases, INDEX_ALIASES */
     bool allow_expensive;
     bool held;      /* a document holds the query: its fields must be mapped, or are texts (held_query.h) */
+    bool only_read; /* nobody runs the query: percolate does not index its documents */
     bool one_phase; /* rewriting is part of building: all errors are ERR_QUERY_SHARD (_explain, _validate) */
 };
 
