@@ -2,6 +2,7 @@
 #include "coordinator/ops/term_vectors.h"
 #include "common/base/arena_list.h"
 #include "common/base/java_hash.h"
+#include "common/base/map.h"
 #include "common/base/memory_account.h"
 #include "coordinator/rest/search.h"
 #include "engine/index/engine.h"
@@ -143,14 +144,14 @@ static enum err read_multi(struct call *c)
     e = e == ERR_OK ? begin_body(c, &p, &begun) : e;
     e = e == ERR_OK && begun ? read_many(c, &p, &ids, &n, &cap) : e;
     java_set_order(ids, n);
+    struct map seen;
+    map_init(&seen, r->arena);
     for (size_t i = 0; e == ERR_OK && i < n; i++) {
         struct term_vectors_item it = c->template;
-        bool again = false;
-        for (size_t k = 0; k < i && !again; k++) {
-            again = str_eq(ids[k], ids[i]);
-        }
+        bool again = map_has(&seen, ids[i]);
         it.id = ids[i];
-        e = again ? ERR_OK : add_item(c, &it);
+        e = again || map_put(&seen, ids[i], r) ? ERR_OK : err_no_memory(&r->em);
+        e = e != ERR_OK || again ? e : add_item(c, &it);
     }
     return e;
 }

@@ -28,7 +28,7 @@ static struct str vectors_of(const struct field *f)
 
 static bool is_selected(const struct vectors_run *r, struct str field)
 {
-    for (size_t i = 0; i < r->n_fields; i++) {
+    for (size_t i = 0; i < r->n_fields && !stop_worked(1); i++) {
         if (str_eq(r->fields[i], field)) {
             return true;
         }
@@ -40,7 +40,7 @@ static bool is_selected(const struct vectors_run *r, struct str field)
 static struct str override_of(const struct vectors_run *r, struct str field)
 {
     struct str name = STR_NULL;
-    for (uint32_t i = 0; i + 1 < r->o->n_analyzers; i += 2) {
+    for (uint32_t i = 0; i + 1 < r->o->n_analyzers && !stop_worked(1); i += 2) {
         name = str_eq(r->o->analyzers[i], field) ? r->o->analyzers[i + 1] : name; /* the last one counts */
     }
     return name;
@@ -48,7 +48,7 @@ static struct str override_of(const struct vectors_run *r, struct str field)
 
 static enum err select_field(struct vectors_run *r, struct str name)
 {
-    for (size_t i = 0; i < r->n_fields; i++) {
+    for (size_t i = 0; i < r->n_fields && !stop_worked(1); i++) {
         if (str_eq(r->fields[i], name)) {
             return ERR_OK;
         }
@@ -284,7 +284,7 @@ static enum err meta_values(struct vectors_run *r, const struct field *f, struct
         e = add_value(r, out, routing);
     }
     for (size_t i = 0; e == ERR_OK && f->class == &field_class_meta_ignored && i < n_ignored; i++) {
-        e = add_value(r, out, ignored[i]);
+        e = add_value(r, out, arena_str(r->arena, ignored[i])); /* the same */
     }
     return e;
 }
@@ -395,7 +395,8 @@ static enum err artificial_values(struct vectors_run *r, const struct parsed_doc
     for (size_t i = 0; e == ERR_OK && i < root->n; i++) {
         const struct doc_value *d = &root->values[i];
         if (d->to_index && (d->kind == DOC_TEXT || d->kind == DOC_TERM) && str_eq(d->field->path, f->path)) {
-            e = add_value(r, out, d->kind == DOC_TEXT ? d->text.raw : d->bytes);
+            struct str text = d->kind == DOC_TEXT ? d->text.raw : d->bytes;
+            e = add_value(r, out, arena_str(r->arena, text)); /* it may be the grown mapping's, which goes */
         }
     }
     return e;
