@@ -148,7 +148,7 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
         open_column(s, c);
     }
     if (c->field->class->is_vector) {
-        return script_vector_value(c->field, c->seg, s->doc, &s->scratch, out, em);
+        return script_vector_value(c->field, c->seg, s->doc, s->into, out, em);
     }
     bool text = c->field->class->kind == VALUE_TEXT || c->field->class->kind == VALUE_ADDRESS;
     if (text) {

@@ -133,7 +133,7 @@ static enum err scripted_build(struct collector *c, uint32_t bucket, struct agg_
     struct scripted *s = (struct scripted *)c;
     struct scripted_result *own = scripted_result(out);
     struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
+    buf_init(&b, NULL, script_limits_default.bytes_max); /* what is shared in a state is written each time */
     enum err e = ERR_OK;
     if (bucket == NO_BUCKET) {
         script_states_none(&b);
@@ -206,7 +206,7 @@ static enum err run_reduce(struct reduce *r, const struct agg *a, struct scripte
     struct script *script = NULL;
     struct script_run *run = NULL;
     struct buf bytes;
-    buf_init(&bytes, NULL, BUF_UNLIMITED);
+    buf_init(&bytes, NULL, script_limits_default.bytes_max);
     enum err e = stage_params(a, form, r->arena, &params, r->em);
     e = e == ERR_OK ? script_compile_form(&script, form, SCRIPT_AGG_REDUCE, r->em) : e;
     e = e == ERR_OK ? script_run_new(&run, script, params, NULL, r->em) : e;

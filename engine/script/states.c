@@ -203,7 +203,7 @@ static void states_move(struct script_states *s)
         arena_fini(&to);
     }
     arena_fini(&m.scratch);
-    s->next = MAX_OF(s->map->mem.bytes_used * 2, MOVE_BYTES);
+    s->next = MIN_OF(MAX_OF(s->map->mem.bytes_used * 2, MOVE_BYTES), s->map->mem.bytes_max / 8 * 7);
 }
 
 /* ---- stages ---- */
@@ -328,7 +328,11 @@ enum err script_states_combine(struct script_states *s, uint32_t number, struct 
     enum err e = state_of(s, number, &state, em);
     e = e == ERR_OK ? stage(s, s->combine, NULL, state, &result, em) : e;
     const struct state_writing w = {out, true, em};
-    return e == ERR_OK ? state_put(&w, result, 0) : e;
+    e = e == ERR_OK ? state_put(&w, result, 0) : e;
+    if (e == ERR_OK && s->map->mem.bytes_used > s->next) { /* what it made is written */
+        states_move(s);
+    }
+    return e;
 }
 
 enum err script_states_reduce(struct script_run *run, const struct str *states, uint32_t n,

@@ -116,8 +116,8 @@ static enum err text_json(struct json *out, struct sv v, enum json_type type, st
                           struct errmsg *em)
 {
     struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    bool ok = sv_text(v, &b, 0);
+    buf_init(&b, NULL, script_limits_default.bytes_max);
+    bool ok = sv_text(v, &b, 0) && !b.failed;
     struct str copy = arena_str(a, buf_view(&b));
     buf_fini(&b);
     *out = (struct json){.type = type, .s = copy};
