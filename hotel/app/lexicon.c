@@ -12,6 +12,9 @@
 #define NEAR_MAX     40   /* characters of what is compared */
 #define TEXT_MIN     2    /* characters that an ending leaves */
 #define INITIALS_MIN 2
+#define SLIPS_MAX    2 /* changes that are a slip of the pen, in long texts */
+#define PINYIN_MAX \
+    3000 /* forms whose pinyin is asked for: an analysis has at most 10,000 tokens, of which each has three */
 
 /* ---- the values ---- */
 
@@ -372,7 +375,7 @@ enum err pinyin_reply(struct str reply, const struct str *texts, size_t n, struc
 static size_t chinese_forms(const struct lexicon *l, struct str *texts, uint32_t *forms)
 {
     size_t n = 0;
-    for (size_t i = 0; i < l->forms_n; i++) {
+    for (size_t i = 0; i < l->forms_n && n < PINYIN_MAX; i++) {
         const struct lex_form *f = &l->forms[i];
         if (f->kind <= FORM_SAME && f->written.n > 0 && folded_no_latin(&f->text)) {
             if (texts != NULL) {
@@ -479,6 +482,9 @@ const struct lex_form *lexicon_nearest(const struct lexicon *l, const struct fol
         const struct lex_form *f = &l->forms[i];
         const struct folded *of = folded_all_latin(&f->text) && pinyin->n > 0 ? pinyin : text;
         if (f->kind == FORM_INITIALS) {
+            continue;
+        }
+        if (of->n > f->text.n + SLIPS_MAX || f->text.n > of->n + SLIPS_MAX) {
             continue;
         }
         unsigned d = distance(of, &f->text);
