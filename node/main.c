@@ -164,9 +164,13 @@ static enum err open_log(struct log_fd *sink, const struct settings *s, struct e
 static enum err run(const struct node_opts *o, const char *pidfile, struct errmsg *em)
 {
     struct node *node;
-    enum err e = write_pid(pidfile, em);
-    e = e == ERR_OK ? node_open(&node, o, em) : e;
+    enum err e = node_open(&node, o, em);
     if (e != ERR_OK) {
+        return e;
+    }
+    e = write_pid(pidfile, em); /* with the data folder in hand: the file may be of a node that runs */
+    if (e != ERR_OK) {
+        node_close(node);
         return e;
     }
     notify_send(getenv("NOTIFY_SOCKET"), "READY=1");
